@@ -1,0 +1,61 @@
+# `make help` lists the targets. Every target that needs the environment sets it up by itself, into .venv.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help setup demo test check format lint types imports unit lock clean
+
+help: ## Show what there is
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/bin/python:
+	@python=$$(./scripts/find-python) && echo "Setting up .venv with $$($$python --version)" && $$python -m venv $(VENV)
+
+$(RUNTIME): requirements.lock pyproject.toml | $(VENV)/bin/python
+	@$(PIP) --require-hashes --requirement requirements.lock
+	@$(PIP) --no-deps --editable .
+	@touch $@
+
+$(DEV): requirements-dev.lock $(RUNTIME)
+	@echo "Installing the development tools"
+	@$(PIP) --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+setup: $(DEV) ## Install everything into .venv
+
+demo: $(RUNTIME) ## Run one exploration here: no key, no AWS, no GitHub
+	@rm -rf demo && mkdir demo && cp -R examples/ideas demo/ideas
+	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore "A subscription box for urban beekeepers"
+
+test: $(DEV) ## Run the tests
+	@$(BIN)/pytest
+
+check: $(DEV) format-check lint types imports ## Everything a commit must pass
+	@$(BIN)/pytest --cov --cov-report=term:skip-covered
+
+.PHONY: format-check
+format-check: $(DEV)
+	@$(BIN)/ruff format --check --quiet . || { echo "Run 'make format'."; exit 1; }
+
+lint: $(DEV)
+	@$(BIN)/ruff check --quiet .
+
+types: $(DEV)
+	@$(BIN)/mypy
+
+imports: $(DEV)
+	@$(BIN)/lint-imports
+
+format: $(DEV) ## Format and fix what can be fixed
+	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
+
+lock: $(VENV)/bin/python ## Resolve the dependencies anew and write the locks
+	@$(PIP) uv
+	@./scripts/lock $(BIN)
+
+clean: ## Remove what was built
+	rm -rf $(VENV) .aws-sam demo artifacts
