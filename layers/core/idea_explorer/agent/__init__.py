@@ -1,0 +1,1 @@
+"""The agent: a bounded loop of model calls and tool calls. Pure but for the ports it is given."""

@@ -1,0 +1,242 @@
+"""The loop: model, tools, events, until there is a report or a reason to stop.
+
+It keeps nothing in memory that the transcript does not hold. Each turn of the loop reads the state,
+makes one move and appends what came of it; killed anywhere, it goes on from the last entry.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from idea_explorer.agent.budget import Budget
+from idea_explorer.agent.moves import Ask, Bounds, Finish, Restart, RunTools, Say, next_move
+from idea_explorer.agent.prompts import prompt
+from idea_explorer.agent.side_by_side import side_by_side
+from idea_explorer.agent.state import State
+from idea_explorer.agent.watching import Interrupted, Watching, searches_in
+from idea_explorer.agent.wrappers import Recorded
+from idea_explorer.domain import limits
+from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, Deadline
+from idea_explorer.domain.errors import ExplorerError, ExternalError, RateLimitedError
+from idea_explorer.domain.events import EventUsage, StepFinished
+from idea_explorer.domain.json import text_of
+from idea_explorer.domain.report import best_text
+from idea_explorer.domain.tools import ToolCall
+from idea_explorer.domain.transcript import (
+    Answered,
+    Asked,
+    Cut,
+    Restarted,
+    Said,
+    StoredResult,
+    ToolsRan,
+    messages,
+)
+from idea_explorer.ports import EventSink, Journal, Model, ModelRequest
+
+RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)  # between attempts at one model call
+WRITE_MARGIN_SECONDS = 2.0  # kept of the deadline to store and settle what was written
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One run's parts. `cancelled` is asked between steps and while an answer streams."""
+
+    journal: Journal
+    model: Model
+    tools: Recorded
+    sink: EventSink
+    deadline: Deadline
+    budget: Budget
+    max_steps: int
+    cancelled: Callable[[], bool]
+    unfinished_at_limit: bool = False
+
+    def run(self) -> Finish:
+        """Run until the end; the report is what the journal then holds."""
+        while True:
+            state = State(self.journal.entries)
+            if self.cancelled():
+                return Finish("cancelled", "cancelled")
+            move = next_move(state, self._bounds(state))
+            match move:
+                case Finish():
+                    return move
+                case Say():
+                    self.journal.append(self._words(move))
+                case RunTools():
+                    self.journal.append(self._run_tools(state))
+                case Restart():
+                    self.journal.append(_fresh_start(state, move))
+                case Ask():
+                    if finish := self._ask(state, move):
+                        return finish
+
+    def _bounds(self, state: State) -> Bounds:
+        gathering = self._request(state, tools_off=False)
+        searches = searches_in(gathering.tools)
+        allowance = self.budget.allow(gathering, state.spent, searches=searches)
+        return Bounds(
+            max_steps=self.max_steps,
+            out_of_time=self.deadline.must_write,
+            out_of_budget=not allowance.fits,
+            unfinished_at_limit=self.unfinished_at_limit,
+        )
+
+    def _request(self, state: State, *, tools_off: bool) -> ModelRequest:
+        opening = state.opening
+        writing_time = int(OUTPUT_TOKENS_PER_SECOND * max(self.deadline.left, 0))
+        return ModelRequest(
+            model_id=opening.model_id,
+            system=opening.system,
+            tools=opening.tools,
+            messages=messages(state.entries),
+            max_tokens=min(limits.MAX_OUTPUT_TOKENS, writing_time)
+            if tools_off
+            else limits.MAX_OUTPUT_TOKENS,
+            tools_off=tools_off,
+        )
+
+    def _ask(self, state: State, move: Ask) -> Finish | None:
+        """One model call, tried again while that helps and time allows."""
+        for attempt in range(len(RETRY_DELAYS) + 1):
+            error = self._attempt(state, move)
+            if error is None:
+                return None
+            if isinstance(error, Interrupted):
+                return None if error.reason == "gathering_over" else _stopped(self._state, error)
+            delay = _delay(error, attempt)
+            if delay is None or delay >= self._time_for(move).left:
+                return self._give_up(error, move)
+            self.deadline.clock.sleep(delay)
+            if self.cancelled():
+                return Finish("cancelled", "cancelled")
+            state = self._state
+        return None
+
+    def _attempt(self, state: State, move: Ask) -> ExternalError | Interrupted | None:
+        request = self._request(state, tools_off=move.tools_off)
+        searches = 0 if move.tools_off else searches_in(request.tools)
+        allowance = self.budget.allow(request, state.spent, searches=searches)
+        if not allowance.fits:
+            return Interrupted("budget")
+        step = state.steps + 1
+        self.journal.append(
+            Asked(
+                step=step,
+                tools_off=move.tools_off,
+                max_tokens=allowance.max_tokens,
+                reserved=allowance.reserved,
+            )
+        )
+        watching = Watching(
+            self.sink, self._time_for(move), self.cancelled, gathering=not move.tools_off
+        )
+        clock = self.deadline.clock
+        began = clock.monotonic()
+        try:
+            answer = self.model.answer(
+                replace(request, max_tokens=allowance.max_tokens), watching, watching.deadline
+            )
+        except (ExternalError, Interrupted) as error:
+            self.journal.append(
+                Cut(
+                    step=step,
+                    text=watching.so_far,
+                    usage=watching.billed,
+                    reason=str(error),
+                )
+            )
+            return error
+        self.journal.append(
+            Answered(
+                step=step,
+                content=answer.content,
+                stop_reason=answer.stop_reason,
+                stop_detail=answer.stop_detail,
+                usage=answer.usage,
+                duration_ms=round((clock.monotonic() - began) * 1_000),
+            )
+        )
+        cost = self.budget.price.cost(answer.usage) if self.budget.price else None
+        self.sink.emit(StepFinished(step=step, usage=EventUsage.of(answer.usage), cost=cost))
+        return None
+
+    @property
+    def _state(self) -> State:
+        return State(self.journal.entries)
+
+    def _time_for(self, move: Ask) -> Deadline:
+        """A call that gathers ends where the time for writing begins."""
+        kept = WRITE_MARGIN_SECONDS if move.tools_off else self.deadline.reserve
+        return Deadline(self.deadline.clock, self.deadline.at - kept, 0.0)
+
+    def _give_up(self, error: ExternalError, move: Ask) -> Finish | None:
+        """No answer is to be had. While gathering, what is known may still be worth writing up."""
+        timed_out = not move.tools_off and self._time_for(move).passed
+        if timed_out and self.deadline.left > WRITE_MARGIN_SECONDS:
+            return None
+        return _ended(self._state, "model_error", error)
+
+    def _run_tools(self, state: State) -> ToolsRan:
+        results = side_by_side([partial(self._stored, call) for call in state.calls()])
+        return ToolsRan(step=state.steps, results=tuple(results))
+
+    def _stored(self, call: ToolCall) -> StoredResult:
+        result, record = self.tools.recorded(call)
+        return StoredResult(
+            call_id=call.id,
+            name=call.name,
+            input=call.input,
+            payload=result.payload,
+            sha256=result.sha256,
+            record=record,
+            passages=result.passages,
+        )
+
+    def _words(self, move: Say) -> Said:
+        if move.purpose == "continue":
+            return Said(purpose="continue", text=prompt("continue"))
+        assert move.reason is not None
+        text = prompt("write_now", reason=WHY[move.reason])
+        return Said(purpose="write", reason=move.reason, text=text)
+
+
+WHY = {
+    "max_steps": "this is the last step",
+    "deadline": "the time for gathering is over",
+    "budget": "the budget for gathering is spent",
+    "repeated_call": "the same call was made again",
+    "no_new_evidence": "the last two steps found nothing new",
+    "empty_answer": "the last answer held no report",
+    "pauses": "the search did not come to an end",
+    "context_window": "the conversation no longer fits the context window",
+}
+
+
+def _delay(error: ExternalError, attempt: int) -> float | None:
+    """How long to wait before the next attempt, or None where none would help."""
+    if not error.retryable or attempt >= len(RETRY_DELAYS):
+        return None
+    asked = error.retry_after if isinstance(error, RateLimitedError) else None
+    return RETRY_DELAYS[attempt] if asked is None else max(asked, 0.0)
+
+
+def _stopped(state: State, stop: Interrupted) -> Finish:
+    if stop.reason == "cancelled":
+        return Finish("cancelled", "cancelled")
+    return _ended(state, stop.reason, stop.error)
+
+
+def _ended(state: State, reason: str, error: ExplorerError | None) -> Finish:
+    """Ended early: `partial` where there is any text to keep."""
+    return Finish("partial" if best_text(state.entries) else "failed", reason, error)
+
+
+def _fresh_start(state: State, move: Restart) -> Restarted:
+    found = "\n".join(
+        f"- {p.title or p.source} ({p.source})\n{p.text}".rstrip() for p in state.evidence
+    )
+    idea = "\n\n".join(text_of(block.get("text")) for block in state.opening.content)
+    text = prompt("fresh_start", idea=idea, evidence=found or "(nothing was found)")
+    return Restarted(reason=move.reason, content=[{"type": "text", "text": text}])

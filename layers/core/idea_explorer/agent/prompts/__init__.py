@@ -1,0 +1,46 @@
+"""Prompts are markdown files next to this one; a new mode is a new file."""
+
+import re
+from functools import cache
+from importlib import resources
+
+from idea_explorer.domain.errors import InvalidRequestError
+
+SHARED = frozenset(
+    {"common", "write_now", "continue", "update", "follow_up", "fresh_start", "resume"}
+)
+TOOLSET_PROMPTS = frozenset({"assistant", "code", "discover"})
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+@cache
+def _text(name: str) -> str:
+    return (resources.files(__package__) / f"{name}.md").read_text("utf-8").strip()
+
+
+def prompt(name: str, **values: str) -> str:
+    """A prompt with its placeholders filled. Values are inserted as they are, never as templates."""
+    return _PLACEHOLDER.sub(lambda match: values[match.group(1)], _text(name))
+
+
+@cache
+def modes() -> tuple[str, ...]:
+    """The research modes: every prompt file that is not something else."""
+    names = {
+        f.name.removesuffix(".md")
+        for f in resources.files(__package__).iterdir()
+        if f.name.endswith(".md")
+    }
+    return tuple(sorted(names - SHARED - TOOLSET_PROMPTS))
+
+
+def system_prompt(toolset: str, mode: str) -> str:
+    if toolset != "research":
+        return prompt(toolset)
+    if mode not in modes():
+        raise InvalidRequestError(
+            f"Unknown mode '{mode}'.",
+            hint=f"Choose one of: {', '.join(modes())}.",
+            fields={"mode": f"must be one of: {', '.join(modes())}"},
+        )
+    return f"{prompt('common')}\n\n{prompt(mode)}"

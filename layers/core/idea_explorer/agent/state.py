@@ -1,0 +1,158 @@
+"""What a run knows, computed from its transcript. A resumed run knows exactly what the dead one knew."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from idea_explorer.domain.evidence import Passage, searched_passages
+from idea_explorer.domain.json import canonical
+from idea_explorer.domain.tools import ToolCall
+from idea_explorer.domain.transcript import (
+    Answered,
+    AnyEntry,
+    Asked,
+    Cut,
+    Opening,
+    Restarted,
+    Said,
+    StoredResult,
+    ToolsRan,
+    WriteReason,
+)
+from idea_explorer.domain.usage import Usage
+
+BARREN_STEPS = 2  # steps without new evidence after which more gathering is not worth its price
+
+
+@dataclass(frozen=True)
+class State:
+    entries: Sequence[AnyEntry]
+
+    @cached_property
+    def opening(self) -> Opening:
+        opening = self.entries[0]
+        assert isinstance(opening, Opening)
+        return opening
+
+    @property
+    def last(self) -> AnyEntry:
+        """The last entry that says something; a call that was only announced does not."""
+        return next(entry for entry in reversed(self.entries) if not isinstance(entry, Asked))
+
+    @cached_property
+    def answers(self) -> list[Answered]:
+        return [entry for entry in self.entries if isinstance(entry, Answered)]
+
+    @property
+    def steps(self) -> int:
+        return len(self.answers)
+
+    @cached_property
+    def results(self) -> list[StoredResult]:
+        ran = [entry for entry in self.entries if isinstance(entry, ToolsRan)]
+        return [result for entry in ran for result in entry.results]
+
+    @cached_property
+    def spent(self) -> Usage:
+        """Everything billed. A call that was announced and never answered counts in full."""
+        parts: list[Usage] = []
+        open_call: Asked | None = None
+        for entry in self.entries:
+            match entry:
+                case Asked():
+                    if open_call:
+                        parts.append(open_call.reserved)
+                    open_call = entry
+                case Answered() | Cut():
+                    parts.append(entry.usage)
+                    open_call = None
+                case _:
+                    pass
+        if open_call:
+            parts.append(open_call.reserved)
+        return Usage.total(parts)
+
+    @cached_property
+    def evidence(self) -> list[Passage]:
+        """Every passage that was read or found, in the order of finding."""
+        found: list[Passage] = []
+        for entry in self.entries:
+            match entry:
+                case Answered():
+                    found.extend(searched_passages(entry.content))
+                case ToolsRan():
+                    found.extend(p for result in entry.results for p in result.passages)
+                case _:
+                    pass
+        return found
+
+    @cached_property
+    def writing(self) -> WriteReason | None:
+        """Why the tools are off, or None while they are on. A resume turns them on again."""
+        for entry in reversed(self.entries):
+            if isinstance(entry, Restarted):
+                return entry.reason
+            if isinstance(entry, Said) and entry.purpose in {"write", "resume"}:
+                return entry.reason
+        return None
+
+    @cached_property
+    def continued(self) -> bool:
+        """Whether the answer now being written was already continued once after a cut."""
+        for entry in reversed(self.entries):
+            if isinstance(entry, Said):
+                return entry.purpose == "continue"
+            if isinstance(entry, ToolsRan | Opening | Restarted):
+                return False
+        return False
+
+    @cached_property
+    def restarted(self) -> bool:
+        return any(isinstance(entry, Restarted) for entry in self.entries)
+
+    @cached_property
+    def pauses(self) -> int:
+        """How often in a row the turn was paused."""
+        count = 0
+        for answer in reversed(self.answers):
+            if answer.stop_reason != "pause_turn":
+                break
+            count += 1
+        return count
+
+    @cached_property
+    def stalled(self) -> WriteReason | None:
+        """Why more gathering would be in vain: the same call again, or nothing new for two steps."""
+        seen_calls: set[str] = set()
+        seen_findings: set[str] = set()
+        barren = 0
+        for entry in self.entries:
+            match entry:
+                case Answered():
+                    findings = {p.sha256 for p in searched_passages(entry.content)}
+                    barren = 0 if findings - seen_findings else barren + 1
+                    seen_findings |= findings
+                case ToolsRan():
+                    new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
+                    for result in entry.results:
+                        key = f"{result.name} {canonical(result.input)}"
+                        if key in seen_calls and result.sha256 not in new:
+                            return "repeated_call"
+                        seen_calls.add(key)
+                    barren = 0 if new else barren
+                    seen_findings |= new
+                case _:
+                    pass
+        return "no_new_evidence" if barren >= BARREN_STEPS else None
+
+    def calls(self) -> list[ToolCall]:
+        """The calls of the last answer that are to be run here."""
+        return [
+            ToolCall(
+                id=str(block.get("id")),
+                name=str(block.get("name")),
+                input=given if isinstance(given := block.get("input"), dict) else {},
+            )
+            for block in self.answers[-1].content
+            if block.get("type") == "tool_use"
+        ]

@@ -1,0 +1,139 @@
+"""Watching an answer arrive: what there is so far, and when to break it off."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.events import TextDelta, ToolCallEnd, ToolCallError, ToolCallStart
+from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.tools import ToolRecord
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import EventSink
+
+StopWhy = Literal["cancelled", "gathering_over", "deadline", "budget"]
+CHARS_PER_TOKEN = 2.0  # of text that arrived in a call that broke off; its true count is never sent
+
+
+class OutOfTimeError(ExplorerError):
+    code = "TIMEOUT"
+
+
+class OutOfBudgetError(ExplorerError):
+    code = "BUDGET_EXCEEDED"
+
+
+class Interrupted(Exception):
+    """We broke the call off ourselves."""
+
+    def __init__(self, reason: StopWhy) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    @property
+    def error(self) -> ExplorerError | None:
+        match self.reason:
+            case "deadline":
+                return OutOfTimeError("The deadline passed before the report was whole.")
+            case "budget":
+                return OutOfBudgetError("The budget does not cover another model call.")
+            case _:
+                return None
+
+
+class Watching:
+    """Sends what arrives on as events, and checks clock and cancellation at every stream event."""
+
+    def __init__(
+        self,
+        sink: EventSink,
+        deadline: Deadline,
+        cancelled: Callable[[], bool],
+        *,
+        gathering: bool,
+    ) -> None:
+        self.deadline = deadline
+        self._sink = sink
+        self._cancelled = cancelled
+        self._gathering = gathering
+        self._parts: list[str] = []
+        self._usage: Usage | None = None
+
+    @property
+    def so_far(self) -> str:
+        return "".join(self._parts)
+
+    @property
+    def billed(self) -> Usage:
+        """What a call that broke off has cost: reported where the stream said so, estimated upwards
+        for the text that came after."""
+        if self._usage is None:
+            return Usage()
+        estimate = int(len(self.so_far) / CHARS_PER_TOKEN)
+        output = max(self._usage.output_tokens, estimate)
+        return self._usage.model_copy(update={"output_tokens": output})
+
+    def tick(self) -> None:
+        if self.deadline.passed:
+            raise Interrupted("gathering_over" if self._gathering else "deadline")
+        if self._cancelled():
+            raise Interrupted("cancelled")
+
+    def text(self, delta: str) -> None:
+        self._parts.append(delta)
+        self._sink.emit(TextDelta(content=delta))
+
+    def usage(self, usage: Usage) -> None:
+        self._usage = usage
+
+    def block(self, block: Block) -> None:
+        """Searches run at Anthropic; here they show as tool calls without a duration."""
+        call_id = text_of(block.get("id")) or text_of(block.get("tool_use_id"))
+        match block.get("type"):
+            case "server_tool_use":
+                given = block.get("input")
+                self._sink.emit(
+                    ToolCallStart(
+                        tool_call_id=call_id,
+                        tool_name=text_of(block.get("name")),
+                        input=given if isinstance(given, dict) else {},
+                    )
+                )
+            case "web_search_tool_result":
+                self._sink.emit(_search_ended(call_id, block))
+            case _:
+                pass
+
+
+def _search_ended(call_id: str, block: Block) -> ToolCallEnd | ToolCallError:
+    found = block.get("content")
+    if isinstance(found, list):
+        return ToolCallEnd(
+            tool_call_id=call_id,
+            summary=f"Found {len(found)} pages",
+            result_count=len(found),
+            output={"ok": True, "results": [_page(page) for page in found]},
+            record=ToolRecord(name="web_search", duration_ms=0, ok=True),
+        )
+    code = text_of(found.get("error_code")) if isinstance(found, dict) else "unavailable"
+    return ToolCallError(
+        tool_call_id=call_id,
+        error=f"web_search failed: {code}",
+        retryable=False,
+        was_retried=False,
+        record=ToolRecord(name="web_search", duration_ms=0, ok=False, error_type=code),
+    )
+
+
+def _page(page: object) -> Block:
+    if not isinstance(page, dict):
+        return {}
+    return {name: page.get(name) for name in ("url", "title", "page_age") if page.get(name)}
+
+
+def searches_in(tools: Sequence[Block]) -> int:
+    """How many searches one call may make at most."""
+    uses = [
+        tool.get("max_uses") for tool in tools if str(tool.get("type")).startswith("web_search")
+    ]
+    return sum(n for n in uses if isinstance(n, int))

@@ -1,0 +1,213 @@
+"""Cross-cutting behaviour around every tool, one small wrapper each.
+
+    Recorded(Validated(toolset, Bounded(Retried(Executed()))), sink)
+
+A call is checked first; only a good one is timed, tried and, once, tried again. Whatever happens, a
+well-formed ToolResult comes back: no wrapper lets an exception of a tool through.
+"""
+
+import json
+import threading
+from dataclasses import replace
+from typing import Any, Protocol
+
+from pydantic import JsonValue, ValidationError
+
+from idea_explorer.agent.arguments import explain, present
+from idea_explorer.agent.toolset import Arguments, Tool, Toolset
+from idea_explorer.domain import limits
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ExternalError, ToolError
+from idea_explorer.domain.events import ToolCallEnd, ToolCallError, ToolCallStart
+from idea_explorer.domain.json import JsonObject, canonical
+from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
+from idea_explorer.ports import EventSink, Log
+
+RETRY_DELAY_SECONDS = 1.0
+HINT = "Provide all required parameters with correct types and non-empty values"
+
+
+class Caller(Protocol):
+    """Answers calls as they come from the model."""
+
+    def call(self, call: ToolCall) -> ToolResult: ...
+
+
+class Runner(Protocol):
+    """Runs a tool whose arguments are known to be good."""
+
+    def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult: ...
+
+
+class Executed:
+    """The innermost: runs the tool, and makes a result of whatever comes out."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
+        try:
+            return ToolResult.success(tool.run(arguments))
+        except ToolError as error:
+            return ToolResult.from_error(error)
+        except ExternalError as error:
+            return ToolResult.failure(error.error_type, error.sentence, transient=error.retryable)
+        except Exception as error:  # noqa: BLE001  a bug in one tool must not end a paid run
+            self._log.error(
+                "Tool raised an unexpected error", toolName=tool.name, error=repr(error)
+            )
+            return ToolResult.failure("internal_error", f"{tool.name} failed unexpectedly.")
+
+
+class Retried:
+    """Tries once more, after a second, what failed in a way that may pass."""
+
+    def __init__(self, inner: Runner, clock: Clock, log: Log) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._log = log
+
+    def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
+        first = self._inner.run(tool, arguments)
+        if not first.transient or not tool.reads_only:
+            return first
+        self._log.warning(f"{tool.name}_retry_attempt", errorType=first.error_type)
+        self._clock.sleep(RETRY_DELAY_SECONDS)
+        return replace(self._inner.run(tool, arguments), was_retried=True)
+
+
+class Bounded:
+    """Cuts off a tool that hangs, and a result that would crowd out the conversation.
+
+    The limit spans both attempts. A tool that is cut off goes on in its daemon thread, unheard.
+    """
+
+    def __init__(self, inner: Runner) -> None:
+        self._inner = inner
+
+    def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
+        results: list[ToolResult] = []
+        thread = threading.Thread(
+            target=lambda: results.append(self._inner.run(tool, arguments)),
+            name=f"tool-{tool.name}",
+            daemon=True,
+        )
+        thread.start()
+        thread.join(tool.time_limit)
+        if not results:
+            seconds = f"{tool.time_limit:g}"
+            return ToolResult.failure("timeout", f"{tool.name} did not answer in {seconds} s.")
+        return _shortened(results[0])
+
+
+class Validated:
+    """Checks every call before anything runs. A bad call is answered once in full, then in one line."""
+
+    def __init__(self, toolset: Toolset, inner: Runner, log: Log) -> None:
+        self._toolset = toolset
+        self._inner = inner
+        self._log = log
+        self._refused: set[str] = set()
+
+    def call(self, call: ToolCall) -> ToolResult:
+        if call.name in self._toolset.server_tools:
+            return self._refuse(call, f"{call.name} runs at Anthropic and cannot be called here.")
+        tool = self._toolset.tools.get(call.name)
+        if tool is None:
+            return ToolResult.failure("unknown_tool", f"Unknown tool: {call.name}")
+        try:
+            arguments = tool.arguments.model_validate(present(tool.arguments, call.input))
+        except ValidationError as error:
+            return self._refuse(call, explain(tool, error))
+        return self._inner.run(tool, arguments)
+
+    def _refuse(self, call: ToolCall, message: str) -> ToolResult:
+        self._log.error(
+            "Tool argument validation failed",
+            toolName=call.name,
+            args=_outline(call.input),
+            validationError=message,
+        )
+        if call.key in self._refused:
+            return ToolResult.failure(
+                "invalid_arguments", f"Same invalid {call.name} call again; it was not executed."
+            )
+        self._refused.add(call.key)
+        return ToolResult.failure("invalid_arguments", message, hint=HINT)
+
+
+class Recorded:
+    """Turns every call into events; log lines, metrics and history follow from those."""
+
+    def __init__(self, inner: Caller, sink: EventSink, clock: Clock) -> None:
+        self._inner = inner
+        self._sink = sink
+        self._clock = clock
+
+    def call(self, call: ToolCall) -> ToolResult:
+        return self.recorded(call)[0]
+
+    def recorded(self, call: ToolCall) -> tuple[ToolResult, ToolRecord]:
+        self._sink.emit(ToolCallStart(tool_call_id=call.id, tool_name=call.name, input=call.input))
+        began = self._clock.monotonic()
+        result = self._inner.call(call)
+        record = _record(call, result, round((self._clock.monotonic() - began) * 1_000))
+        self._sink.emit(_ending(call, result, record))
+        return result, record
+
+
+def _record(call: ToolCall, result: ToolResult, duration_ms: int) -> ToolRecord:
+    path = call.input.get("path")
+    return ToolRecord(
+        name=call.name,
+        path=path[: limits.MAX_LOGGED_PATH] if isinstance(path, str) else None,
+        duration_ms=duration_ms,
+        ok=result.ok,
+        bytes=result.size,
+        error_type=result.error_type,
+    )
+
+
+def _ending(call: ToolCall, result: ToolResult, record: ToolRecord) -> ToolCallEnd | ToolCallError:
+    if result.ok:
+        return ToolCallEnd(
+            tool_call_id=call.id,
+            summary=result.summary,
+            result_count=result.result_count,
+            duration_ms=record.duration_ms,
+            output=result.payload,
+            record=record,
+        )
+    return ToolCallError(
+        tool_call_id=call.id,
+        error=result.summary,
+        retryable=result.transient,
+        was_retried=result.was_retried,
+        record=record,
+    )
+
+
+def _shortened(result: ToolResult) -> ToolResult:
+    """The result, with its longest string cut where the whole would be too large."""
+    excess = len(canonical(result.payload)) - limits.MAX_RESULT_CHARS
+    if excess <= 0:
+        return result
+    texts = {key: value for key, value in result.payload.items() if isinstance(value, str)}
+    longest = max(texts, key=lambda key: len(texts[key]), default=None)
+    if longest is None or len(texts[longest]) <= excess:
+        return ToolResult.failure("internal_error", "The result was too large to return.")
+    cut: JsonObject = {longest: texts[longest][: -excess - 1], "truncated": True}
+    return replace(result, payload={**result.payload, **cut})
+
+
+def _outline(arguments: JsonObject) -> dict[str, JsonValue]:
+    """Arguments for the log: names and short values; contents are cut."""
+    return {
+        name[:100]: value if isinstance(value, bool | int | float) or value is None else _cut(value)
+        for name, value in list(arguments.items())[:20]
+    }
+
+
+def _cut(value: JsonValue) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= limits.MAX_LOGGED_VALUE else text[: limits.MAX_LOGGED_VALUE] + "…"

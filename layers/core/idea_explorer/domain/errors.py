@@ -1,0 +1,162 @@
+"""Everything that can go wrong, and whether trying again helps.
+
+ExplorerError
+├── InvalidRequestError        the caller sent something that cannot be run; says what to change
+├── MissingError               no such exploration, file or document
+├── ConflictError              right request, wrong moment (status, second decision, moved base)
+│   └── InvalidTransitionError
+├── LeaseLostError             another worker took over; stop and write nothing more
+├── ConfigurationError         the deployment or machine lacks something; says how to set it
+├── RefusedError               the model declined; never retried
+├── EmptyReportError           the model ended without a word to publish
+├── ToolError                  goes back to the model as data; the run goes on
+└── ExternalError              another system failed
+    ├── NetworkError           refused, reset, DNS                       retryable
+    ├── UpstreamTimeoutError   no answer in time                         retryable
+    ├── RateLimitedError       429 and secondary limits, retry_after     retryable
+    ├── UnavailableError       5xx, overloaded                           retryable
+    ├── AuthFailedError        401, 403
+    ├── RejectedError          400, 413, 422: the same call will fail again
+    └── DocumentError          a stored document that cannot be read
+        ├── DocumentMissingError  NotADocumentError  SizeUnknownError  DocumentTooLargeError
+        └── ContentMismatchError  the bytes are not those of the announced hash
+"""
+
+from typing import ClassVar, Literal
+
+ErrorCode = Literal[
+    "AI_SERVICE_UNAVAILABLE",
+    "RATE_LIMITED",
+    "TIMEOUT",
+    "BUDGET_EXCEEDED",
+    "NOT_FOUND",
+    "VALIDATION_ERROR",
+    "INTERNAL_ERROR",
+]
+
+
+class ExplorerError(Exception):
+    """One sentence that says what happened; `hint` says what to do about it."""
+
+    retryable: ClassVar[bool] = False
+    code: ClassVar[ErrorCode] = "INTERNAL_ERROR"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class InvalidRequestError(ExplorerError):
+    code = "VALIDATION_ERROR"
+
+    def __init__(
+        self, message: str, *, hint: str = "", fields: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.fields = fields or {}
+
+
+class MissingError(ExplorerError):
+    code = "NOT_FOUND"
+
+
+class ConflictError(ExplorerError):
+    code = "VALIDATION_ERROR"
+
+
+class InvalidTransitionError(ConflictError):
+    pass
+
+
+class LeaseLostError(ExplorerError):
+    pass
+
+
+class ConfigurationError(ExplorerError):
+    pass
+
+
+class RefusedError(ExplorerError):
+    pass
+
+
+class EmptyReportError(ExplorerError):
+    pass
+
+
+class ToolError(ExplorerError):
+    """A failed tool call. `transient` marks failures that one more try may cure."""
+
+    def __init__(self, error_type: str, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.error_type = error_type
+        self.transient = transient
+
+
+class ExternalError(ExplorerError):
+    error_type: ClassVar[str] = "internal_error"
+
+
+class NetworkError(ExternalError):
+    retryable = True
+    code = "AI_SERVICE_UNAVAILABLE"
+    error_type = "network_error"
+
+
+class UpstreamTimeoutError(ExternalError):
+    retryable = True
+    code = "TIMEOUT"
+    error_type = "timeout"
+
+
+class RateLimitedError(ExternalError):
+    retryable = True
+    code = "RATE_LIMITED"
+    error_type = "rate_limited"
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+
+
+class UnavailableError(ExternalError):
+    retryable = True
+    code = "AI_SERVICE_UNAVAILABLE"
+    error_type = "service_unavailable"
+
+
+class AuthFailedError(ExternalError):
+    error_type = "auth_failed"
+
+
+class RejectedError(ExternalError):
+    code = "VALIDATION_ERROR"
+
+
+class DocumentError(ExternalError):
+    code = "NOT_FOUND"
+
+
+class DocumentMissingError(DocumentError):
+    pass
+
+
+class NotADocumentError(DocumentError):
+    pass
+
+
+class SizeUnknownError(DocumentError):
+    pass
+
+
+class DocumentTooLargeError(DocumentError):
+    pass
+
+
+class ContentMismatchError(DocumentError):
+    pass

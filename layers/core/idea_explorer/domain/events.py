@@ -1,0 +1,137 @@
+"""What happens in a run, as a closed set of events. Log, metrics, history and live view follow from them.
+
+Fields are spelled as the live view sends them. `record` and `message` fields marked `exclude` feed the
+log and the metrics and are never sent.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from idea_explorer.domain.errors import ErrorCode
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.tools import ToolRecord
+from idea_explorer.domain.usage import Usage
+
+
+class Event(BaseModel):
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class EventUsage(Event):
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+
+    @classmethod
+    def of(cls, usage: Usage) -> "EventUsage":
+        return cls(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+        )
+
+
+class MessageStart(Event):
+    type: Literal["message_start"] = "message_start"
+    message_id: str
+    conversation_id: str
+
+
+class TextDelta(Event):
+    type: Literal["text_delta"] = "text_delta"
+    content: str
+
+
+class ToolCallStart(Event):
+    type: Literal["tool_call_start"] = "tool_call_start"
+    tool_call_id: str
+    tool_name: str
+    input: JsonObject
+
+
+class ToolCallEnd(Event):
+    type: Literal["tool_call_end"] = "tool_call_end"
+    tool_call_id: str
+    summary: str
+    result_count: int | None = None
+    duration_ms: int | None = None
+    output: JsonObject | None = None
+    record: ToolRecord = Field(exclude=True)
+
+
+class ToolCallError(Event):
+    type: Literal["tool_call_error"] = "tool_call_error"
+    tool_call_id: str
+    error: str
+    retryable: bool
+    was_retried: bool
+    record: ToolRecord = Field(exclude=True)
+
+
+class StepFinished(Event):
+    type: Literal["step_finished"] = "step_finished"
+    step: int
+    usage: EventUsage
+    cost: float | None
+
+
+class ApprovalRequested(Event):
+    type: Literal["approval_requested"] = "approval_requested"
+    approval_id: str
+    tool_call_id: str
+    path: str
+    description: str
+    diff: str
+    base_sha: str
+    content_hash: str
+
+
+class ApprovalDecided(Event):
+    type: Literal["approval_decided"] = "approval_decided"
+    approval_id: str
+    decision: Literal["approve", "reject"]
+    reason: str | None = None
+
+
+class StatusChanged(Event):
+    type: Literal["status_changed"] = "status_changed"
+    # `from` is a Python keyword
+    from_: str = Field(alias="from")
+    to: str
+
+
+class MessageEnd(Event):
+    type: Literal["message_end"] = "message_end"
+    usage: EventUsage
+
+
+class Failed(Event):
+    type: Literal["error"] = "error"
+    code: ErrorCode
+    message: str
+
+
+AnyEvent: TypeAlias = Annotated[
+    MessageStart
+    | TextDelta
+    | ToolCallStart
+    | ToolCallEnd
+    | ToolCallError
+    | StepFinished
+    | ApprovalRequested
+    | ApprovalDecided
+    | StatusChanged
+    | MessageEnd
+    | Failed,
+    Field(discriminator="type"),
+]
+_ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+
+
+def dump_event(event: AnyEvent) -> str:
+    """The event as the live view sends it. Optional fields that are not there are left out."""
+    return _ADAPTER.dump_json(event, by_alias=True, exclude_none=True).decode()

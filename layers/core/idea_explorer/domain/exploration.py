@@ -1,0 +1,119 @@
+"""The exploration: one unit of work, and the only way its status may change."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from idea_explorer.domain.errors import ErrorCode, InvalidTransitionError
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.tools import ToolRecord
+from idea_explorer.domain.usage import Usage
+
+Status = Literal[
+    "queued",
+    "running",
+    "awaiting_approval",
+    "completed",
+    "partial",
+    "failed",
+    "timed_out",
+    "cancelled",
+]
+FINAL: frozenset[Status] = frozenset({"completed", "partial", "failed", "timed_out", "cancelled"})
+RESUMABLE: frozenset[Status] = frozenset({"partial", "timed_out", "failed", "cancelled"})
+
+NEXT: dict[Status, frozenset[Status]] = {
+    "queued": frozenset({"running", "failed", "cancelled"}),
+    "running": FINAL | {"awaiting_approval"},
+    "awaiting_approval": FINAL | {"running"},
+    "completed": frozenset(),
+    **{status: frozenset({"queued"}) for status in RESUMABLE},
+}
+
+
+class Stats(BaseModel):
+    """What a run took. `cost_usd` is None where the model's price is not known."""
+
+    model_config = ConfigDict(frozen=True)
+
+    steps: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    searches: int = 0
+    cost_usd: float | None = None
+    stop_reason: str | None = None
+    citations: int = 0
+    unmatched_citations: int = 0
+    step_durations: tuple[int, ...] = ()
+    tool_calls: tuple[ToolRecord, ...] = ()
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cache_read_tokens=self.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens,
+            searches=self.searches,
+        )
+
+
+class Receipt(BaseModel):
+    """What a person needs after a run that did not complete: where it stopped and how to go on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: ErrorCode
+    message: str
+    step: int
+    cost_usd: float | None
+    has_partial_text: bool
+    resume: str | None
+
+
+class Exploration(BaseModel):
+    """A record of the store. Changed only by its methods, each of which returns a new one."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: ExplorationId
+    run: int = 1
+    owner: str
+    request: ExploreRequest
+    status: Status = "queued"
+    conversation_id: ExplorationId
+    created_at: datetime
+    updated_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    deadline_at: datetime | None = None
+    lease: int = 0
+    cancel_requested: bool = False
+    stats: Stats = Field(default_factory=Stats)
+    receipt: Receipt | None = None
+    path: str | None = None
+    url: str | None = None
+    verdict: str | None = None
+    title: str | None = None
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in FINAL
+
+    def moved(self, to: Status, *, at: datetime, **changes: object) -> "Exploration":
+        """The exploration in another status; raises InvalidTransitionError where that cannot be."""
+        if to not in NEXT[self.status]:
+            raise InvalidTransitionError(
+                f"Exploration {self.id} is {self.status}; it cannot become {to}."
+            )
+        return self.model_copy(update={"status": to, "updated_at": at, **changes})
+
+    def started(self, *, at: datetime) -> "Exploration":
+        return self.moved("running", at=at, started_at=self.started_at or at)
+
+    def finished(self, to: Status, *, at: datetime, **changes: object) -> "Exploration":
+        return self.moved(to, at=at, finished_at=at, **changes)

@@ -1,0 +1,21 @@
+"""The numbers of the product, each with its reason."""
+
+MAX_IDEA = 10_000
+MAX_CONTEXT = 50_000
+MAX_SECRET = 256
+MAX_FILES = 20
+MIN_DEADLINE_SECONDS = 60  # below this no useful report can be gathered and written
+MAX_DEADLINE_SECONDS = 840  # Lambda ends at 900 s; a minute is left to settle
+DEFAULT_DEADLINE_SECONDS = 120
+MAX_STEPS = 20
+DEFAULT_STEPS = {"research": 5, "discover": 5, "code": 10, "assistant": 10}
+
+MAX_OUTPUT_TOKENS = 16_384
+MIN_OUTPUT_TOKENS = 2_048  # less than this does not hold a report
+MAX_SEARCHES_PER_CALL = 5
+MAX_PAUSES = 3  # a paused turn is sent back this often before it is written up from the evidence
+
+MAX_DOCUMENT_BYTES = 51_200  # 50 KB: about 12k tokens, the most a prompt should pay for one file
+MAX_RESULT_CHARS = 200_000  # a tool result beyond this would crowd out the rest of the conversation
+MAX_LOGGED_VALUE = 120  # enough to see what was asked, too little to leak a document
+MAX_LOGGED_PATH = 400

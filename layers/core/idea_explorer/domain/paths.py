@@ -1,0 +1,45 @@
+"""The path rules: every path that a model or a user gives is checked here, before any request leaves."""
+
+import re
+from typing import NewType
+
+from idea_explorer.domain.errors import ToolError
+from idea_explorer.domain.text import trim
+
+ResearchPath = NewType("ResearchPath", str)
+"""A checked path below `ideas/`, without that prefix."""
+
+RESEARCH_ROOT = "ideas"
+MAX_RESEARCH_PATH = 200
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_ALLOWED = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9/_.-]{0,199}")
+
+# In this order: the first rule that a path breaks names the rejection.
+_RESEARCH_RULES = (
+    (lambda path: not path, "Path is empty. Give a path relative to ideas/."),
+    (lambda path: _CONTROL.search(path), "Path contains control characters."),
+    (lambda path: "%" in path, "Path contains '%'. Give it without URL encoding."),
+    (lambda path: path.startswith("/"), "Path is absolute. Give a path relative to ideas/."),
+    (lambda path: ".." in path, "Path contains '..'."),
+    (lambda path: "\\" in path, "Path contains a backslash. Use '/'."),
+    (
+        lambda path: path.startswith("ideas/"),
+        "Path starts with 'ideas/'. It is relative to ideas/ already.",
+    ),
+    (lambda path: path.endswith("/"), "Path ends with '/'. Give a file, not a folder."),
+    (lambda path: "//" in path, "Path contains '//'."),
+    (lambda path: len(path) > MAX_RESEARCH_PATH, "Path is longer than 200 characters."),
+    (
+        lambda path: not _ALLOWED.fullmatch(path),
+        "Path may hold letters, digits, '/', '_', '.' and '-' only, and starts with a letter or digit.",
+    ),
+)
+
+
+def research_path(given: str) -> ResearchPath:
+    """Check a path for read_research; raises ToolError `path_validation` with the broken rule."""
+    path = trim(given)
+    for breaks, message in _RESEARCH_RULES:
+        if breaks(path):
+            raise ToolError("path_validation", message)
+    return ResearchPath(path)

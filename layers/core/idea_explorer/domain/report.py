@@ -1,0 +1,102 @@
+"""From the model's last turn to a report: text, citations as links, title and verdict."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, get_args
+
+from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.text import one_line
+from idea_explorer.domain.transcript import (
+    Answered,
+    AnyEntry,
+    Cut,
+    Opening,
+    Restarted,
+    Said,
+    ToolsRan,
+)
+
+Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
+
+_FIRST_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
+_TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
+_VERDICT_SECTION = re.compile(r"^#{1,6} .*verdict.*$", re.MULTILINE | re.IGNORECASE)
+_VERDICT = re.compile(r"\b(" + "|".join(get_args(Verdict)) + r")\b")
+_UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E"})
+
+
+def written_text(entries: Sequence[AnyEntry]) -> str:
+    """The text of the whole final turn, paused and continued parts joined, citations kept as links."""
+    turn: list[Block] = []
+    for entry in entries:
+        match entry:
+            case Answered():
+                turn.extend(entry.content)
+            case Opening() | Restarted() | ToolsRan():
+                turn = []
+            case Said() if entry.purpose != "continue":
+                turn = []
+            case _:
+                pass
+    return cited_text(turn).strip()
+
+
+def best_text(entries: Sequence[AnyEntry]) -> str:
+    """What there is to keep when a run ends early: the text of the turn that was being written, else
+    the last report that was whole, else everything that was said on the way."""
+    if written := written_text(entries):
+        tail = entries[-1]
+        return f"{written}\n\n{tail.text}".strip() if isinstance(tail, Cut) else written
+    for entry in reversed(entries):
+        if isinstance(entry, Cut) and entry.text.strip():
+            return entry.text.strip()
+        if isinstance(entry, ToolsRan):
+            break
+    answers = [entry for entry in entries if isinstance(entry, Answered)]
+    return "\n\n".join(text for answer in answers if (text := cited_text(answer.content).strip()))
+
+
+def cited_text(content: Sequence[Block]) -> str:
+    """The text of blocks, each followed by numbered links to what it cites."""
+    numbers: dict[str, int] = {}
+    parts: list[str] = []
+    for block in content:
+        if block.get("type") != "text":
+            continue
+        links = [
+            f"[[{numbers.setdefault(url, len(numbers) + 1)}]]({url})" for url in _cited_urls(block)
+        ]
+        text = text_of(block.get("text"))
+        stripped = text.rstrip()
+        parts.append(f"{stripped} {' '.join(links)}{text[len(stripped) :]}" if links else text)
+    return "".join(parts)
+
+
+def _cited_urls(block: Block) -> list[str]:
+    citations = block.get("citations")
+    if not isinstance(citations, list):
+        return []
+    urls = [
+        text_of(citation.get("url")).translate(_UNSAFE_IN_LINK)
+        for citation in citations
+        if isinstance(citation, dict)
+    ]
+    return list(dict.fromkeys(url for url in urls if url.startswith(("https://", "http://"))))
+
+
+def without_preamble(text: str) -> str:
+    """The report from its first heading on; all of it where there is none."""
+    heading = _FIRST_HEADING.search(text)
+    return text[heading.start() :].strip() if heading else text.strip()
+
+
+def title_of(report: str, idea: str) -> str:
+    found = _TITLE.search(report)
+    return one_line(found.group(1) if found else idea, 120)
+
+
+def verdict_of(report: str) -> str | None:
+    """The verdict that the business framework ends in, read from its own section only."""
+    sections = list(_VERDICT_SECTION.finditer(report))
+    found = _VERDICT.search(report, sections[-1].end()) if sections else None
+    return found.group(1) if found else None

@@ -1,0 +1,108 @@
+"""The request: one model for API body, queue message and command line."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.text import trim
+
+Toolset = Literal["research", "assistant", "code", "discover"]
+ModelName = Literal["sonnet", "opus"]
+IfExists = Literal["run", "reuse"]
+
+
+def _trimmed(text: str) -> str:
+    if not (trimmed := trim(text)):
+        raise ValueError("must not be blank")
+    if len(trimmed) > limits.MAX_IDEA:
+        raise ValueError(f"must be at most {limits.MAX_IDEA:,} characters")
+    return trimmed
+
+
+def _whole_text(text: str) -> str:
+    """Refuse lone surrogates: they cannot be stored or sent as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("must be valid Unicode text") from error
+    return text
+
+
+def _exploration_id(text: str) -> str:
+    if not is_id(text):
+        raise ValueError("must be an exploration id")
+    return text
+
+
+def _https(url: str) -> str:
+    if not url.lower().startswith("https://"):
+        raise ValueError("must be an https URL")
+    return url
+
+
+Text = Annotated[str, AfterValidator(_whole_text)]
+
+
+class ExploreRequest(BaseModel):
+    """What a person may ask for. Unknown fields are errors; `secret` fields never leave the record."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    idea: Annotated[Text, Field(min_length=1), AfterValidator(_trimmed)]
+    toolset: Toolset = "research"
+    mode: Annotated[Text, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")] = "business"
+    model: ModelName = "sonnet"
+    context: Annotated[Text, Field(max_length=limits.MAX_CONTEXT)] | None = None
+    update: bool = False
+    continue_from: Annotated[str, AfterValidator(_exploration_id)] | None = None
+    if_exists: IfExists = "run"
+    collect_tool_stats: bool = False
+    max_cost_usd: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
+    max_steps: Annotated[int, Field(ge=1, le=limits.MAX_STEPS)] | None = None
+    deadline_seconds: Annotated[int, Field(ge=1, le=limits.MAX_DEADLINE_SECONDS)] = (
+        limits.DEFAULT_DEADLINE_SECONDS
+    )
+    webhook_url: Annotated[Text, Field(max_length=2_048), AfterValidator(_https)] | None = None
+    callback_secret: Annotated[Text, Field(min_length=1, max_length=limits.MAX_SECRET)] | None = (
+        Field(default=None, repr=False)
+    )
+    repository: (
+        Annotated[Text, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$")] | None
+    ) = None
+    ref: Annotated[Text, Field(pattern=r"^(?!-)[A-Za-z0-9_./-]{1,200}$")] | None = None
+    files: Annotated[tuple[Text, ...], Field(max_length=limits.MAX_FILES, strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _not_both(self) -> Self:
+        if self.update and self.continue_from:
+            raise ValueError("Cannot use both 'update' and 'continue_from'.")
+        return self
+
+    @property
+    def steps(self) -> int:
+        return self.max_steps or limits.DEFAULT_STEPS[self.toolset]
+
+
+def parse_request(body: str | bytes) -> ExploreRequest:
+    """Parse at the edge; raises InvalidRequestError with one sentence per field."""
+    try:
+        return ExploreRequest.model_validate_json(body)
+    except ValidationError as error:
+        raise invalid_request(error) from error
+
+
+def invalid_request(error: ValidationError) -> InvalidRequestError:
+    """Pydantic's findings as one sentence and a table by field, without echoing any value."""
+    fields: dict[str, str] = {}
+    for finding in error.errors(include_url=False, include_context=False, include_input=False):
+        name = str(finding["loc"][0]) if finding["loc"] else ""
+        message = finding["msg"].removeprefix("Value error, ")
+        message = "unknown field" if finding["type"] == "extra_forbidden" else message
+        fields.setdefault(name, message)
+    sentence = "; ".join(
+        f"'{name}': {message}" if name else message for name, message in fields.items()
+    )
+    return InvalidRequestError(sentence, fields=fields)

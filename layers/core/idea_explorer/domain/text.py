@@ -1,0 +1,37 @@
+"""Text rules shared by requests, paths and reports."""
+
+import hashlib
+import re
+
+# ECMAScript's WhiteSpace and LineTerminator. Python's strip() also takes U+001C to U+001F, which are
+# control characters here, and leaves U+FEFF, which is not.
+_JS_SPACES = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+MAX_SLUG_LENGTH = 50  # a folder name that still reads in a terminal and a URL
+
+
+def trim(text: str) -> str:
+    """Trim as JavaScript's trim does, so that every client agrees on what is blank."""
+    return text.strip(_JS_SPACES)
+
+
+def is_blank(text: str) -> bool:
+    return not trim(text)
+
+
+def slug(idea: str) -> str:
+    """A folder name from the idea's words: deterministic and never empty."""
+    from slugify import slugify
+
+    words = slugify(idea[:2_000], max_length=MAX_SLUG_LENGTH, word_boundary=True, save_order=True)
+    if words:
+        return str(words)
+    return f"idea-{hashlib.sha256(idea.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def one_line(text: str, limit: int) -> str:
+    """The text on one line of at most `limit` characters, for titles and progress."""
+    flat = re.sub(r"\s+", " ", text).strip()
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"

@@ -1,0 +1,190 @@
+"""The transcript: everything that was said, in the Messages API's own blocks, append-only.
+
+Each entry is stored before anything acts on it, so a run that dies is picked up from here, and what
+a run knows (steps, spend, evidence, progress) is always computed from its entries, never kept beside
+them. System prompt, tools and settings stand in the opening and are re-sent word for word: changing
+what came before would invalidate prompt caches and signed thinking.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from idea_explorer.domain.evidence import Passage
+from idea_explorer.domain.json import Block, JsonObject, canonical
+from idea_explorer.domain.tools import ToolRecord
+from idea_explorer.domain.usage import Usage
+
+WriteReason = Literal[
+    "max_steps",
+    "deadline",
+    "budget",
+    "repeated_call",
+    "no_new_evidence",
+    "empty_answer",
+    "pauses",
+    "context_window",
+]
+
+
+class Entry(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Opening(Entry):
+    """The first thing said: what every later request of this exploration starts with."""
+
+    kind: Literal["opening"] = "opening"
+    model_id: str
+    system: list[Block]
+    tools: list[Block]
+    content: list[Block]
+
+
+class Asked(Entry):
+    """A model call is about to be made. `reserved` is the most it can cost; if no answer follows,
+    that is what it is taken to have cost."""
+
+    kind: Literal["asked"] = "asked"
+    step: int
+    tools_off: bool
+    max_tokens: int
+    reserved: Usage
+
+
+class Answered(Entry):
+    """A whole answer of the model."""
+
+    kind: Literal["answered"] = "answered"
+    step: int
+    content: list[Block]
+    stop_reason: str
+    stop_detail: str = ""
+    usage: Usage
+    duration_ms: int
+
+
+class Cut(Entry):
+    """A call that ended without a whole answer. Its text is kept for people, never sent back."""
+
+    kind: Literal["cut"] = "cut"
+    step: int
+    text: str
+    usage: Usage
+    reason: str
+
+
+class StoredResult(Entry):
+    call_id: str
+    name: str
+    input: JsonObject
+    payload: JsonObject
+    sha256: str
+    record: ToolRecord
+    passages: tuple[Passage, ...] = ()
+
+
+class ToolsRan(Entry):
+    """The results of one step's calls, in the order of the calls."""
+
+    kind: Literal["tools_ran"] = "tools_ran"
+    step: int
+    results: tuple[StoredResult, ...]
+
+
+class Said(Entry):
+    """Words of ours: the instruction to write, to go on after a cut, or to take up a resumed run."""
+
+    kind: Literal["said"] = "said"
+    purpose: Literal["write", "continue", "resume"]
+    reason: WriteReason | None = None
+    text: str
+
+
+class Restarted(Entry):
+    """A new conversation that only writes: the old turns do not fit, or do not end."""
+
+    kind: Literal["restarted"] = "restarted"
+    reason: WriteReason
+    content: list[Block]
+
+
+AnyEntry: TypeAlias = Annotated[
+    Opening | Asked | Answered | Cut | ToolsRan | Said | Restarted, Field(discriminator="kind")
+]
+_ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)
+
+
+def parse_entry(data: bytes | str) -> AnyEntry:
+    return _ADAPTER.validate_json(data)
+
+
+def dump_entry(entry: AnyEntry) -> bytes:
+    return _ADAPTER.dump_json(entry, exclude_defaults=False)
+
+
+def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
+    """The `messages` of the next request. Each request extends the one before."""
+    turns: list[tuple[str, list[Block]]] = []
+    for entry in entries:
+        match entry:
+            case Opening():
+                turns = [("user", list(entry.content))]
+            case Restarted():
+                turns = [("user", list(entry.content))]
+            case Answered() if sendable(entry):
+                _extend(turns, "assistant", sendable(entry))
+            case ToolsRan():
+                _extend(turns, "user", [_result_block(result) for result in entry.results])
+            case Said():
+                _extend(turns, "user", [{"type": "text", "text": entry.text}])
+            case _:
+                pass
+    return [{"role": role, "content": list(content)} for role, content in turns]
+
+
+def sendable(answer: Answered) -> list[Block]:
+    """What of an answer may go back. A call cut off by the output limit is never half-executed:
+    it is left out, as if the model had not begun it."""
+    content = [block for block in answer.content if not _is_empty_text(block)]
+    if answer.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
+        content = [block for block in content if block.get("type") != "tool_use"]
+        content = _without_pending(content)
+    if all(block.get("type") in {"thinking", "redacted_thinking"} for block in content):
+        return []
+    return content
+
+
+def pending_server_calls(content: Sequence[Block]) -> set[str]:
+    """Server-side calls that have no result yet: the turn has to be sent back to finish them."""
+    called = {str(b.get("id")) for b in content if b.get("type") == "server_tool_use"}
+    answered = {str(b.get("tool_use_id")) for b in content if "tool_use_id" in b}
+    return called - answered
+
+
+def _without_pending(content: list[Block]) -> list[Block]:
+    pending = pending_server_calls(content)
+    return [block for block in content if str(block.get("id")) not in pending]
+
+
+def _is_empty_text(block: Block) -> bool:
+    return block.get("type") == "text" and not str(block.get("text") or "").strip()
+
+
+def _extend(turns: list[tuple[str, list[Block]]], role: str, content: list[Block]) -> None:
+    if turns and turns[-1][0] == role:
+        turns[-1][1].extend(content)
+    else:
+        turns.append((role, list(content)))
+
+
+def _result_block(result: StoredResult) -> Block:
+    block: Block = {
+        "type": "tool_result",
+        "tool_use_id": result.call_id,
+        "content": canonical(result.payload),
+    }
+    if not result.record.ok:
+        block["is_error"] = True
+    return block

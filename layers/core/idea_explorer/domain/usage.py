@@ -1,0 +1,65 @@
+"""Tokens and money. A price that is not known stays unknown; it is never invented."""
+
+from collections.abc import Iterable, Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Usage(BaseModel):
+    """What the model billed, as the Messages API counts it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+    searches: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            searches=self.searches + other.searches,
+        )
+
+    @property
+    def all_input_tokens(self) -> int:
+        return self.input_tokens + self.cache_write_tokens + self.cache_read_tokens
+
+    @property
+    def total_tokens(self) -> int:
+        return self.all_input_tokens + self.output_tokens
+
+    @staticmethod
+    def total(parts: "Iterable[Usage]") -> "Usage":
+        return sum(parts, start=Usage())
+
+
+class Price(BaseModel):
+    """US dollars per million tokens, and per search."""
+
+    model_config = ConfigDict(frozen=True)
+
+    input: float
+    output: float
+    cache_write: float
+    cache_read: float
+    search: float = 0.01
+
+    def cost(self, usage: Usage) -> float:
+        per_million = (
+            usage.input_tokens * self.input
+            + usage.output_tokens * self.output
+            + usage.cache_write_tokens * self.cache_write
+            + usage.cache_read_tokens * self.cache_read
+        )
+        return round(per_million / 1_000_000 + usage.searches * self.search, 6)
+
+
+def cost_of(usage: Usage, model_id: str, prices: Mapping[str, Price]) -> float | None:
+    """The cost in dollars, or None where the model's price is not known."""
+    price = prices.get(model_id)
+    return price.cost(usage) if price else None

@@ -1,0 +1,160 @@
+"""What the engine needs from outside. Adapters keep these promises; fakes in tests keep them too."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from idea_explorer.domain.deadline import Clock as Clock
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.events import AnyEvent
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.paths import ResearchPath
+from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.domain.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call. `tools_off` keeps the tool list, so that caches stay valid, and forbids its use."""
+
+    model_id: str
+    system: Sequence[Block]
+    tools: Sequence[Block]
+    messages: Sequence[JsonObject]
+    max_tokens: int
+    tools_off: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    content: list[Block]
+    stop_reason: str
+    usage: Usage
+    stop_detail: str = ""
+
+
+class Watcher(Protocol):
+    """Told of everything while an answer streams. Raising from any method breaks the call off."""
+
+    def tick(self) -> None:
+        """Something arrived, whatever it was."""
+        ...
+
+    def text(self, delta: str) -> None: ...
+
+    def block(self, block: Block) -> None:
+        """A content block is whole."""
+        ...
+
+    def usage(self, usage: Usage) -> None:
+        """What the call has cost so far."""
+        ...
+
+
+class Model(Protocol):
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        """Stream one answer; raises ExternalError. What comes back is untrusted data."""
+        ...
+
+
+class EventSink(Protocol):
+    def emit(self, event: AnyEvent) -> None: ...
+
+
+class Log(Protocol):
+    """Structured log lines. Never given secrets, file contents or prompts."""
+
+    def info(self, message: str, **fields: object) -> None: ...
+    def warning(self, message: str, **fields: object) -> None: ...
+    def error(self, message: str, **fields: object) -> None: ...
+
+
+class Journal(Protocol):
+    """The transcript of one exploration, opened under a lease."""
+
+    @property
+    def entries(self) -> Sequence[AnyEntry]: ...
+
+    def append(self, entry: AnyEntry) -> None:
+        """Durable when it returns; raises LeaseLostError when another worker has taken over."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    content: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    path: str
+    size: int
+
+
+class ResearchRepository(Protocol):
+    """A team's research below `ideas/`. Paths are relative to it; nothing outside is ever read."""
+
+    def read(self, path: ResearchPath) -> Document:
+        """Raises DocumentError's kinds, or ExternalError. What comes back is untrusted data."""
+        ...
+
+    def list(self) -> Sequence[DocumentInfo]: ...
+
+    def read_all(self) -> Sequence[tuple[str, str]]:
+        """Path and text of every research document, for search."""
+        ...
+
+
+class Explorations(Protocol):
+    """Records of explorations. Whoever changes one holds its lease; an older lease writes nothing."""
+
+    def create(self, exploration: Exploration) -> bool:
+        """Store a new one; False where the id is taken already."""
+        ...
+
+    def load(self, exploration_id: ExplorationId) -> Exploration:
+        """Raises MissingError."""
+        ...
+
+    def take_over(
+        self, exploration_id: ExplorationId, change: Callable[[Exploration], Exploration]
+    ) -> Exploration:
+        """Apply `change` and take a new lease, at once: from now on all older leases are lost.
+
+        What `change` raises is raised, and then nothing has happened.
+        """
+        ...
+
+    def save(self, exploration: Exploration) -> None:
+        """Raises LeaseLostError unless the stored lease is the exploration's."""
+        ...
+
+    def request_cancel(self, exploration_id: ExplorationId) -> None: ...
+
+    def is_cancelled(self, exploration_id: ExplorationId) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedEvent:
+    number: int
+    type: str
+    data: str
+
+
+class EventLog(Protocol):
+    """The history of an exploration: numbers 1, 2, 3 … without gap or repeat."""
+
+    def append(self, exploration_id: ExplorationId, lease: int, event: AnyEvent) -> None:
+        """Raises LeaseLostError when another worker has taken over."""
+        ...
+
+    def read(
+        self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
+    ) -> Sequence[NumberedEvent]: ...
+
+
+class Journals(Protocol):
+    def open(self, exploration_id: ExplorationId, lease: int) -> Journal: ...
