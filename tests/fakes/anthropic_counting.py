@@ -1,0 +1,123 @@
+"""Plausible token counts: a token for four characters, prompt caching as the API does it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.fakes.anthropic_turns import Usage
+from tests.fakes.anthropic_wire import (
+    Block,
+    JsonObject,
+    canonical,
+    digest,
+    flat_blocks,
+    system_blocks,
+)
+
+CHARACTERS_PER_TOKEN = 4
+LOOKBACK_BLOCKS = 20  # a breakpoint finds an earlier cache entry at most this many blocks back
+
+
+def tokens_of(value: object) -> int:
+    return max(1, len(json.dumps(value, ensure_ascii=False)) // CHARACTERS_PER_TOKEN)
+
+
+def searches_in(blocks: Sequence[Block]) -> int:
+    """Searches that are billed: those that failed are not."""
+    results = (block for block in blocks if block["type"] == "web_search_tool_result")
+    return sum(isinstance(block["content"], list) for block in results)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A cacheable piece of a request and the hash of everything up to its end."""
+
+    tokens: int
+    prefix: str
+    breakpoint: bool
+
+
+def _parts(request: JsonObject) -> list[_Part]:
+    """Tools, then system, then messages, which is the order in which the API renders them."""
+    setup = [*(request.get("tools") or []), *system_blocks(request)]
+    messages = [{"role": role, **block} for role, block in flat_blocks(request)]
+    # Another tool_choice or thinking setting leaves tools and system cached, messages not.
+    settings = canonical([request.get("tool_choice"), request.get("thinking")])
+    parts: list[_Part] = []
+    prefix = digest(request["model"])
+    for position, piece in enumerate([*setup, *messages]):
+        salt = settings if position == len(setup) else ""
+        words = canonical(piece)
+        prefix = digest(prefix + salt + words)
+        tokens = max(1, len(words) // CHARACTERS_PER_TOKEN)
+        parts.append(_Part(tokens, prefix, piece.get("cache_control") is not None))
+    if request.get("cache_control") is not None:  # automatic: the last block
+        last = parts[-1]
+        parts[-1] = _Part(last.tokens, last.prefix, breakpoint=True)
+    return parts
+
+
+def count_input(request: JsonObject) -> int:
+    return sum(part.tokens for part in _parts(request))
+
+
+class PromptCache:
+    """Remembers the prefixes that requests marked; nothing expires."""
+
+    def __init__(self) -> None:
+        self._written: set[str] = set()
+
+    def usage_of(self, request: JsonObject) -> Usage:
+        """What the request's input costs, and cache what it marks."""
+        parts = _parts(request)
+        marked = [position for position, part in enumerate(parts) if part.breakpoint]
+        read = max((self._reach(parts, position) for position in marked), default=0)
+        end = max(marked, default=-1) + 1
+        self._written.update(parts[position].prefix for position in marked)
+        return Usage(
+            input_tokens=_sum(parts[max(read, end) :]),
+            cache_read_input_tokens=_sum(parts[:read]),
+            cache_creation_input_tokens=_sum(parts[read:end]),
+        )
+
+    def _reach(self, parts: Sequence[_Part], position: int) -> int:
+        """How many parts are in the cache as seen from this breakpoint."""
+        for back in range(position, max(-1, position - LOOKBACK_BLOCKS), -1):
+            if parts[back].prefix in self._written:
+                return back + 1
+        return 0
+
+
+def _sum(parts: Sequence[_Part]) -> int:
+    return sum(part.tokens for part in parts)
+
+
+def clip(blocks: Sequence[Block], max_tokens: int) -> tuple[Block, ...]:
+    """As much of the answer as max_tokens allows: text is cut, calls are left out whole."""
+    kept: list[Block] = []
+    left = max_tokens
+    for block in blocks:
+        cost = tokens_of(block)
+        if cost <= left:
+            kept.append(block)
+            left -= cost
+            continue
+        if block["type"] == "text" and (words := _fitting(block, left)):
+            kept.append({**block, "text": words})
+        break
+    return tuple(kept)
+
+
+def _fitting(block: Block, tokens: int) -> str:
+    words: str = block["text"]
+    while words and tokens_of({**block, "text": words}) > tokens:
+        words = words[: len(words) * 9 // 10]
+    return words
+
+
+def share(total: int, part: int, whole: int) -> int:
+    """The part of a number that was sent, at least 1 of anything."""
+    return min(total, max(1, math.ceil(total * part / whole))) if whole else min(total, 1)

@@ -1,0 +1,94 @@
+"""Whether a client only ever appends: its prefix keeps caches and signed thinking valid.
+
+Every request must be the first of its conversation, an earlier one again, or an earlier one plus
+its answer plus new user content. Message bounds, cache marks and nulls do not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+
+from tests.fakes.anthropic_wire import (
+    Block,
+    JsonObject,
+    canonical,
+    conversation_of,
+    flat_blocks,
+    system_blocks,
+)
+
+FIXED_FIELDS = ("system", "tools", "model", "thinking")
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    number: int
+    fixed: dict[str, str]
+    asked: tuple[str, ...]
+    answered: tuple[str, ...] | None  # None: the answer was not sent whole
+
+
+class Histories:
+    def __init__(self) -> None:
+        self._exchanges: dict[str, list[_Exchange]] = {}
+        self.paused_calls: set[str] = set()
+
+    def violations_of(self, request: JsonObject, number: int) -> list[str]:
+        earlier = self._exchanges.get(conversation_of(request), [])
+        if not earlier:
+            return []
+        first = earlier[0]
+        changed = [
+            f"request {number}: `{field}` is not what request {first.number} had"
+            for field, value in _fixed(request).items()
+            if value != first.fixed[field]
+        ]
+        return [*changed, *_rewritten(request, earlier, number)]
+
+    def record(self, request: JsonObject, number: int, answer: JsonObject | None) -> None:
+        """Remember a request and the message that answered it, None if it was not sent whole."""
+        said = None if answer is None else _flat([("assistant", b) for b in answer["content"]])
+        exchange = _Exchange(number, _fixed(request), _flat(flat_blocks(request)), said)
+        self._exchanges.setdefault(conversation_of(request), []).append(exchange)
+        if answer is not None and answer["stop_reason"] == "pause_turn":
+            self.paused_calls.update(b["id"] for b in answer["content"] if "id" in b)
+
+
+def _fixed(request: JsonObject) -> dict[str, str]:
+    fields = {**request, "system": system_blocks(request)}
+    return {field: canonical(fields.get(field)) for field in FIXED_FIELDS}
+
+
+def _flat(blocks: list[tuple[str, Block]]) -> tuple[str, ...]:
+    return tuple(f"{role}: {canonical(block)}" for role, block in blocks)
+
+
+def _rewritten(request: JsonObject, earlier: list[_Exchange], number: int) -> list[str]:
+    asked = _flat(flat_blocks(request))
+    if any(_continues(asked, exchange) for exchange in earlier):
+        return []
+    nearest = max(earlier, key=lambda exchange: _common(asked, exchange))
+    agreed = _common(asked, nearest)
+    found = asked[agreed] if agreed < len(asked) else "the end"
+    return [
+        f"request {number}: is not an earlier request plus its answer; it leaves request "
+        f"{nearest.number} at block {agreed}: {found[:200]}"
+    ]
+
+
+def _continues(asked: tuple[str, ...], exchange: _Exchange) -> bool:
+    if asked == exchange.asked:
+        return True
+    if exchange.answered is None:
+        return False
+    so_far = exchange.asked + exchange.answered
+    appended = asked[len(so_far) :]
+    return asked[: len(so_far)] == so_far and all(b.startswith("user: ") for b in appended)
+
+
+def _common(asked: tuple[str, ...], exchange: _Exchange) -> int:
+    """How many blocks the request shares with an earlier exchange."""
+    known = exchange.asked + (exchange.answered or ())
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(asked, known, strict=False))
+    return sum(1 for _ in same)
