@@ -1,6 +1,6 @@
 """What the engine needs from outside. Adapters keep these promises; fakes in tests keep them too."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -156,5 +156,56 @@ class EventLog(Protocol):
     ) -> Sequence[NumberedEvent]: ...
 
 
+class Reports(Protocol):
+    """Reports as markdown, readable whatever became of publishing them."""
+
+    def save_report(self, exploration_id: ExplorationId, lease: int, markdown: str) -> None:
+        """Raises LeaseLostError when another worker has taken over."""
+        ...
+
+    def load_report(self, exploration_id: ExplorationId) -> str:
+        """Raises MissingError where nothing was written."""
+        ...
+
+
 class Journals(Protocol):
     def open(self, exploration_id: ExplorationId, lease: int) -> Journal: ...
+
+
+class Tree(Protocol):
+    """The repository as it is under the change that is being made."""
+
+    def read_text(self, path: str) -> str | None:
+        """A file's text, or None where there is none; raises DocumentError where it cannot be read."""
+        ...
+
+    def folders(self, path: str) -> Sequence[str]:
+        """The names of the folders directly below a path."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Files to write in one go. `path` is the document that people will open."""
+
+    path: str
+    message: str
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    path: str
+    url: str | None
+    commit: str | None = None
+
+
+class Publisher(Protocol):
+    def publish(
+        self, exploration_id: ExplorationId, run: int, build: Callable[[Tree], Change]
+    ) -> Published:
+        """Write the change once per exploration and run, however often it is called.
+
+        `build` may be called several times: once for each state of the repository that is tried.
+        """
+        ...

@@ -26,11 +26,12 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE TABLE IF NOT EXISTS events (
     id TEXT NOT NULL, number INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY (id, number));
+CREATE TABLE IF NOT EXISTS reports (id TEXT PRIMARY KEY, markdown TEXT NOT NULL);
 """
 
 
 class SqliteStore:
-    """Keeps the promises of Explorations, EventLog and Journals. Safe between threads and processes."""
+    """Explorations, EventLog, Reports and Journals at once; safe between threads and processes."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -157,6 +158,22 @@ class SqliteStore:
                 (exploration_id, after, limit),
             ).fetchall()
         return [NumberedEvent(*row) for row in rows]
+
+    # Reports
+
+    def save_report(self, exploration_id: ExplorationId, lease: int, markdown: str) -> None:
+        with self._transaction() as db:
+            self._hold(db, exploration_id, lease)
+            db.execute("INSERT OR REPLACE INTO reports VALUES (?, ?)", (exploration_id, markdown))
+
+    def load_report(self, exploration_id: ExplorationId) -> str:
+        with self._lock:
+            row = self._db.execute(
+                "SELECT markdown FROM reports WHERE id = ?", (exploration_id,)
+            ).fetchone()
+        if row is None:
+            raise MissingError(f"Exploration {exploration_id} has no report.")
+        return str(row[0])
 
     # Journals
 

@@ -11,7 +11,6 @@ from idea_explorer.domain.report import written_text
 from idea_explorer.domain.transcript import (
     Answered,
     WriteReason,
-    pending_server_calls,
     sendable,
 )
 
@@ -74,6 +73,8 @@ def next_move(state: State, bounds: Bounds) -> Move:
         return AFTER.get(last.stop_reason, _after_end)(state, bounds)
     if state.writing:
         return Ask(tools_off=True)
+    if state.pending:
+        return Ask(tools_off=False)
     if reason := reason_to_write(state, bounds):
         return Say("write", reason)
     return Ask(tools_off=False)
@@ -99,11 +100,10 @@ def _after_tool_use(state: State, bounds: Bounds) -> Move:
 
 def _after_pause(state: State, bounds: Bounds) -> Move:
     """A paused turn goes back unchanged. Its pending search is finished before anything else is said."""
-    pending = pending_server_calls(state.answers[-1].content)
     if state.pauses > limits.MAX_PAUSES:
         return Finish("partial", "pauses") if state.restarted else Restart("pauses")
-    if pending or state.writing:
-        return Ask(tools_off=bool(state.writing) and not pending)
+    if state.pending or state.writing:
+        return Ask(tools_off=not state.pending)
     if reason := reason_to_write(state, bounds):
         return Say("write", reason)
     return Ask(tools_off=False)

@@ -18,6 +18,7 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     ToolsRan,
     WriteReason,
+    pending_server_calls,
 )
 from idea_explorer.domain.usage import Usage
 
@@ -109,6 +110,12 @@ class State:
     @cached_property
     def restarted(self) -> bool:
         return any(isinstance(entry, Restarted) for entry in self.entries)
+
+    @property
+    def pending(self) -> bool:
+        """Whether a search of the last answer is still to be finished at Anthropic. Until then nothing
+        but tool results may be added."""
+        return bool(self.answers) and bool(pending_server_calls(self.answers[-1].content))
 
     @cached_property
     def pauses(self) -> int:

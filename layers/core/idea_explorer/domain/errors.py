@@ -17,6 +17,7 @@ ExplorerError
     ├── UnavailableError       5xx, overloaded                           retryable
     ├── AuthFailedError        401, 403
     ├── RejectedError          400, 413, 422: the same call will fail again
+    ├── UpstreamConflictError  409: what we built on has changed, or is not there yet
     └── DocumentError          a stored document that cannot be read
         ├── DocumentMissingError  NotADocumentError  SizeUnknownError  DocumentTooLargeError
         └── ContentMismatchError  the bytes are not those of the announced hash
@@ -136,6 +137,10 @@ class AuthFailedError(ExternalError):
 
 class RejectedError(ExternalError):
     code = "VALIDATION_ERROR"
+
+
+class UpstreamConflictError(ExternalError):
+    pass
 
 
 class DocumentError(ExternalError):

@@ -94,6 +94,8 @@ class Exploration(BaseModel):
     lease: int = 0
     cancel_requested: bool = False
     stats: Stats = Field(default_factory=Stats)
+    outcome: Status | None = None  # what the run came to; the status follows once it is published
+    base_steps: int = 0  # steps of earlier runs, which a resumed run does not have to share
     receipt: Receipt | None = None
     path: str | None = None
     url: str | None = None

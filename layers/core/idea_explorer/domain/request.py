@@ -72,7 +72,7 @@ class ExploreRequest(BaseModel):
     repository: (
         Annotated[Text, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$")] | None
     ) = None
-    ref: Annotated[Text, Field(pattern=r"^(?!-)[A-Za-z0-9_./-]{1,200}$")] | None = None
+    ref: Annotated[Text, Field(pattern=r"^[A-Za-z0-9_.][A-Za-z0-9_./-]{0,199}$")] | None = None
     files: Annotated[tuple[Text, ...], Field(max_length=limits.MAX_FILES, strict=False)] = ()
 
     @model_validator(mode="after")

@@ -1,0 +1,110 @@
+"""A GitHub repository as the place of a team's research: reading below `ideas/`."""
+
+import base64
+import binascii
+import hashlib
+import io
+import tarfile
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import (
+    ContentMismatchError,
+    DocumentMissingError,
+    DocumentTooLargeError,
+    ExternalError,
+    NotADocumentError,
+    SizeUnknownError,
+    UpstreamConflictError,
+)
+from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
+from idea_explorer.ports import Document, DocumentInfo
+
+SEARCHABLE = (".md", ".markdown", ".txt")
+
+
+class GitHub:
+    def __init__(
+        self, repository: str, token: Callable[[], str], branch: str | None, api_url: str
+    ) -> None:
+        self._client = GitHubClient(repository, token, api_url)
+        self._branch = branch
+
+    def read(self, path: ResearchPath) -> Document:
+        """Checks GitHub's answer before believing it: a link and a cut body both show in the sha."""
+        reference = {"ref": self._branch} if self._branch else {}
+        answer = self._client.get(f"/contents/{RESEARCH_ROOT}/{quote(path)}", **reference)
+        if not isinstance(answer, dict) or answer.get("type") != "file":
+            raise NotADocumentError(f"{path} is not a file.")
+        size = answer.get("size")
+        if not isinstance(size, int):
+            raise SizeUnknownError(f"GitHub gave no size for {path}.")
+        if size > limits.MAX_DOCUMENT_BYTES:
+            raise DocumentTooLargeError(f"{path} has {size} bytes.")
+        data = _decoded(answer)
+        # GitHub answers `type: file` for a link too, with the content it points to
+        if blob_sha(data, size) != answer.get("sha"):
+            raise ContentMismatchError(f"{path} is not what its sha says.")
+        return Document(content=data.decode("utf-8", "replace"), size=size)
+
+    def list(self) -> Sequence[DocumentInfo]:
+        try:
+            root = self._client.get(f"/git/trees/{quote(self._head())}")
+            ideas = [e for e in root["tree"] if e["path"] == RESEARCH_ROOT and e["type"] == "tree"]
+            if not ideas:
+                return []
+            tree = self._client.get(f"/git/trees/{ideas[0]['sha']}", recursive=1)
+        except UpstreamConflictError:
+            return []  # an empty repository
+        except (KeyError, TypeError) as error:
+            raise ExternalError("GitHub's answer could not be read.") from error
+        return [
+            DocumentInfo(entry["path"], entry.get("size", 0))
+            for entry in tree["tree"]
+            if entry["type"] == "blob" and entry["mode"] != "120000"
+        ]
+
+    def read_all(self) -> Sequence[tuple[str, str]]:
+        """One tarball instead of a request per document."""
+        try:
+            data = self._client.get_bytes(f"/tarball/{quote(self._head())}")
+        except (UpstreamConflictError, DocumentMissingError):
+            return []
+        return _documents(data)
+
+    def _head(self) -> str:
+        return self._branch or "HEAD"
+
+
+def blob_sha(data: bytes, size: int) -> str:
+    """Git's name for these bytes, if they are `size` long."""
+    return hashlib.sha1(b"blob %d\0" % size + data, usedforsecurity=False).hexdigest()
+
+
+def _decoded(answer: dict[str, Any]) -> bytes:
+    if answer.get("encoding") != "base64":
+        return b""
+    try:
+        return base64.b64decode(str(answer.get("content")), validate=False)
+    except binascii.Error:
+        return b""
+
+
+def _documents(data: bytes) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+            for member in archive:
+                _, _, path = member.name.partition("/")
+                inside = path.removeprefix(f"{RESEARCH_ROOT}/")
+                wanted = member.isreg() and inside != path and path.endswith(SEARCHABLE)
+                if wanted and member.size <= limits.MAX_DOCUMENT_BYTES:
+                    file = archive.extractfile(member)
+                    assert file is not None
+                    found.append((inside, file.read().decode("utf-8", "replace")))
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise ExternalError("GitHub's archive could not be read.") from error
+    return sorted(found)

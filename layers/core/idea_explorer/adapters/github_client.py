@@ -1,0 +1,127 @@
+"""GitHub's REST API over httpx: one place for its headers, errors and limits."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from idea_explorer.domain.errors import (
+    AuthFailedError,
+    DocumentMissingError,
+    ExplorerError,
+    ExternalError,
+    NetworkError,
+    RateLimitedError,
+    RejectedError,
+    UnavailableError,
+    UpstreamConflictError,
+    UpstreamTimeoutError,
+)
+
+TIMEOUT = httpx.Timeout(10.0)
+API_VERSION = "2022-11-28"
+
+
+class GitHubClient:
+    """Calls for one repository. The token is asked for at each call, so a rotated one is picked up."""
+
+    def __init__(self, repository: str, token: Callable[[], str], api_url: str) -> None:
+        self.repository = repository
+        self._token = token
+        self._http = httpx.Client(
+            base_url=f"{api_url.rstrip('/')}/repos/{repository}",
+            timeout=TIMEOUT,
+            headers={
+                "Accept": "application/vnd.github+json",
+                "X-GitHub-Api-Version": API_VERSION,
+                "User-Agent": "idea-explorer",
+            },
+            follow_redirects=True,
+            trust_env=False,
+        )
+
+    def get(self, path: str, **parameters: str | int) -> Any:
+        return self._json(self._send("GET", path, params=parameters))
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        return self._json(self._send("POST", path, json=body))
+
+    def patch(self, path: str, body: dict[str, Any]) -> Any:
+        return self._json(self._send("PATCH", path, json=body))
+
+    def get_bytes(self, path: str) -> bytes:
+        return self._send("GET", path).content
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self._token()}"}
+        try:
+            response = self._http.request(method, path, headers=headers, **options)
+        except httpx.TimeoutException as error:
+            raise UpstreamTimeoutError(
+                "GitHub did not answer in time.", hint="Try again."
+            ) from error
+        except httpx.HTTPError as error:
+            raise NetworkError(
+                "GitHub could not be reached.", hint="Check the network and GITHUB_API_URL."
+            ) from error
+        if response.is_success:
+            return response
+        raise github_error(response, self.repository)
+
+    def _json(self, response: httpx.Response) -> Any:
+        try:
+            return response.json()
+        except ValueError as error:
+            raise ExternalError("GitHub's answer could not be read.") from error
+
+
+def github_error(response: httpx.Response, repository: str) -> ExplorerError:
+    """What a failed answer means for us."""
+    status = response.status_code
+    said = _message(response)
+    if status == 429 or (status == 403 and _is_limit(response, said)):
+        return RateLimitedError(
+            f"GitHub's rate limit was reached ({status}).",
+            hint="Wait a little and try again.",
+            retry_after=_retry_after(response),
+        )
+    if status == 401:
+        return AuthFailedError("GitHub refused the token (401).", hint="Check GITHUB_TOKEN.")
+    if status == 403:
+        return AuthFailedError(
+            f"GitHub does not allow this (403): {said}",
+            hint=f"Check the token's permissions on {repository}.",
+        )
+    if status == 404:
+        return DocumentMissingError(f"GitHub does not know it (404): {said}")
+    if status == 409:
+        return UpstreamConflictError(f"GitHub reports a conflict (409): {said}")
+    if status in {503, 504}:
+        return UnavailableError(f"GitHub is not available ({status}).", hint="Try again.")
+    if status >= 500:
+        return ExternalError(f"GitHub failed ({status}).")
+    return RejectedError(f"GitHub rejected the request ({status}): {said}")
+
+
+def _message(response: httpx.Response) -> str:
+    try:
+        body = response.json()
+    except ValueError:
+        return "no reason given"
+    return str(body.get("message") if isinstance(body, dict) else body)[:300]
+
+
+def _is_limit(response: httpx.Response, said: str) -> bool:
+    return (
+        "retry-after" in response.headers
+        or response.headers.get("x-ratelimit-remaining") == "0"
+        or "secondary rate limit" in said
+        or "abuse detection" in said
+    )
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    try:
+        return float(response.headers.get("retry-after", ""))
+    except ValueError:
+        return None

@@ -1,0 +1,80 @@
+"""What the offline model reads in a request: the idea, the tools and their results so far."""
+
+import json
+import re
+from dataclasses import dataclass
+
+from idea_explorer.domain.json import Block, JsonObject, text_of
+from idea_explorer.ports import ModelRequest
+
+_IDEA = re.compile(r"<idea>\n(.*?)\n</idea>", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_]{4,}", re.UNICODE)
+_COMMON = frozenset(
+    """
+    about after also because been before being between both could does each from have help into
+    just like make many more most much need only other over please same should some such than that
+    their them then there these they this those through under very want what when where which while
+    with within without would your
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One tool call that was made, and what came of it."""
+
+    name: str
+    input: JsonObject
+    payload: JsonObject
+
+    @property
+    def ok(self) -> bool:
+        return self.payload.get("ok") is True
+
+
+class Conversation:
+    def __init__(self, request: ModelRequest) -> None:
+        self.tools = {text_of(tool.get("name")) for tool in request.tools}
+        self.system = "\n".join(text_of(block.get("text")) for block in request.system)
+        self._messages = [
+            [block for block in content if isinstance(block, dict)]
+            for message in request.messages
+            if isinstance(content := message["content"], list)
+        ]
+        self.first = "\n".join(text_of(block.get("text")) for block in self._messages[0])
+        found = _IDEA.search(self.first)
+        self.idea = (found.group(1) if found else self.first).strip()
+        self.steps = sum(1 for message in request.messages if message["role"] == "assistant")
+
+    @property
+    def words(self) -> list[str]:
+        """The words that the idea is about, in order."""
+        words = (word.lower() for word in _WORD.findall(self.idea))
+        return list(dict.fromkeys(word for word in words if word not in _COMMON))
+
+    @property
+    def results(self) -> list[Result]:
+        calls: dict[str, Block] = {}
+        results: list[Result] = []
+        for content in self._messages:
+            for block in content:
+                if block.get("type") == "tool_use":
+                    calls[text_of(block.get("id"))] = block
+                elif block.get("type") == "tool_result":
+                    call = calls[text_of(block.get("tool_use_id"))]
+                    given = call.get("input")
+                    results.append(
+                        Result(
+                            name=text_of(call.get("name")),
+                            input=given if isinstance(given, dict) else {},
+                            payload=json.loads(text_of(block.get("content"))),
+                        )
+                    )
+        return results
+
+    def answered(self, name: str) -> list[Result]:
+        """The successful results of one tool."""
+        return [result for result in self.results if result.name == name and result.ok]
+
+    def failed(self) -> list[Result]:
+        return [result for result in self.results if not result.ok]

@@ -1,0 +1,65 @@
+"""The offline model's turn: choose what the toolset's script does next, and say it as Claude would."""
+
+from collections.abc import Callable
+
+from idea_explorer.adapters.offline.conversation import Conversation
+from idea_explorer.adapters.offline.research import research
+from idea_explorer.adapters.offline.speech import Call, Turn
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.json import Block, JsonObject, canonical
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
+
+MODEL_ID = "offline"
+CHARS_PER_TOKEN = 4  # so that a summary shows what a real run would roughly have read and written
+
+# The first tool that a toolset has for itself names its script.
+SCRIPTS: dict[str, Callable[[Conversation], Turn]] = {}
+
+
+class OfflineModel:
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        conversation = Conversation(request)
+        script = next((SCRIPTS[name] for name in SCRIPTS if name in conversation.tools), research)
+        turn = script(conversation)
+        if request.tools_off and turn.calls:
+            turn = script_writes(script, conversation)
+        content = _content(turn, conversation.steps)
+        for piece in turn.text.splitlines(keepends=True):
+            watcher.tick()
+            watcher.text(piece)
+        return ModelAnswer(
+            content=content,
+            stop_reason="tool_use" if turn.calls else "end_turn",
+            usage=_usage(request, content),
+        )
+
+
+def script_writes(script: Callable[[Conversation], Turn], conversation: Conversation) -> Turn:
+    """The script's last turn, whatever it would rather have looked up first."""
+    conversation.tools.clear()
+    return script(conversation)
+
+
+def _content(turn: Turn, step: int) -> list[Block]:
+    text: list[Block] = [{"type": "text", "text": turn.text}] if turn.text else []
+    calls: list[Block] = [_tool_use(call, step, index) for index, call in enumerate(turn.calls)]
+    return [*text, *calls]
+
+
+def _tool_use(call: Call, step: int, index: int) -> Block:
+    given: JsonObject = call.input
+    return {
+        "type": "tool_use",
+        "id": f"toolu_offline_{step}_{index}",
+        "name": call.name,
+        "input": given,
+    }
+
+
+def _usage(request: ModelRequest, content: list[Block]) -> Usage:
+    read = sum(
+        len(canonical(part)) for part in (*request.system, *request.tools, *request.messages)
+    )
+    wrote = sum(len(canonical(block)) for block in content)
+    return Usage(input_tokens=read // CHARS_PER_TOKEN, output_tokens=wrote // CHARS_PER_TOKEN)

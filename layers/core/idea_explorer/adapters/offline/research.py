@@ -1,0 +1,162 @@
+"""The offline script for research: list and search, read the best three, write the framework."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from idea_explorer.adapters.offline.conversation import Conversation
+from idea_explorer.adapters.offline.speech import NOTICE, Call, Turn
+from idea_explorer.domain.json import text_of
+from idea_explorer.domain.report import title_of, verdict_of
+from idea_explorer.domain.text import one_line
+
+DOCUMENTS_READ = 3
+FINDINGS_PER_SECTION = 3
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_SENTENCE = re.compile(r"[^.!?\n]{30,400}[.!?](?=\s|$)")
+_MARKUP = re.compile(r"^[#>*\-|\s\d.]+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
+
+# Each section of the framework, and the words by which earlier research is sorted into it.
+BUSINESS = {
+    "Problem": "problem need pain struggle hard lack cost waste lose difficult",
+    "Market": "market customers segment price revenue million share growth TAM SAM SOM spend",
+    "Use cases and personas": "persona user beginner household team buyer uses member subscriber",
+    "Feasibility": "cost margin supplier build logistics risk capacity licence season shipping",
+}
+EXPLORATION = {
+    "First principles": "because principle essential fundamentally always people need",
+    "Unexpected connections": "similar like shared community also connect together",
+    "Questions worth answering": "unknown question whether open assume unclear test",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    path: str
+    title: str
+    text: str
+    verdict: str | None
+
+    @property
+    def link(self) -> str:
+        return f"[{self.title}](../{self.path})"
+
+
+def research(conversation: Conversation) -> Turn:
+    looks = [
+        Call("list_research", {}),
+        Call("search_research", {"query": " ".join(conversation.words) or conversation.idea[:200]}),
+    ]
+    wanted = [call for call in looks if call.name in conversation.tools]
+    if wanted and not conversation.results:
+        return Turn("First, what the team already knows.", tuple(wanted))
+    unread = _unread(conversation) if "read_research" in conversation.tools else []
+    if unread:
+        reads = tuple(Call("read_research", {"path": path}) for path in unread)
+        return Turn("Reading the closest earlier research.", reads)
+    return Turn(_report(conversation))
+
+
+def _unread(conversation: Conversation) -> list[str]:
+    if any(result.name == "read_research" for result in conversation.results):
+        return []
+    found = [
+        text_of(hit.get("path"))
+        for result in conversation.answered("search_research")
+        if isinstance(hits := result.payload.get("results"), list)
+        for hit in hits
+        if isinstance(hit, dict)
+    ]
+    return [path for path in dict.fromkeys(found) if path.endswith(".md")][:DOCUMENTS_READ]
+
+
+def _report(conversation: Conversation) -> str:
+    sources = _sources(conversation)
+    business = "## Verdict" in conversation.system
+    title = one_line(conversation.idea, 100)
+    parts = [f"# {title}", NOTICE, _basis(conversation, sources)]
+    for name, words in (BUSINESS if business else EXPLORATION).items():
+        parts.append(f"## {name}\n\n{_findings(sources, words.split(), conversation.words)}")
+    if business:
+        parts.append(_verdict(sources))
+    else:
+        parts.insert(4, _directions(sources, conversation.words))
+    return "\n\n".join(parts)
+
+
+def _sources(conversation: Conversation) -> list[Source]:
+    sources = []
+    for result in conversation.answered("read_research"):
+        text = text_of(result.payload.get("content"))
+        path = text_of(result.input.get("path"))
+        body = _FRONT_MATTER.sub("", text)
+        sources.append(Source(path, title_of(body, path), body, verdict_of(body)))
+    return sources
+
+
+def _basis(conversation: Conversation, sources: list[Source]) -> str:
+    if not sources:
+        return (
+            "No earlier research on this subject was found, and the offline model cannot search the"
+            " web. The sections below are therefore a frame to fill in, not findings."
+        )
+    failed = len(conversation.failed())
+    note = f" {failed} look-ups failed and were left out." if failed else ""
+    names = "; ".join(source.link for source in sources)
+    return f"Built on earlier research of the team: {names}.{note}"
+
+
+def _findings(sources: list[Source], section: list[str], idea: list[str]) -> str:
+    best = sorted(_scored(sources, section, idea), key=lambda scored: -scored[0])
+    lines = [f"- {sentence} ({source.link})" for _, sentence, source in best[:FINDINGS_PER_SECTION]]
+    return (
+        "\n".join(lines) or "Nothing in the material read speaks to this; it has to be researched."
+    )
+
+
+def _scored(
+    sources: list[Source], section: list[str], idea: list[str]
+) -> Iterable[tuple[int, str, Source]]:
+    for source in sources:
+        for line in source.text.splitlines():
+            if line.startswith(("#", ">", "|")):
+                continue
+            for match in _SENTENCE.finditer(line):
+                sentence = _MARKUP.sub(r"\1", match.group()).strip()
+                lowered = sentence.lower()
+                about = sum(word.lower() in lowered for word in section)
+                if about and sentence:
+                    yield 3 * about + 2 * sum(word in lowered for word in idea), sentence, source
+
+
+def _verdict(sources: list[Source]) -> str:
+    verdicts = Counter(source.verdict for source in sources if source.verdict)
+    if not verdicts:
+        verdict, why = "CONDITIONAL YES", "there is no earlier verdict to lean on"
+    else:
+        verdict, count = verdicts.most_common(1)[0]
+        why = f"{count} of {sum(verdicts.values())} related explorations came to it"
+    reasons = "\n".join(f"- {source.link}: {source.verdict or 'no verdict'}" for source in sources)
+    return (
+        f"## Verdict\n\n**Verdict: {verdict}**\n\n### Reasons\n\nTaken over from related research,"
+        f" because {why}; it is a starting point, not a judgement of this idea.\n\n{reasons}\n\n"
+        "### First steps\n\n1. Run this idea again with a model.\n2. Check the figures above against"
+        " current sources.\n3. Talk to five people who have the problem."
+    )
+
+
+def _directions(sources: list[Source], idea: list[str]) -> str:
+    subject = " ".join(idea[:3]) or "the idea"
+    seeds = [source.title for source in sources] or ["a first prototype"]
+    angles = ["for beginners", "as a service", "with partners", "for groups", "without hardware"]
+    parts = []
+    for number, angle in enumerate(angles, start=1):
+        seed = seeds[(number - 1) % len(seeds)]
+        parts.append(
+            f"### {number}. {subject.capitalize()} {angle}\n\n"
+            f"**Why:** it carries over what the team learnt in “{seed}”.\n\n"
+            "**Risks:** untested demand; the earlier figures may not transfer.\n\n"
+            "**First step:** describe it on one page and show it to three people."
+        )
+    return "## Directions\n\n" + "\n\n".join(parts)

@@ -1,0 +1,161 @@
+"""`idea explore`: one exploration on this machine, on the engine that Lambda runs."""
+
+import argparse
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from idea_explorer import wiring
+from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.progress import progress_for
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.request import ExploreRequest, invalid_request
+from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.submit import submit
+
+EXIT: dict[Status, int] = {
+    "completed": 0,
+    "partial": 3,
+    "timed_out": 3,
+    "awaiting_approval": 3,
+    "cancelled": 4,
+    "failed": 1,
+}
+REQUEST_FLAGS = (
+    "toolset", "mode", "model", "context", "update", "continue_from", "if_exists",
+    "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
+    "callback_secret", "repository", "ref",
+)  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    request = request_from(arguments)
+    settings = settings_for(arguments.research)
+    # a script gets the structured log, a person the progress
+    as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
+    log = wiring.cli_log(None if arguments.quiet or not as_log else sys.stderr)
+    shown = [] if arguments.quiet or as_log else [progress_for(request, settings)]
+    engine = wiring.local_engine(settings, log, shown)
+    exploration = submit(
+        request,
+        "local",
+        engine.explorations,
+        engine.clock,
+        min_deadline_seconds=settings.min_deadline_seconds,
+    )
+    _cancel_on_interrupt(engine, exploration)
+    explore(exploration.id, exploration.run, engine)
+    final = publish(
+        exploration.id,
+        exploration.run,
+        explorations=engine.explorations,
+        reports=engine.reports,
+        events=engine.events,
+        publisher=wiring.publisher(settings),
+        clock=engine.clock,
+        sinks=engine.sinks_for(exploration),
+    )
+    log.info(
+        "exploration_finished", explorationId=final.id, status=final.status, stats=stats_json(final)
+    )
+    _report(final, engine, as_json=arguments.json)
+    return EXIT[final.status]
+
+
+def request_from(arguments: argparse.Namespace) -> ExploreRequest:
+    given: dict[str, Any] = {
+        name: value for name in REQUEST_FLAGS if (value := getattr(arguments, name)) is not None
+    }
+    given["idea"] = _idea(arguments.idea)
+    if context := given.get("context"):
+        given["context"] = _text_or_file(context)
+    try:
+        return ExploreRequest.model_validate(given)
+    except ValidationError as error:
+        raise invalid_request(error) from error
+
+
+def _idea(given: str | None) -> str:
+    if given not in {None, "-"}:
+        return str(given)
+    if sys.stdin.isatty():
+        raise InvalidRequestError("There is no idea.", hint='Try: idea explore "…".')
+    # one character more than allowed is enough to refuse, however long the input is
+    return sys.stdin.read(limits.MAX_IDEA * 2)
+
+
+def _text_or_file(given: str) -> str:
+    try:
+        if len(given) < 1_000 and Path(given).is_file():
+            return Path(given).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InvalidRequestError(f"The context {given} cannot be read: {error}.") from error
+    return given
+
+
+def _cancel_on_interrupt(engine: Engine, exploration: Exploration) -> None:
+    """The first Ctrl-C asks the run to stop and keeps what is there; the second ends it at once."""
+
+    def cancel(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        engine.explorations.request_cancel(exploration.id)
+        print("idea: stopping; press Ctrl-C again to end at once", file=sys.stderr)
+
+    signal.signal(signal.SIGINT, cancel)
+
+
+def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
+    try:
+        content = engine.reports.load_report(final.id)
+    except MissingError:
+        content = ""
+    if as_json:
+        print(json.dumps(outcome_json(final, content), ensure_ascii=False))
+    else:
+        if final.path:
+            print(final.path)
+        print(summary(final))
+    if final.receipt:
+        print(f"idea: {final.receipt.message}", file=sys.stderr)
+
+
+def outcome_json(final: Exploration, content: str) -> JsonObject:
+    receipt = final.receipt
+    return {
+        "id": final.id,
+        "status": final.status,
+        "content": content or None,
+        "path": final.path,
+        "stats": stats_json(final),
+        "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
+    }
+
+
+def stats_json(final: Exploration) -> JsonObject:
+    """The stats; single calls only where the request asked for them."""
+    stats: JsonObject = final.stats.model_dump(mode="json", exclude={"tool_calls"})
+    if final.request.collect_tool_stats:
+        stats["tool_calls"] = [record.as_json() for record in final.stats.tool_calls]
+    return stats
+
+
+def summary(final: Exploration) -> str:
+    stats = final.stats
+    usage = stats.usage
+    cost = "cost unknown" if stats.cost_usd is None else f"${stats.cost_usd:.4f}"
+    failed = sum(not record.ok for record in stats.tool_calls)
+    calls = f"{len(stats.tool_calls)} tool calls" + (f" ({failed} failed)" if failed else "")
+    searches = f" · {stats.searches} searches" if stats.searches else ""
+    head = f"{final.status}" + (f" · {final.verdict}" if final.verdict else "")
+    return (
+        f"{head}\n{stats.steps} steps · {usage.all_input_tokens:,} tokens in,"
+        f" {usage.output_tokens:,} out · {calls}{searches} · {cost}"
+    )

@@ -1,0 +1,106 @@
+"""The commands and their flags. Only argparse is loaded to print help."""
+
+import argparse
+from typing import TYPE_CHECKING, TypeAlias
+
+from idea_explorer import __version__
+
+if TYPE_CHECKING:
+    Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
+
+EPILOG = """\
+Without ANTHROPIC_API_KEY an offline model shows the whole way without research.
+`idea doctor` says what is configured and what is missing."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="idea",
+        description="Explore ideas with a bounded research agent.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"idea {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _explore(commands)
+    _tool(commands)
+    _tools(commands)
+    _doctor(commands)
+    return parser
+
+
+def _command(commands: "Commands", name: str, module: str, text: str) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=text, description=text)
+    command.set_defaults(module=module)
+    command.add_argument("--debug", action="store_true", help="show tracebacks and the log")
+    return command
+
+
+def _explore(commands: "Commands") -> None:
+    command = _command(commands, "explore", "explore", "run one exploration here")
+    command.add_argument("idea", nargs="?", help="the idea; read from stdin when left out or '-'")
+    add_request_flags(command)
+    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
+    command.add_argument(
+        "--commit", action="store_true", help="commit the report to the folder's git"
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def add_request_flags(command: argparse.ArgumentParser) -> None:
+    """Every field of the request, under its own name. Ranges are checked once, with the request."""
+    command.add_argument("--toolset", help="research (default), assistant, code or discover")
+    command.add_argument("--mode", help="research: business (default) or exploration")
+    command.add_argument("--model", help="sonnet (default) or opus")
+    command.add_argument("--context", metavar="TEXT|FILE", help="background, as text or a file")
+    command.add_argument(
+        "--update", action="store_true", default=None, help="append to existing research"
+    )
+    command.add_argument("--continue-from", metavar="ID", help="build on an earlier exploration")
+    command.add_argument(
+        "--if-exists", metavar="run|reuse", help="reuse: answer with what is there"
+    )
+    command.add_argument(
+        "--collect-tool-stats", action="store_true", default=None, help="stats list every tool call"
+    )
+    command.add_argument("--max-cost-usd", type=float, metavar="USD", help="the most it may cost")
+    command.add_argument("--max-steps", type=int, metavar="N", help="model calls, 1 to 20")
+    command.add_argument("--deadline-seconds", type=int, metavar="S", help="60 to 840, default 120")
+    command.add_argument("--webhook-url", metavar="URL", help="https address to be told at the end")
+    command.add_argument(
+        "--callback-secret", metavar="SECRET", help="key of the webhook's signature"
+    )
+    command.add_argument("--repository", metavar="OWNER/NAME", help="code: the repository")
+    command.add_argument("--ref", help="code: branch, tag or commit")
+    command.add_argument(
+        "--file", action="append", metavar="PATH", help="a file for the assistant; may be repeated"
+    )
+
+
+def _tool(commands: "Commands") -> None:
+    command = _command(commands, "tool", "tool", "run one tool by hand, without a model")
+    command.add_argument("name", nargs="?", help="the tool's name")
+    command.add_argument("input", nargs="?", help="its arguments as a JSON object")
+    command.add_argument(
+        "--stdin", action="store_true", help='read lines of {"name": …, "input": …}'
+    )
+    command.add_argument(
+        "--toolset", default="research", help="research, assistant, code or discover"
+    )
+    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
+
+
+def _tools(commands: "Commands") -> None:
+    command = _command(commands, "tools", "tools", "show the tools as the model sees them")
+    command.add_argument("--toolset", help="only this toolset")
+    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
+    command.add_argument("--json", action="store_true", help="print the definitions as JSON")
+
+
+def _doctor(commands: "Commands") -> None:
+    command = _command(
+        commands, "doctor", "doctor", "say what is configured, what is missing, and how to fix it"
+    )
+    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")

@@ -1,0 +1,102 @@
+"""A run as a person likes to watch it: steps, tools with durations, spend."""
+
+import sys
+from typing import Protocol
+
+from idea_explorer.domain.events import (
+    AnyEvent,
+    StepFinished,
+    TextDelta,
+    ToolCallEnd,
+    ToolCallError,
+    ToolCallStart,
+)
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.text import one_line
+from idea_explorer.ports import EventSink
+from idea_explorer.settings import Settings
+
+
+class Screen(Protocol):
+    def line(self, text: str, style: str = "") -> None: ...
+    def working(self, text: str) -> None: ...
+
+
+def progress_for(request: ExploreRequest, settings: Settings) -> EventSink:
+    screen: Screen = TerminalScreen() if sys.stderr.isatty() else PlainScreen()
+    using = request.model if settings.anthropic_api_key else "offline model"
+    mode = f"/{request.mode}" if request.toolset == "research" else ""
+    screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
+    screen.line(f"{request.toolset}{mode} · {using} · deadline {request.deadline_seconds} s", "dim")
+    return Progress(screen)
+
+
+class Progress:
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._names: dict[str, str] = {}
+        self._written = 0
+
+    def emit(self, event: AnyEvent) -> None:
+        match event:
+            case TextDelta():
+                self._written += len(event.content)
+                self._screen.working(f"writing · {self._written:,} characters")
+            case ToolCallStart():
+                self._names[event.tool_call_id] = event.tool_name
+                self._screen.line(f"  → {event.tool_name} {_arguments(event.input)}", "cyan")
+            case ToolCallEnd():
+                took = f" ({event.duration_ms:,} ms)" if event.duration_ms is not None else ""
+                name = self._names.get(event.tool_call_id, "")
+                self._screen.line(f"  ✓ {name}: {one_line(event.summary, 100)}{took}", "green")
+            case ToolCallError():
+                name = self._names.get(event.tool_call_id, "")
+                again = ", tried twice" if event.was_retried else ""
+                self._screen.line(f"  ✗ {name}: {one_line(event.error, 160)}{again}", "red")
+            case StepFinished():
+                usage = event.usage
+                read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+                cost = "" if event.cost is None else f" · ${event.cost:.4f}"
+                self._screen.line(
+                    f"step {event.step}: {read:,} tokens in, {usage.output_tokens:,} out{cost}",
+                    "dim",
+                )
+                self._written = 0
+            case _:
+                pass
+
+
+def _arguments(given: JsonObject) -> str:
+    return one_line(" ".join(f"{name}={value!r}" for name, value in given.items()), 80)
+
+
+class PlainScreen:
+    """Lines only: for pipes, files and CI."""
+
+    def line(self, text: str, style: str = "") -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def working(self, text: str) -> None:
+        pass
+
+
+class TerminalScreen:
+    """Colours and a line that moves while the model thinks."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.text import Text
+
+        self._text = Text
+        self._console = Console(stderr=True, highlight=False)
+        self._status = self._console.status("thinking", spinner="dots")
+        self._status.start()
+
+    def line(self, text: str, style: str = "") -> None:
+        # as Text, so that brackets in an idea or a result are never read as markup
+        self._console.print(self._text(text, style=style))
+        self._status.update("thinking")
+
+    def working(self, text: str) -> None:
+        self._status.update(text)

@@ -1,0 +1,107 @@
+"""One sink turns each event of a run into its log line. Contents, prompts and secrets never enter it."""
+
+from typing import TYPE_CHECKING, Any, TextIO
+
+from idea_explorer.domain.events import AnyEvent, Failed, StatusChanged, StepFinished, ToolCallEnd
+from idea_explorer.domain.events import ToolCallError as ToolCallFailed
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import Log
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools import Logger
+
+SERVICE = "idea-explorer"
+FIELDS = "fields"
+CALLER = 3  # a line names the code that logged it, not this module
+
+
+class PowertoolsLog:
+    """Structured lines by Powertools: JSON, one per line, with what is known of the exploration."""
+
+    def __init__(self, logger: "Logger") -> None:
+        self._logger = logger
+
+    def info(self, message: str, **fields: object) -> None:
+        self._logger.info(message, extra={FIELDS: fields}, stacklevel=CALLER)
+
+    def warning(self, message: str, **fields: object) -> None:
+        self._logger.warning(message, extra={FIELDS: fields}, stacklevel=CALLER)
+
+    def error(self, message: str, **fields: object) -> None:
+        self._logger.error(message, extra={FIELDS: fields}, stacklevel=CALLER)
+
+
+class SilentLog:
+    """For people who watch the progress instead."""
+
+    def info(self, message: str, **fields: object) -> None:
+        pass
+
+    def warning(self, message: str, **fields: object) -> None:
+        pass
+
+    def error(self, message: str, **fields: object) -> None:
+        pass
+
+
+def stream_log(stream: TextIO) -> PowertoolsLog:
+    """A log that writes its lines to a stream of this process."""
+    import logging
+
+    handler = logging.StreamHandler(stream)
+    return PowertoolsLog(powertools_logger(logger_handler=handler, level="INFO"))
+
+
+def powertools_logger(**options: Any) -> "Logger":
+    """The logger of every function. Fields are merged on the way out, because the standard library
+    reserves names, `name` among them, that a tool_call line must have."""
+    from aws_lambda_powertools import Logger
+    from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+
+    class Flat(LambdaPowertoolsFormatter):
+        def serialize(self, log: Any) -> str:
+            fields = log.pop(FIELDS, {})
+            return super().serialize({**log, **fields})
+
+    return Logger(service=SERVICE, logger_formatter=Flat(), **options)
+
+
+class LogSink:
+    """The log lines of one exploration."""
+
+    def __init__(self, log: Log, exploration: Exploration) -> None:
+        self._log = log
+        self._id = exploration.id
+        self._step = exploration.base_steps + 1
+
+    def emit(self, event: AnyEvent) -> None:
+        match event:
+            case ToolCallEnd() | ToolCallFailed():
+                fields = event.record.as_json()
+                self._log.info("tool_call", explorationId=self._id, step=self._step, **fields)
+            case StepFinished():
+                self._step = event.step + 1
+                usage = event.usage.model_dump(by_alias=True)
+                self._log.info(
+                    "step_finished",
+                    explorationId=self._id,
+                    step=event.step,
+                    cost=event.cost,
+                    **usage,
+                )
+            case StatusChanged():
+                self._log.info(
+                    "status_changed",
+                    explorationId=self._id,
+                    fromStatus=event.from_,
+                    toStatus=event.to,
+                )
+            case Failed():
+                self._log.error(
+                    "exploration_error",
+                    explorationId=self._id,
+                    code=event.code,
+                    error=event.message,
+                )
+            case _:
+                pass

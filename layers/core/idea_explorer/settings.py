@@ -1,0 +1,89 @@
+"""What this machine or deployment is set up with, read once from the environment."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.usage import Price
+
+MODELS = {"sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5"}
+
+# US dollars per million tokens, cache writes for five minutes, as published in November 2026.
+PRICES = {
+    "claude-sonnet-5-5": Price(input=2.0, output=10.0, cache_write=2.5, cache_read=0.2),
+    "claude-opus-5-5": Price(input=4.0, output=20.0, cache_write=5.0, cache_read=0.2),
+    "offline": Price(input=0.0, output=0.0, cache_write=0.0, cache_read=0.0, search=0.0),
+}
+STORE = Path(".idea-explorer") / "explorations.db"
+
+
+class Settings(BaseModel):
+    """Secrets are never printed: their type hides them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    anthropic_api_key: SecretStr | None = None
+    anthropic_base_url: str | None = None
+    github_token: SecretStr | None = None
+    github_repository: str | None = Field(default=None, pattern=r"^[\w.-]+/[\w.-]+$")
+    github_branch: str | None = None
+    github_api_url: str = "https://api.github.com"
+    research_dir: Path = Path()
+    models: dict[str, str] = MODELS
+    prices: dict[str, Price] = PRICES
+    web_search_version: str = "web_search_20250305"
+    min_deadline_seconds: int = Field(default=limits.MIN_DEADLINE_SECONDS, ge=1)
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    max_total_tokens: int = Field(default=80_000, gt=0)
+
+    @property
+    def uses_github(self) -> bool:
+        return self.github_token is not None and self.github_repository is not None
+
+    @property
+    def store(self) -> Path:
+        return self.research_dir / STORE
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Self:
+        """Empty variables count as unset. Tables are merged: an override names only what it changes."""
+        given: dict[str, object] = {
+            field: environment[name] for name, field in VARIABLES.items() if environment.get(name)
+        }
+        try:
+            if models := environment.get("IDEA_MODELS"):
+                given["models"] = MODELS | json.loads(models)
+            if prices := environment.get("IDEA_PRICES"):
+                given["prices"] = PRICES | json.loads(prices)
+            return cls.model_validate(given)
+        except (ValidationError, ValueError, TypeError) as error:
+            raise ConfigurationError(f"The environment is not valid: {_short(error)}.") from error
+
+
+VARIABLES = {
+    "ANTHROPIC_API_KEY": "anthropic_api_key",
+    "ANTHROPIC_BASE_URL": "anthropic_base_url",
+    "GITHUB_TOKEN": "github_token",
+    "GITHUB_REPOSITORY": "github_repository",
+    "GITHUB_BRANCH": "github_branch",
+    "GITHUB_API_URL": "github_api_url",
+    "IDEA_RESEARCH_DIR": "research_dir",
+    "IDEA_WEB_SEARCH_VERSION": "web_search_version",
+    "IDEA_MIN_DEADLINE_SECONDS": "min_deadline_seconds",
+    "IDEA_MAX_COST_USD": "max_cost_usd",
+    "IDEA_MAX_TOTAL_TOKENS": "max_total_tokens",
+}
+_NAMES = {field: name for name, field in VARIABLES.items()}
+
+
+def _short(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        finding = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        field = str(finding["loc"][0])
+        return f"{_NAMES.get(field, f'IDEA_{field.upper()}')}: {finding['msg']}"
+    return f"IDEA_MODELS and IDEA_PRICES hold JSON objects ({error})"

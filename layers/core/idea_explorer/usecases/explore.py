@@ -1,0 +1,243 @@
+"""Run one exploration: the same for Lambda, the command line and the tests."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from idea_explorer.agent.budget import Budget
+from idea_explorer.agent.loop import Agent
+from idea_explorer.agent.moves import Finish
+from idea_explorer.agent.prompts import prompt, system_prompt
+from idea_explorer.agent.state import State
+from idea_explorer.agent.toolset import Toolset
+from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.domain.deadline import Clock, Deadline
+from idea_explorer.domain.errors import ConflictError, ErrorCode
+from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
+from idea_explorer.domain.exploration import Exploration, Receipt, Stats
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import Block
+from idea_explorer.domain.report import (
+    best_text,
+    title_of,
+    verdict_of,
+    without_preamble,
+    written_text,
+)
+from idea_explorer.domain.transcript import Answered, Opening, Said
+from idea_explorer.domain.usage import Price, cost_of
+from idea_explorer.ports import (
+    EventLog,
+    EventSink,
+    Explorations,
+    Journal,
+    Journals,
+    Log,
+    Model,
+    Reports,
+)
+from idea_explorer.usecases.history import Everywhere, History
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Everything an exploration runs on."""
+
+    explorations: Explorations
+    journals: Journals
+    events: EventLog
+    reports: Reports
+    model: Model
+    toolset_for: Callable[[Exploration], Toolset]
+    sinks_for: Callable[[Exploration], Sequence[EventSink]]
+    clock: Clock
+    log: Log
+    model_ids: Mapping[str, str]
+    prices: Mapping[str, Price]
+    default_max_cost_usd: float | None = None
+    max_total_tokens: int | None = None
+    search_tokens: int = 10_000
+
+
+def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:
+    """Run to an outcome and keep the report. The record stays `running` until it is published.
+
+    Entering takes the lease: a worker that still runs the same exploration writes nothing more.
+    """
+    now = engine.clock.now()
+    was = engine.explorations.load(exploration_id)
+    exploration = engine.explorations.take_over(exploration_id, lambda e: _begin(e, run, now))
+    sink = Everywhere(
+        [
+            History(engine.events, exploration),
+            *engine.sinks_for(exploration),
+        ]
+    )
+    if was.status != exploration.status:
+        sink.emit(StatusChanged(from_=was.status, to=exploration.status))
+    if exploration.outcome:
+        return exploration
+    journal = engine.journals.open(exploration_id, exploration.lease)
+    toolset = engine.toolset_for(exploration)
+    _open(journal, exploration, toolset, engine)
+    sink.emit(
+        MessageStart(
+            message_id=f"{exploration.id}-{run}", conversation_id=exploration.conversation_id
+        )
+    )
+    finish = _agent(exploration, journal, toolset, sink, engine).run()
+    return _conclude(exploration, journal, finish, sink, engine)
+
+
+def _begin(exploration: Exploration, run: int, now: datetime) -> Exploration:
+    if exploration.run != run:
+        raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
+    if exploration.is_final:
+        return exploration
+    deadline = exploration.deadline_at or now + timedelta(
+        seconds=exploration.request.deadline_seconds
+    )
+    begun = exploration if exploration.status == "running" else exploration.started(at=now)
+    return begun.model_copy(update={"deadline_at": deadline})
+
+
+def _open(journal: Journal, exploration: Exploration, toolset: Toolset, engine: Engine) -> None:
+    """Say the first words, or take up what was said before a crash or a resume."""
+    if not journal.entries:
+        request = exploration.request
+        system: Block = {"type": "text", "text": system_prompt(request.toolset, request.mode)}
+        journal.append(
+            Opening(
+                model_id=engine.model_ids[request.model],
+                system=[system],
+                tools=toolset.definitions,
+                content=first_words(exploration),
+            )
+        )
+    elif _ended_early(journal, exploration):
+        journal.append(Said(purpose="resume", text=prompt("resume")))
+
+
+def _ended_early(journal: Journal, exploration: Exploration) -> bool:
+    """Whether an earlier run of this exploration had come to an end that a resume should go beyond."""
+    if exploration.run == 1 or exploration.base_steps == 0:
+        return False
+    state = State(journal.entries)
+    last = state.last
+    asked_for_tools = isinstance(last, Answered) and last.stop_reason in {"tool_use", "pause_turn"}
+    return state.steps == exploration.base_steps and not asked_for_tools
+
+
+def first_words(exploration: Exploration) -> list[Block]:
+    """The first user message: the date, the idea and its context."""
+    request = exploration.request
+    parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
+    if request.context:
+        parts.append(f"<context>\n{request.context}\n</context>")
+    return [{"type": "text", "text": "\n\n".join(parts)}]
+
+
+def _agent(
+    exploration: Exploration, journal: Journal, toolset: Toolset, sink: EventSink, engine: Engine
+) -> Agent:
+    request = exploration.request
+    clock, log = engine.clock, engine.log
+    assert exploration.deadline_at is not None
+    left = (exploration.deadline_at - clock.now()).total_seconds()
+    runner = Bounded(Retried(Executed(log), clock, log))
+    return Agent(
+        journal=journal,
+        model=engine.model,
+        tools=Recorded(Validated(toolset, runner, log), sink, clock),
+        sink=sink,
+        deadline=Deadline.after(clock, seconds=left, of=request.deadline_seconds),
+        budget=Budget(
+            price=engine.prices.get(State(journal.entries).opening.model_id),
+            max_cost_usd=request.max_cost_usd or engine.default_max_cost_usd,
+            max_total_tokens=engine.max_total_tokens,
+            search_tokens=engine.search_tokens,
+        ),
+        max_steps=exploration.base_steps + request.steps,
+        cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
+        unfinished_at_limit=request.toolset == "code",
+    )
+
+
+def _conclude(
+    exploration: Exploration, journal: Journal, finish: Finish, sink: EventSink, engine: Engine
+) -> Exploration:
+    """Keep the report and what the run came to, first the one and then the other."""
+    state = State(journal.entries)
+    whole = finish.status == "completed"
+    text = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
+    if text:
+        engine.reports.save_report(exploration.id, exploration.lease, text)
+    stats = stats_of(state, finish.stop_reason, engine.prices)
+    ended = exploration.model_copy(
+        update={
+            "outcome": finish.status,
+            "stats": stats,
+            "finished_at": engine.clock.now(),
+            "updated_at": engine.clock.now(),
+            "title": title_of(text, exploration.request.idea),
+            "verdict": verdict_of(text),
+            "receipt": _receipt(exploration, finish, stats, has_text=bool(text)),
+        }
+    )
+    engine.explorations.save(ended)
+    sink.emit(MessageEnd(usage=EventUsage.of(stats.usage)))
+    if finish.error:
+        sink.emit(Failed(code=finish.error.code, message=finish.error.sentence))
+    return ended
+
+
+def stats_of(state: State, stop_reason: str, prices: Mapping[str, Price]) -> Stats:
+    spent = state.spent
+    return Stats(
+        steps=state.steps,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cache_read_tokens=spent.cache_read_tokens,
+        cache_write_tokens=spent.cache_write_tokens,
+        searches=spent.searches,
+        cost_usd=cost_of(spent, state.opening.model_id, prices),
+        stop_reason=stop_reason,
+        step_durations=tuple(answer.duration_ms for answer in state.answers),
+        tool_calls=tuple(result.record for result in state.results),
+    )
+
+
+# What a person is told of an ending that was nobody's error.
+ENDINGS: dict[str, tuple[ErrorCode, str]] = {
+    "deadline": (
+        "TIMEOUT",
+        "The time for gathering was over; the report was written from what was there.",
+    ),
+    "budget": (
+        "BUDGET_EXCEEDED",
+        "The budget was reached; the report was written from what was there.",
+    ),
+    "max_steps": ("INTERNAL_ERROR", "The step limit was reached with work open."),
+    "max_tokens": ("INTERNAL_ERROR", "The report was cut off at the output limit."),
+    "cancelled": ("INTERNAL_ERROR", "Cancelled; what was there is kept."),
+    "pauses": ("INTERNAL_ERROR", "The search did not come to an end."),
+}
+
+
+def _receipt(
+    exploration: Exploration, finish: Finish, stats: Stats, *, has_text: bool
+) -> Receipt | None:
+    if finish.status == "completed":
+        return None
+    if finish.error:
+        code, message = finish.error.code, finish.error.sentence
+    else:
+        code, message = ENDINGS[finish.stop_reason]
+    return Receipt(
+        code=code,
+        message=message,
+        step=stats.steps,
+        cost_usd=stats.cost_usd,
+        has_partial_text=has_text,
+        resume=f"idea resume {exploration.id}",
+    )

@@ -1,0 +1,59 @@
+"""Where events go: into the exploration's history, and to whoever else listens."""
+
+import threading
+from collections.abc import Sequence
+
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.events import AnyEvent, TextDelta
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import EventLog, EventSink
+
+GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far fewer writes
+
+
+class History:
+    """Stores events under the exploration's lease."""
+
+    def __init__(self, log: EventLog, exploration: Exploration) -> None:
+        self._log = log
+        self._exploration = exploration
+
+    def emit(self, event: AnyEvent) -> None:
+        self._log.append(self._exploration.id, self._exploration.lease, event)
+
+
+class GroupedText:
+    """Gathers text deltas; every other event first sends what was gathered, so the order is kept."""
+
+    def __init__(self, inner: EventSink, clock: Clock) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._parts: list[str] = []
+        self._since = 0.0
+        self._lock = threading.Lock()
+
+    def emit(self, event: AnyEvent) -> None:
+        with self._lock:
+            if isinstance(event, TextDelta):
+                if not self._parts:
+                    self._since = self._clock.monotonic()
+                self._parts.append(event.content)
+                if self._clock.monotonic() - self._since < GROUP_SECONDS:
+                    return
+            self._flush()
+            if not isinstance(event, TextDelta):
+                self._inner.emit(event)
+
+    def _flush(self) -> None:
+        if self._parts:
+            self._inner.emit(TextDelta(content="".join(self._parts)))
+            self._parts.clear()
+
+
+class Everywhere:
+    def __init__(self, sinks: Sequence[EventSink]) -> None:
+        self._sinks = sinks
+
+    def emit(self, event: AnyEvent) -> None:
+        for sink in self._sinks:
+            sink.emit(event)
