@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from idea_explorer.domain.deadline import Clock as Clock
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.events import AnyEvent
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.paths import ResearchPath
+from idea_explorer.domain.request import Toolset
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.usage import Usage
 
@@ -108,6 +110,19 @@ class ResearchRepository(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Filter:
+    status: Status | None = None
+    mode: str | None = None
+    toolset: Toolset | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    explorations: Sequence[Exploration]
+    cursor: str | None
+
+
 class Explorations(Protocol):
     """Records of explorations. Whoever changes one holds its lease; an older lease writes nothing."""
 
@@ -135,6 +150,16 @@ class Explorations(Protocol):
     def request_cancel(self, exploration_id: ExplorationId) -> None: ...
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool: ...
+
+    def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
+        """An owner's explorations, newest first; raises InvalidRequestError for a foreign cursor."""
+        ...
+
+    def count_running(self) -> int: ...
+
+    def queued_before(self, moment: datetime) -> Sequence[Exploration]:
+        """Explorations that have been queued, unchanged, since before a moment."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,4 +233,26 @@ class Publisher(Protocol):
 
         `build` may be called several times: once for each state of the repository that is tried.
         """
+        ...
+
+
+class WorkQueue(Protocol):
+    """Messages that name a stored exploration. Delivered at least once, in any order."""
+
+    def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None: ...
+
+    def set_aside(self, body: str, reason: str) -> None:
+        """Put a message that can never be worked on where an operator will find it."""
+        ...
+
+
+class Workflow(Protocol):
+    def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
+        """Start the execution of a run; False where it was started before."""
+        ...
+
+
+class Secrets(Protocol):
+    def get(self, name: str) -> str:
+        """A secret's current value, at most some minutes old; raises ConfigurationError."""
         ...

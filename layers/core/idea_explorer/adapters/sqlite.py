@@ -5,14 +5,20 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
-from idea_explorer.domain.errors import ConfigurationError, LeaseLostError, MissingError
+from idea_explorer.domain.errors import (
+    ConfigurationError,
+    InvalidRequestError,
+    LeaseLostError,
+    MissingError,
+)
 from idea_explorer.domain.events import AnyEvent, dump_event
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.ids import ExplorationId, is_id
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
-from idea_explorer.ports import Journal, NumberedEvent
+from idea_explorer.ports import Filter, Journal, NumberedEvent, Page
 
 BUSY_TIMEOUT_SECONDS = 30.0
 SCHEMA = """
@@ -116,6 +122,43 @@ class SqliteStore:
                 "SELECT cancel_requested FROM explorations WHERE id = ?", (exploration_id,)
             ).fetchone()
         return bool(row and row[0])
+
+    def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
+        """Ids sort by time, so the last id of a page is the cursor to the next."""
+        if cursor is not None and not is_id(cursor):
+            raise InvalidRequestError(
+                "'cursor': not one of ours", fields={"cursor": "not one of ours"}
+            )
+        conditions = {
+            "status = ?": wanted.status,
+            "json_extract(record, '$.request.mode') = ?": wanted.mode,
+            "json_extract(record, '$.request.toolset') = ?": wanted.toolset,
+            "id < ?": cursor,
+        }
+        given = {sql: value for sql, value in conditions.items() if value is not None}
+        where = " AND ".join(["owner = ?", *given])
+        with self._lock:
+            rows = self._db.execute(
+                f"SELECT id FROM explorations WHERE {where} ORDER BY id DESC LIMIT ?",  # noqa: S608
+                (owner, *given.values(), limit + 1),
+            ).fetchall()
+        found = [self.load(ExplorationId(row[0])) for row in rows[:limit]]
+        return Page(found, found[-1].id if len(rows) > limit else None)
+
+    def count_running(self) -> int:
+        with self._lock:
+            (count,) = self._db.execute(
+                "SELECT count(*) FROM explorations WHERE status = 'running'"
+            ).fetchone()
+        return int(count)
+
+    def queued_before(self, moment: datetime) -> Sequence[Exploration]:
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT id FROM explorations WHERE status = 'queued' ORDER BY id"
+            ).fetchall()
+        queued = [self.load(ExplorationId(row[0])) for row in rows]
+        return [exploration for exploration in queued if exploration.updated_at < moment]
 
     def _write(self, db: sqlite3.Connection, exploration: Exploration) -> None:
         db.execute(
