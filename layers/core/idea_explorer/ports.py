@@ -157,8 +157,8 @@ class Explorations(Protocol):
 
     def count_running(self) -> int: ...
 
-    def queued_before(self, moment: datetime) -> Sequence[Exploration]:
-        """Explorations that have been queued, unchanged, since before a moment."""
+    def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
+        """Explorations that have been in a status, unchanged, since before a moment: oldest first."""
         ...
 
 

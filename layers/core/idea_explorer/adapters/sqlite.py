@@ -15,7 +15,7 @@ from idea_explorer.domain.errors import (
     MissingError,
 )
 from idea_explorer.domain.events import AnyEvent, dump_event
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId, is_id
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.ports import Filter, Journal, NumberedEvent, Page
@@ -152,13 +152,14 @@ class SqliteStore:
             ).fetchone()
         return int(count)
 
-    def queued_before(self, moment: datetime) -> Sequence[Exploration]:
+    def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
         with self._lock:
             rows = self._db.execute(
-                "SELECT id FROM explorations WHERE status = 'queued' ORDER BY id"
+                "SELECT id FROM explorations WHERE status = ?", (status,)
             ).fetchall()
-        queued = [self.load(ExplorationId(row[0])) for row in rows]
-        return [exploration for exploration in queued if exploration.updated_at < moment]
+        found = [self.load(ExplorationId(row[0])) for row in rows]
+        unchanged = [exploration for exploration in found if exploration.updated_at < moment]
+        return sorted(unchanged, key=lambda exploration: exploration.updated_at)
 
     def _write(self, db: sqlite3.Connection, exploration: Exploration) -> None:
         db.execute(
