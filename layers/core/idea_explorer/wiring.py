@@ -46,6 +46,13 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
     return folder if folder.has_research else None
 
 
+def check_folder(settings: Settings) -> None:
+    """Raises ConfigurationError where there is no folder to work in."""
+    from idea_explorer.adapters.folder import Folder
+
+    Folder(settings.research_dir)
+
+
 def publisher(settings: Settings) -> Publisher:
     from idea_explorer.adapters.folder import FolderPublisher
 

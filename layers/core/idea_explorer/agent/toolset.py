@@ -14,7 +14,10 @@ DEFAULT_TIME_LIMIT = 20.0
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: strict, and nothing beyond what is declared."""
+    """Base of every tool's arguments: strict, and nothing beyond what is declared.
+
+    A validator may raise ToolError to answer with an error type of the tool's own.
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 

@@ -119,6 +119,9 @@ class Validated:
             arguments = tool.arguments.model_validate(present(tool.arguments, call.input))
         except ValidationError as error:
             return self._refuse(call, explain(tool, error))
+        except ToolError as error:
+            # a rule of the tool's own, such as a path rule, which has its own error type
+            return ToolResult.from_error(error)
         return self._inner.run(tool, arguments)
 
     def _refuse(self, call: ToolCall, message: str) -> ToolResult:

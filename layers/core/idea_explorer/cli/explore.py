@@ -19,7 +19,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
-from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.submit import check, submit
 
 EXIT: dict[Status, int] = {
     "completed": 0,
@@ -39,6 +39,8 @@ REQUEST_FLAGS = (
 def run(arguments: argparse.Namespace) -> int:
     request = request_from(arguments)
     settings = settings_for(arguments.research)
+    check(request, settings.min_deadline_seconds)
+    wiring.check_folder(settings)
     # a script gets the structured log, a person the progress
     as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
     log = wiring.cli_log(None if arguments.quiet or not as_log else sys.stderr)

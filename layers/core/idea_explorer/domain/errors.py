@@ -43,9 +43,9 @@ class ExplorerError(Exception):
     code: ClassVar[ErrorCode] = "INTERNAL_ERROR"
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
         self.message = message
         self.hint = hint
+        super().__init__(self.sentence)
 
     @property
     def sentence(self) -> str:

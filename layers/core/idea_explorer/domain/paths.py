@@ -1,13 +1,22 @@
 """The path rules: every path that a model or a user gives is checked here, before any request leaves."""
 
 import re
-from typing import NewType
 
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.text import trim
 
-ResearchPath = NewType("ResearchPath", str)
-"""A checked path below `ideas/`, without that prefix."""
+
+class ResearchPath(str):
+    """A checked path below `ideas/`, without that prefix. `given` is how the model spelled it."""
+
+    __slots__ = ("given",)
+    given: str
+
+    def __new__(cls, path: str, given: str | None = None) -> "ResearchPath":
+        checked = super().__new__(cls, path)
+        checked.given = path if given is None else given
+        return checked
+
 
 RESEARCH_ROOT = "ideas"
 MAX_RESEARCH_PATH = 200
@@ -42,4 +51,4 @@ def research_path(given: str) -> ResearchPath:
     for breaks, message in _RESEARCH_RULES:
         if breaks(path):
             raise ToolError("path_validation", message)
-    return ResearchPath(path)
+    return ResearchPath(path, given)

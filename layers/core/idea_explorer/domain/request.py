@@ -51,7 +51,11 @@ class ExploreRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    idea: Annotated[Text, Field(min_length=1), AfterValidator(_trimmed)]
+    idea: Annotated[
+        Text,
+        Field(json_schema_extra={"minLength": 1, "maxLength": limits.MAX_IDEA}),
+        AfterValidator(_trimmed),
+    ]
     toolset: Toolset = "research"
     mode: Annotated[Text, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")] = "business"
     model: ModelName = "sonnet"

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset
 from idea_explorer.domain.errors import (
@@ -16,7 +16,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.evidence import passage
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.paths import MAX_RESEARCH_PATH, RESEARCH_ROOT, research_path
+from idea_explorer.domain.paths import MAX_RESEARCH_PATH, RESEARCH_ROOT, ResearchPath, research_path
 from idea_explorer.domain.report import title_of
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.ports import ResearchRepository
@@ -48,6 +48,7 @@ class ReadResearch(Arguments):
             json_schema_extra={"maxLength": MAX_RESEARCH_PATH},
         ),
         Rule("non-empty path relative to ideas/"),
+        AfterValidator(research_path),
     ]
 
 
@@ -121,7 +122,8 @@ class _Research:
         self._index: FullText | None = None
 
     def read(self, arguments: ReadResearch) -> ToolOutput:
-        path = research_path(arguments.path)
+        path = arguments.path
+        assert isinstance(path, ResearchPath)
         try:
             document = self._repository.read(path)
         except ExternalError as error:
@@ -130,7 +132,7 @@ class _Research:
             )
             raise ToolError(
                 error_type,
-                message.format(path=arguments.path, error=error.sentence),
+                message.format(path=path.given, error=error.sentence),
                 transient=error.retryable,
             ) from error
         return ToolOutput(

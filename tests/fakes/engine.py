@@ -1,0 +1,118 @@
+"""An engine for tests: the real use cases on a real SQLite store and a real folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from idea_explorer.adapters.folder import Folder, FolderPublisher
+from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.agent.toolset import Toolset
+from idea_explorer.domain.events import AnyEvent
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.ports import Model
+from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.tools.research import research_tools
+from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.submit import submit
+from tests.fakes.clock import ManualClock
+
+
+@dataclass
+class Recorder:
+    """A sink that keeps what it is told."""
+
+    events: list[AnyEvent] = field(default_factory=list)
+
+    def emit(self, event: AnyEvent) -> None:
+        self.events.append(event)
+
+    def of(self, kind: type[AnyEvent]) -> list[AnyEvent]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@dataclass
+class RecordedLog:
+    lines: list[tuple[str, str, dict[str, object]]] = field(default_factory=list)
+
+    def info(self, message: str, **fields: object) -> None:
+        self.lines.append(("info", message, fields))
+
+    def warning(self, message: str, **fields: object) -> None:
+        self.lines.append(("warning", message, fields))
+
+    def error(self, message: str, **fields: object) -> None:
+        self.lines.append(("error", message, fields))
+
+    def of(self, message: str) -> list[dict[str, object]]:
+        return [fields for _, said, fields in self.lines if said == message]
+
+
+class Bench:
+    """Runs explorations in a folder of their own."""
+
+    def __init__(
+        self,
+        root: Path,
+        model: Model,
+        *,
+        toolset: Toolset | None = None,
+        clock: ManualClock | None = None,
+    ) -> None:
+        self.root = root
+        (root / "ideas").mkdir(parents=True, exist_ok=True)
+        self.clock = clock or ManualClock()
+        self.store = SqliteStore(root / "store.db")
+        self.seen = Recorder()
+        self.log = RecordedLog()
+        tools = toolset or research_tools(Folder(root), "web_search_20250305")
+        self.engine = Engine(
+            explorations=self.store,
+            journals=self.store,
+            events=self.store,
+            reports=self.store,
+            model=model,
+            toolset_for=lambda _: tools,
+            sinks_for=lambda _: [self.seen],
+            clock=self.clock,
+            log=self.log,
+            model_ids=MODELS,
+            prices=PRICES,
+        )
+
+    def write(self, path: str, text: str) -> None:
+        target = self.root / "ideas" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+    def submit(self, idea: str = "A tea room", **fields: object) -> Exploration:
+        request = ExploreRequest.model_validate({"idea": idea, **fields})
+        return submit(request, "tester", self.store, self.clock, min_deadline_seconds=1)
+
+    def explore(self, idea: str = "A tea room", **fields: object) -> Exploration:
+        queued = self.submit(idea, **fields)
+        return explore(queued.id, queued.run, self.engine)
+
+    def run(self, idea: str = "A tea room", **fields: object) -> Exploration:
+        """Explore and publish."""
+        return self.publish(self.explore(idea, **fields))
+
+    def publish(self, exploration: Exploration) -> Exploration:
+        return publish(
+            exploration.id,
+            exploration.run,
+            explorations=self.store,
+            reports=self.store,
+            events=self.store,
+            publisher=FolderPublisher(self.root),
+            clock=self.clock,
+            sinks=[self.seen],
+        )
+
+    def entries(self, exploration: Exploration) -> Sequence[AnyEntry]:
+        return self.store.open(exploration.id, exploration.lease).entries
+
+    def with_model(self, model: Model) -> None:
+        self.engine = replace(self.engine, model=model)

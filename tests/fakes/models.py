@@ -1,0 +1,77 @@
+"""Models that answer from a script, in process: for tests of the loop itself."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
+
+Reply = ModelAnswer | Exception
+A_CALL = Usage(input_tokens=100, output_tokens=10)
+
+
+def says(text: str, stop_reason: str = "end_turn", usage: Usage = A_CALL) -> ModelAnswer:
+    return ModelAnswer([{"type": "text", "text": text}], stop_reason, usage)
+
+
+def calls(*wanted: tuple[str, JsonObject], usage: Usage = A_CALL, text: str = "") -> ModelAnswer:
+    said: list[Block] = [{"type": "text", "text": text}] if text else []
+    uses: list[Block] = [
+        {"type": "tool_use", "id": f"call_{name}_{index}", "name": name, "input": given}
+        for index, (name, given) in enumerate(wanted)
+    ]
+    return ModelAnswer([*said, *uses], "tool_use", usage)
+
+
+def raw(*content: Block, stop_reason: str, detail: str = "") -> ModelAnswer:
+    return ModelAnswer(list(content), stop_reason, A_CALL, detail)
+
+
+@dataclass
+class ScriptedModel:
+    """Gives its replies in order, the last one again and again; a function decides for itself."""
+
+    script: list[Reply] | Callable[[ModelRequest, int], Reply]
+    requests: list[ModelRequest] = field(default_factory=list)
+
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        self.requests.append(request)
+        number = len(self.requests) - 1
+        if callable(self.script):
+            reply = self.script(request, number)
+        else:
+            reply = self.script[min(number, len(self.script) - 1)]
+        if isinstance(reply, Exception):
+            raise reply
+        watcher.usage(Usage(input_tokens=reply.usage.input_tokens))
+        for block in reply.content:
+            watcher.tick()
+            if block.get("type") == "text":
+                watcher.text(str(block["text"]))
+            watcher.block(block)
+        watcher.usage(reply.usage)
+        return reply
+
+    @property
+    def tools_off(self) -> list[bool]:
+        return [request.tools_off for request in self.requests]
+
+
+def last_texts(request: ModelRequest) -> list[str]:
+    """The texts of the last message."""
+    content = request.messages[-1]["content"]
+    assert isinstance(content, list)
+    return [str(b["text"]) for b in content if isinstance(b, dict) and b.get("type") == "text"]
+
+
+def tool_results(request: ModelRequest) -> list[Block]:
+    """The tool results of the last message."""
+    content = request.messages[-1]["content"]
+    assert isinstance(content, list)
+    return [b for b in content if isinstance(b, dict) and b.get("type") == "tool_result"]
+
+
+def scripted(replies: Iterable[Reply]) -> ScriptedModel:
+    return ScriptedModel(list(replies))

@@ -1,0 +1,237 @@
+"""The real SDK against a server that speaks the Messages API."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from idea_explorer.adapters.claude import Claude
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.errors import (
+    AuthFailedError,
+    ExternalError,
+    NetworkError,
+    RateLimitedError,
+    RejectedError,
+    UnavailableError,
+    UpstreamTimeoutError,
+)
+from idea_explorer.domain.json import Block
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import ModelAnswer, ModelRequest
+from tests.fakes import anthropic_faults as faults
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import Usage as Billed
+from tests.fakes.anthropic_turns import (
+    answer,
+    citation,
+    refusal,
+    search_result,
+    text,
+    thinking,
+    tool_use,
+    web_search,
+)
+from tests.fakes.clock import ManualClock
+
+
+@dataclass
+class Watched:
+    texts: list[str] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+    ticks: int = 0
+
+    def tick(self) -> None:
+        self.ticks += 1
+
+    def text(self, delta: str) -> None:
+        self.texts.append(delta)
+
+    def block(self, block: Block) -> None:
+        self.blocks.append(block)
+
+    def usage(self, usage: Usage) -> None:
+        self.usages.append(usage)
+
+
+TOOLS: Sequence[Block] = [
+    {"type": "web_search_20250305", "name": "web_search", "max_uses": 5},
+    {
+        "name": "read_research",
+        "description": "Read.",
+        "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}},
+    },
+]
+REQUEST = ModelRequest(
+    model_id="claude-sonnet-5-5",
+    system=[{"type": "text", "text": "You research."}],
+    tools=TOOLS,
+    messages=[{"role": "user", "content": [{"type": "text", "text": "An idea."}]}],
+    max_tokens=1_000,
+    tools_off=False,
+)
+
+
+def ask(
+    server: FakeAnthropic, request: ModelRequest = REQUEST, seconds: float = 30
+) -> tuple[ModelAnswer, Watched]:
+    watched = Watched()
+    deadline = Deadline.after(ManualClock(), seconds=seconds)
+    return Claude("test-key", server.url).answer(request, watched, deadline), watched
+
+
+RICH = answer(
+    thinking("Let me look."),
+    web_search("tea rooms", [search_result("https://example.org/tea", "Tea")]),
+    text("Tea is popular.", citations=[citation("https://example.org/tea", "Tea", "popular")]),
+    tool_use("read_research", {"path": "a.md", "deep": {"list": [1, 2]}}),
+    usage=Billed(
+        input_tokens=11,
+        output_tokens=22,
+        cache_creation_input_tokens=33,
+        cache_read_input_tokens=44,
+        web_search_requests=1,
+    ),
+)
+
+
+def test_a_streamed_and_a_plain_answer_are_the_same() -> None:
+    with FakeAnthropic([RICH]) as server:
+        streamed, watched = ask(server)
+    with FakeAnthropic([RICH], force_json=True) as server:
+        plain, seen = ask(server)
+    assert streamed == plain
+    assert "".join(watched.texts) == "".join(seen.texts) == "Tea is popular."
+    assert [b["type"] for b in watched.blocks] == [b["type"] for b in seen.blocks]
+    assert watched.ticks > len(watched.blocks)
+
+
+def test_usage_counts_caches_and_searches() -> None:
+    with FakeAnthropic([RICH]) as server:
+        found, watched = ask(server)
+    assert found.usage == Usage(
+        input_tokens=11, output_tokens=22, cache_write_tokens=33, cache_read_tokens=44, searches=1
+    )
+    assert watched.usages[-1] == found.usage
+
+
+def test_blocks_go_back_as_they_came_and_are_accepted() -> None:
+    with FakeAnthropic([RICH, answer(text("Done."))]) as server:
+        found, _ = ask(server)
+        call = next(b for b in found.content if b["type"] == "tool_use")
+        result: Block = {"type": "tool_result", "tool_use_id": call["id"], "content": "{}"}
+        again = replace(
+            REQUEST,
+            messages=[
+                *REQUEST.messages,
+                {"role": "assistant", "content": [*found.content]},
+                {"role": "user", "content": [result]},
+            ],
+        )
+        done, _ = ask(server, again)
+        assert done.stop_reason == "end_turn"
+        assert (server.violations, server.rejections) == ([], [])
+
+
+def test_system_and_the_last_words_of_ours_are_cache_breakpoints() -> None:
+    with FakeAnthropic([answer(text("Done."))]) as server:
+        ask(server)
+        body = server.requests[0].body
+    assert body["system"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert body["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert body["tool_choice"] == {"type": "auto"}
+    assert not {"temperature", "top_p", "top_k"} & set(body)
+
+
+def test_tools_off_keeps_the_tools_and_forbids_them() -> None:
+    with FakeAnthropic([answer(text("Done."))]) as server:
+        ask(server, replace(REQUEST, tools_off=True))
+        body = server.requests[0].body
+    assert body["tool_choice"] == {"type": "none"}
+    assert body["tools"] == list(TOOLS)
+
+
+def test_a_refusal_carries_its_explanation() -> None:
+    with FakeAnthropic([refusal("Against the policy.")]) as server:
+        found, _ = ask(server)
+    assert (found.stop_reason, found.stop_detail) == ("refusal", "Against the policy.")
+
+
+FAULTS: list[tuple[faults.Fault, type[ExternalError], str]] = [
+    (faults.http_error(400), RejectedError, "400"),
+    (faults.http_error(401), AuthFailedError, "ANTHROPIC_API_KEY"),
+    (faults.http_error(402), AuthFailedError, "402"),
+    (faults.http_error(403), AuthFailedError, "403"),
+    (faults.http_error(404), RejectedError, "404"),
+    (faults.http_error(413), RejectedError, "413"),
+    (faults.http_error(429, retry_after=7), RateLimitedError, "rate limit"),
+    (faults.http_error(429), RateLimitedError, "rate limit"),
+    (faults.http_error(500), UnavailableError, "500"),
+    (faults.http_error(529), UnavailableError, "overloaded"),
+    (faults.error_event("overloaded_error", after=3), UnavailableError, "overloaded"),
+    (faults.error_event("api_error", after=3), UnavailableError, "failed"),
+    (faults.cut(3), NetworkError, "broke off"),
+    (faults.cut_in_event(3), NetworkError, "broke off"),
+    (faults.end_early(3), NetworkError, "broke off"),
+    (faults.reset(3), NetworkError, "broke off"),
+    (faults.malformed(3), UnavailableError, "could not be read"),
+]
+
+
+@pytest.mark.parametrize(("fault", "error", "says"), FAULTS)
+def test_every_fault_is_one_of_our_errors(
+    fault: faults.Fault, error: type[ExternalError], says: str
+) -> None:
+    with FakeAnthropic([fault]) as server, pytest.raises(error, match=says) as caught:
+        ask(server)
+    assert type(caught.value) is error
+
+
+def test_a_rate_limit_says_how_long_to_wait() -> None:
+    limited = faults.http_error(429, retry_after=7)
+    with FakeAnthropic([limited]) as server, pytest.raises(RateLimitedError) as caught:
+        ask(server)
+    assert caught.value.retry_after == 7
+
+
+def test_a_stream_cut_at_any_event_is_never_a_whole_answer() -> None:
+    events = 0
+    while True:
+        broken = replace(RICH, fault=faults.end_early(events))
+        with FakeAnthropic([broken]) as server:
+            try:
+                found, _ = ask(server)
+            except NetworkError:
+                events += 1
+                continue
+        break
+    assert events > 20
+    assert found.stop_reason == "tool_use"
+
+
+def test_silence_ends_when_the_deadline_comes() -> None:
+    hanging = faults.hang()
+    with FakeAnthropic([hanging]) as server, pytest.raises(UpstreamTimeoutError):
+        ask(server, seconds=0.3)
+
+
+def test_a_server_that_is_not_there_is_a_network_error() -> None:
+    with faults.refusing_url() as url, pytest.raises(NetworkError, match="ANTHROPIC_BASE_URL"):
+        Claude("k", url).answer(REQUEST, Watched(), Deadline.after(ManualClock(), seconds=5))
+
+
+def test_what_the_watcher_raises_ends_the_call() -> None:
+    class Stop(Exception):
+        pass
+
+    class Stopping(Watched):
+        def tick(self) -> None:
+            super().tick()
+            if self.ticks == 4:
+                raise Stop
+
+    with FakeAnthropic([RICH]) as server, pytest.raises(Stop):
+        Claude("k", server.url).answer(
+            REQUEST, Stopping(), Deadline.after(ManualClock(), seconds=5)
+        )
