@@ -76,7 +76,9 @@ class GitHub:
         return _documents(data)
 
     def _head(self) -> str:
-        return self._branch or "HEAD"
+        if self._branch is None:
+            self._branch = str(self._client.get("")["default_branch"])
+        return self._branch
 
 
 def blob_sha(data: bytes, size: int) -> str:

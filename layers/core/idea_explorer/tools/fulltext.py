@@ -49,5 +49,5 @@ class FullText:
                 "SELECT count(*) FROM docs WHERE docs MATCH ?", (match,)
             ).fetchone()
         return [
-            Hit(name, title, excerpt, round(score, 4)) for name, title, excerpt, score in rows
+            Hit(name, title, excerpt, float(f"{score:.4g}")) for name, title, excerpt, score in rows
         ], total

@@ -1,0 +1,159 @@
+"""Reading research from GitHub, over the wire and over real git."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from idea_explorer.adapters.github import GitHub
+from idea_explorer.agent.wrappers import Executed, Retried, Validated
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.tools import ToolCall, ToolResult
+from idea_explorer.tools.research import research_tools
+from tests.fakes.clock import ManualClock
+from tests.fakes.engine import RecordedLog
+from tests.fakes.github_repository import Symlink
+from tests.fakes.github_server import FakeGitHub
+
+FILES: dict[str, Any] = {
+    "ideas/market/2024-06.md": "# Tea\n\nTea rooms do well.",
+    "ideas/empty.md": "",
+    "ideas/large.md": "x" * 51_201,
+    "ideas/link.md": Symlink("market/2024-06.md"),
+    "ideas/latin.md": b"caf\xe9",
+    "secret.md": "outside",
+}
+
+
+@pytest.fixture
+def github(tmp_path: Path) -> Iterator[FakeGitHub]:
+    with FakeGitHub(tmp_path, token="t") as server:
+        server.create_repository("acme/ideas", FILES)
+        yield server
+
+
+def call(github: FakeGitHub, name: str, given: JsonObject, token: str = "t") -> ToolResult:
+    repository = GitHub("acme/ideas", lambda: token, None, github.url)
+    log = RecordedLog()
+    caller = Validated(
+        research_tools(repository, "v"), Retried(Executed(log), ManualClock(), log), log
+    )
+    return caller.call(ToolCall(id="c", name=name, input=given))
+
+
+def read(github: FakeGitHub, path: str) -> Any:
+    return call(github, "read_research", {"path": path}).payload
+
+
+def test_a_file_is_read_below_ideas(github: FakeGitHub) -> None:
+    assert read(github, "market/2024-06.md") == {
+        "ok": True,
+        "content": "# Tea\n\nTea rooms do well.",
+        "bytes": 25,
+    }
+    assert github.requests[-1].path == "/repos/acme/ideas/contents/ideas/market/2024-06.md"
+
+
+def test_an_empty_file_is_empty(github: FakeGitHub) -> None:
+    assert read(github, "empty.md") == {"ok": True, "content": "", "bytes": 0}
+
+
+def test_bytes_that_are_not_utf_8_are_shown_as_well_as_can_be(github: FakeGitHub) -> None:
+    assert read(github, "latin.md") == {"ok": True, "content": "caf\ufffd", "bytes": 4}
+
+
+REFUSED = {
+    "nothing.md": ("file_not_found", "File not found: nothing.md"),
+    "market": ("api_error", "Path is not a file: market"),
+    "large.md": (
+        "file_too_large",
+        "File exceeds 50KB limit. Try a more specific path or request a summary.",
+    ),
+    "link.md": ("api_error", "Failed to read file: Content does not match its sha: link.md"),
+}
+
+
+@pytest.mark.parametrize("path", REFUSED)
+def test_githubs_answer_is_checked(github: FakeGitHub, path: str) -> None:
+    error_type, message = REFUSED[path]
+    assert read(github, path) == {"ok": False, "error_type": error_type, "message": message}
+
+
+@pytest.mark.parametrize("path", ["../secret.md", "%2e%2e/secret.md", "/secret.md", "a//b"])
+def test_no_request_leaves_for_a_rejected_path(github: FakeGitHub, path: str) -> None:
+    assert read(github, path)["error_type"] == "path_validation"
+    assert github.requests == []
+
+
+def contents(**changes: Any) -> dict[str, Any]:
+    body = {
+        "type": "file",
+        "size": 3,
+        "encoding": "base64",
+        "content": base64.b64encode(b"tea").decode(),
+        "sha": "e42dd3e1af0b9ec1bcb38e7b5e2f4ca5a0a2b39e",
+    }
+    return {name: value for name, value in {**body, **changes}.items() if value is not None}
+
+
+ODD = [
+    (contents(size=None), "Failed to read file: Missing size for a.md"),
+    (contents(type="symlink"), "Path is not a file: a.md"),
+    (contents(type="submodule"), "Path is not a file: a.md"),
+    (contents(), "Failed to read file: Content does not match its sha: a.md"),
+    (contents(content="%%%"), "Failed to read file: Content does not match its sha: a.md"),
+    (
+        contents(encoding="none", content=""),
+        "Failed to read file: Content does not match its sha: a.md",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), ODD)
+def test_an_odd_answer_is_an_api_error(
+    github: FakeGitHub, body: dict[str, Any], message: str
+) -> None:
+    github.faults.fail(200, "contents", body=json.dumps(body).encode())
+    answer = read(github, "a.md")
+    assert (answer["error_type"], answer["message"]) == ("api_error", message)
+
+
+STATUSES = {401: False, 403: False, 422: False, 500: False, 502: False, 503: True, 504: True}
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_only_what_may_pass_is_tried_again(github: FakeGitHub, status: int) -> None:
+    github.faults.fail(status, "contents", times=None)
+    result = call(github, "read_research", {"path": "empty.md"})
+    assert result.error_type == "api_error"
+    assert str(result.payload["message"]).startswith("Failed to read file: GitHub")
+    assert result.was_retried is STATUSES[status]
+
+
+def test_a_rate_limit_that_passes_is_not_seen(github: FakeGitHub) -> None:
+    github.faults.fail(429, "contents", times=1)
+    result = call(github, "read_research", {"path": "empty.md"})
+    assert (result.ok, result.was_retried) == (True, True)
+
+
+def test_listing_leaves_links_and_everything_else_out(github: FakeGitHub) -> None:
+    payload: Any = call(github, "list_research", {}).payload
+    assert [f["path"] for f in payload["files"]] == [
+        "empty.md", "large.md", "latin.md", "market/2024-06.md",
+    ]  # fmt: skip
+
+
+def test_searching_reads_one_archive(github: FakeGitHub) -> None:
+    payload: Any = call(github, "search_research", {"query": "tea rooms"}).payload
+    assert [r["path"] for r in payload["results"]] == ["market/2024-06.md"]
+    assert not [r for r in github.requests if "contents" in r.path]
+
+
+def test_an_empty_repository_has_no_research(tmp_path: Path) -> None:
+    with FakeGitHub(tmp_path, token="t") as server:
+        server.create_repository("acme/ideas", None)
+        assert call(server, "list_research", {}).payload["total"] == 0
+        assert call(server, "search_research", {"query": "x"}).payload["totalFound"] == 0

@@ -1,0 +1,44 @@
+"""The offline model drives the real tools and says what it is."""
+
+from pathlib import Path
+
+from idea_explorer.adapters.offline import OfflineModel
+from idea_explorer.domain.report import verdict_of
+from tests.fakes.engine import Bench
+
+
+def test_it_reads_related_research_and_writes_the_business_framework(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, OfflineModel())
+    bench.write("tea.md", "# Tea\n\nThe tea room market has grown to 3 million a year in towns.")
+    bench.write("bees.md", "# Bees\n\nHoney.")
+    done = bench.run("A tea room in every library")
+    report = bench.store.load_report(done.id)
+    assert done.status == "completed"
+    assert "No model was called" in report
+    assert "[Tea](../tea.md)" in report
+    assert "grown to 3 million" in report
+    assert verdict_of(report) == "CONDITIONAL YES"
+    for heading in ("Problem", "Market", "Use cases and personas", "Feasibility", "Verdict"):
+        assert f"## {heading}" in report
+    assert {record.name for record in done.stats.tool_calls} >= {"read_research", "search_research"}
+
+
+def test_it_writes_the_exploration_framework(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, OfflineModel())
+    report = bench.store.load_report(bench.run("Tea", mode="exploration").id)
+    assert report.count("**First step:**") >= 5
+    assert "## First principles" in report
+    assert "## Questions worth answering" in report
+
+
+def test_it_is_deterministic(tmp_path: Path) -> None:
+    first, second = Bench(tmp_path / "a", OfflineModel()), Bench(tmp_path / "b", OfflineModel())
+    reports = [b.store.load_report(b.run("Tea for two").id) for b in (first, second)]
+    assert reports[0] == reports[1]
+
+
+def test_with_one_step_it_writes_at_once(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, OfflineModel())
+    bench.write("tea.md", "# Tea")
+    done = bench.run("Tea", max_steps=1)
+    assert (done.status, done.stats.steps, done.stats.tool_calls) == ("completed", 1, ())

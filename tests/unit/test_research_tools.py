@@ -1,0 +1,155 @@
+"""read_research, list_research and search_research over a folder."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from idea_explorer.adapters.folder import Folder
+from idea_explorer.agent.wrappers import Bounded, Executed, Retried, Validated
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.tools import ToolCall
+from idea_explorer.tools.research import research_tools
+from tests.fakes.clock import ManualClock
+from tests.fakes.engine import RecordedLog
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "ideas" / "market").mkdir(parents=True)
+    (tmp_path / "ideas" / "market" / "2024-06.md").write_text("# Tea\n\nTea rooms do well.")
+    (tmp_path / "ideas" / "bees.md").write_text("# Bees\n\nHoney and hives in towns.")
+    (tmp_path / "secret.txt").write_text("outside")
+    return tmp_path
+
+
+def answer(root: Path, name: str, given: JsonObject) -> Any:
+    log = RecordedLog()
+    runner = Bounded(Retried(Executed(log), ManualClock(), log))
+    caller = Validated(research_tools(Folder(root), "web_search_20250305"), runner, log)
+    return caller.call(ToolCall(id="c", name=name, input=given)).payload
+
+
+def read(root: Path, path: object) -> Any:
+    return answer(root, "read_research", {"path": path})  # type: ignore[dict-item]
+
+
+def test_a_file_is_read_with_its_size(root: Path) -> None:
+    assert read(root, "market/2024-06.md") == {
+        "ok": True,
+        "content": "# Tea\n\nTea rooms do well.",
+        "bytes": 25,
+    }
+
+
+def test_a_missing_file_is_named_as_the_model_named_it(root: Path) -> None:
+    assert read(root, " nothing.md") == {
+        "ok": False,
+        "error_type": "file_not_found",
+        "message": "File not found:  nothing.md",
+    }
+
+
+REJECTED = [
+    "../secrets", "/etc/passwd", "foo\\bar.md", "%2e%2e/secrets", "ideas/market.md", "market/",
+    "market//file.md", "a" * 201, "a\x00b", "a\nb",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", REJECTED)
+def test_a_path_that_breaks_a_rule_is_rejected(root: Path, path: str) -> None:
+    assert read(root, path)["error_type"] == "path_validation"
+
+
+@pytest.mark.parametrize("path", [None, 7, "", "  ", ["a"], {}])
+def test_a_path_that_is_no_path_is_an_invalid_argument(root: Path, path: object) -> None:
+    assert read(root, path)["error_type"] == "invalid_arguments"
+
+
+def test_an_empty_file_is_empty(root: Path) -> None:
+    (root / "ideas" / "empty.md").write_text("")
+    assert read(root, "empty.md") == {"ok": True, "content": "", "bytes": 0}
+
+
+def test_a_file_over_50_kb_is_too_large(root: Path) -> None:
+    (root / "ideas" / "fits.md").write_bytes(b"x" * 51_200)
+    (root / "ideas" / "large.md").write_bytes(b"x" * 51_201)
+    assert read(root, "fits.md")["ok"]
+    assert read(root, "large.md") == {
+        "ok": False,
+        "error_type": "file_too_large",
+        "message": "File exceeds 50KB limit. Try a more specific path or request a summary.",
+    }
+
+
+def test_a_folder_is_not_a_file(root: Path) -> None:
+    assert read(root, "market") == {
+        "ok": False,
+        "error_type": "api_error",
+        "message": "Path is not a file: market",
+    }
+
+
+def test_links_are_never_followed(root: Path) -> None:
+    (root / "ideas" / "link.md").symlink_to(root / "secret.txt")
+    (root / "ideas" / "away").symlink_to(root)
+    assert read(root, "link.md")["message"] == "Path is not a file: link.md"
+    assert read(root, "away/secret.txt")["message"] == "Path is not a file: away/secret.txt"
+    listed = answer(root, "list_research", {})
+    assert [f["path"] for f in listed["files"]] == ["bees.md", "market/2024-06.md"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes are a POSIX thing")
+def test_a_pipe_is_not_a_file_and_does_not_hang(root: Path) -> None:
+    os.mkfifo(root / "ideas" / "pipe.md")
+    assert read(root, "pipe.md")["error_type"] == "api_error"
+
+
+def test_listing_gives_paths_that_reading_takes(root: Path) -> None:
+    listed = answer(root, "list_research", {})
+    assert listed["total"] == 2
+    assert all(read(root, file["path"])["bytes"] == file["bytes"] for file in listed["files"])
+
+
+def test_searching_finds_the_document_and_shows_the_words(root: Path) -> None:
+    found = answer(root, "search_research", {"query": "honey"})
+    assert (found["query"], found["totalFound"]) == ("honey", 1)
+    (result,) = found["results"]
+    assert (result["path"], result["title"]) == ("bees.md", "Bees")
+    assert "Honey and hives" in result["excerpt"]
+    assert result["score"] > 0  # small in a small collection, where no word is rare
+
+
+@pytest.mark.parametrize("query", ['"', "AND OR NOT", "bees*", "(", "col:x", "'; DROP TABLE docs"])
+def test_any_text_is_a_query(root: Path, query: str) -> None:
+    assert answer(root, "search_research", {"query": query})["ok"]
+
+
+def test_nothing_found_is_not_an_error(root: Path) -> None:
+    found = answer(root, "search_research", {"query": "zeppelin"})
+    assert (found["ok"], found["results"], found["totalFound"]) == (True, [], 0)
+
+
+def test_web_search_is_always_there_and_reading_only_with_a_repository(root: Path) -> None:
+    alone = research_tools(None, "web_search_20250305").definitions
+    assert alone == [{"type": "web_search_20250305", "name": "web_search", "max_uses": 5}]
+    names = [d["name"] for d in research_tools(Folder(root), "web_search_20250305").definitions]
+    assert names == ["web_search", "read_research", "list_research", "search_research"]
+
+
+def test_a_newer_web_search_is_called_directly() -> None:
+    (definition,) = research_tools(None, "web_search_20260318").definitions
+    assert definition["allowed_callers"] == ["direct"]
+
+
+def test_web_search_that_reaches_us_is_refused(root: Path) -> None:
+    assert answer(root, "web_search", {"query": "x"})["error_type"] == "invalid_arguments"
+
+
+def test_required_strings_have_a_minimum_length_in_the_schema(root: Path) -> None:
+    for definition in research_tools(Folder(root), "v").definitions[1:]:
+        schema: Any = definition["input_schema"]
+        for name in schema.get("required", []):
+            assert schema["properties"][name]["minLength"] == 1
+        assert "Example: " in str(definition["description"])

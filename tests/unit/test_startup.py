@@ -1,0 +1,30 @@
+"""What is loaded when. A newcomer's first `idea --help` should not wait for what it does not use."""
+
+import subprocess
+import sys
+
+HEAVY = {"anthropic", "boto3", "botocore", "httpx", "pydantic", "rich", "aws_lambda_powertools"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sorted(m.partition('.')[0] for m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_command_line_loads_nothing_heavy() -> None:
+    assert not HEAVY & loaded_by("import idea_explorer.cli")
+
+
+def test_printing_help_loads_nothing_heavy() -> None:
+    statement = "from idea_explorer.cli.parser import build_parser; build_parser().format_help()"
+    assert not HEAVY & loaded_by(statement)
+
+
+def test_running_a_tool_by_hand_loads_no_client() -> None:
+    assert not {"anthropic", "boto3", "httpx"} & loaded_by("import idea_explorer.cli.tool")
+
+
+def test_an_offline_exploration_loads_no_client() -> None:
+    statement = "import idea_explorer.cli.explore, idea_explorer.adapters.offline"
+    assert not {"anthropic", "boto3", "httpx"} & loaded_by(statement)
