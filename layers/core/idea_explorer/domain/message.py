@@ -1,0 +1,83 @@
+"""A message of the queue: a request as anyone may send it, or the name of one already stored."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
+
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.ids import ExplorationId, id_from_key, is_id
+from idea_explorer.domain.request import ExploreRequest, Text, invalid_request
+
+QUEUE_OWNER = "queue"  # whose the explorations are that came without the API
+
+
+def _known_shape(text: str) -> ExplorationId:
+    if not is_id(text):
+        raise ValueError("must be an exploration id")
+    return ExplorationId(text)
+
+
+class Reference(BaseModel):
+    """Names a stored exploration. Without a run, the one it is in."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    id: Annotated[ExplorationId, AfterValidator(_known_shape)]
+    run: Annotated[int, Field(ge=1)] | None = None
+
+
+class QueuedRequest(ExploreRequest):
+    """A request with the sender's own key: the same key is the same exploration."""
+
+    dedup_key: Annotated[Text, Field(min_length=1, max_length=256)] | None = None
+
+    @property
+    def request(self) -> ExploreRequest:
+        return ExploreRequest.model_construct(
+            **{name: getattr(self, name) for name in ExploreRequest.model_fields}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """As the queue delivered it. `receives` counts this delivery too."""
+
+    id: str
+    body: str
+    receives: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    id: ExplorationId
+    request: ExploreRequest
+
+
+def parse_message(message: Message) -> Reference | Submission:
+    """Parse at the edge; raises InvalidRequestError."""
+    try:
+        body = from_json(message.body)
+    except ValueError as error:
+        raise InvalidRequestError("The message is not JSON.") from error
+    if not isinstance(body, dict):
+        raise InvalidRequestError("The message is not a JSON object.")
+    try:
+        if "id" in body:
+            return Reference.model_validate(body)
+        queued = QueuedRequest.model_validate_json(message.body)
+    except ValidationError as error:
+        raise invalid_request(error) from error
+    key = queued.dedup_key or message.id
+    return Submission(id_from_key(QUEUE_OWNER, key), queued.request)
+
+
+def named_in(message: Message) -> ExplorationId | None:
+    """The exploration that a message names, however broken the rest of it is."""
+    try:
+        body = from_json(message.body)
+    except ValueError:
+        return None
+    name = body.get("id") if isinstance(body, dict) else None
+    return ExplorationId(name) if isinstance(name, str) and is_id(name) else None

@@ -1,0 +1,172 @@
+"""Turn a message of the queue into an execution: once, and only while there is room for one more."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import (
+    ConflictError,
+    ExplorerError,
+    InvalidRequestError,
+    MissingError,
+)
+from idea_explorer.domain.events import Failed, StatusChanged
+from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.message import (
+    QUEUE_OWNER,
+    Message,
+    Reference,
+    named_in,
+    parse_message,
+)
+from idea_explorer.ports import EventLog, Explorations, Log, Workflow, WorkQueue
+from idea_explorer.usecases.submit import submit
+
+DEFER_SECONDS = 30  # how long a message waits for room before it asks again
+POISON = (InvalidRequestError, MissingError, ConflictError)  # wrong however often it is tried
+LAST_RECEIVE = 4  # one before the queue's own redrive, which could not mark the exploration failed
+
+Dispatched = Literal["started", "deferred", "known", "set_aside"]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What dispatching works with."""
+
+    explorations: Explorations
+    events: EventLog
+    queue: WorkQueue
+    workflow: Workflow
+    clock: Clock
+    log: Log
+    max_running: int
+    min_deadline_seconds: int
+    defer_seconds: int = DEFER_SECONDS
+
+
+def dispatch(message: Message, desk: Desk) -> Dispatched:
+    """Deal with one delivery. What it raises, another delivery of the same message may cure.
+
+    A message that cannot be worked on is set aside, and the exploration it names has failed. One
+    that finds no room is sent again, because each failed delivery would bring it nearer the end.
+    """
+    try:
+        dispatched = _dispatch(message, desk)
+    except POISON as error:
+        dispatched = _set_aside(message, error, desk)
+    except Exception as error:
+        if message.receives < LAST_RECEIVE:
+            raise
+        failure = ExplorerError(f"The run could not be started ({type(error).__name__}).")
+        dispatched = _set_aside(message, failure, desk)
+    desk.log.info("message_dispatched", messageId=message.id, result=dispatched)
+    return dispatched
+
+
+def _dispatch(message: Message, desk: Desk) -> Dispatched:
+    exploration, run = _named(message, desk)
+    if run > exploration.run:
+        raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
+    if run < exploration.run or exploration.status not in {"queued", "running"}:
+        return "known"
+    if exploration.status == "queued":
+        if desk.explorations.count_running() >= desk.max_running:
+            return _defer(exploration, desk)
+        _mark_running(exploration, desk)
+    # Again for one that runs: whoever marked it may have died before starting it. A name starts once.
+    deadline = exploration.request.deadline_seconds
+    return "started" if desk.workflow.start(exploration.id, run, deadline) else "known"
+
+
+def _named(message: Message, desk: Desk) -> tuple[Exploration, int]:
+    named = parse_message(message)
+    if isinstance(named, Reference):
+        exploration = desk.explorations.load(named.id)
+        return exploration, named.run or exploration.run
+    exploration = submit(
+        named.request,
+        QUEUE_OWNER,
+        desk.explorations,
+        desk.clock,
+        min_deadline_seconds=desk.min_deadline_seconds,
+        exploration_id=named.id,
+    )
+    return exploration, exploration.run
+
+
+def _defer(exploration: Exploration, desk: Desk) -> Dispatched:
+    """Wait in the queue. The record says when it was last looked at, so that no sweep doubles it."""
+    if touch(exploration, desk.explorations, desk.clock.now()):
+        desk.queue.send(exploration.id, exploration.run, delay_seconds=desk.defer_seconds)
+        return "deferred"
+    return "known"
+
+
+def touch(exploration: Exploration, explorations: Explorations, now: datetime) -> bool:
+    """Note that a queued exploration has a message under way; False where it has gone on meanwhile."""
+
+    def seen(current: Exploration) -> Exploration:
+        if current.status != "queued" or current.run != exploration.run:
+            raise ConflictError(f"Exploration {current.id} is {current.status}.")
+        return current.model_copy(update={"updated_at": now})
+
+    try:
+        explorations.take_over(exploration.id, seen)
+    except ConflictError:
+        return False
+    return True
+
+
+def _mark_running(exploration: Exploration, desk: Desk) -> None:
+    now = desk.clock.now()
+    try:
+        running = desk.explorations.take_over(exploration.id, lambda e: e.started(at=now))
+    except ConflictError:
+        return  # another delivery was quicker
+    changed = StatusChanged(from_="queued", to="running")
+    desk.events.append(running.id, running.lease, changed)
+
+
+def _set_aside(message: Message, error: ExplorerError, desk: Desk) -> Dispatched:
+    desk.log.error("message_set_aside", messageId=message.id, error=error.sentence)
+    if exploration_id := _stored_id(message):
+        _fail(exploration_id, error, desk)
+    desk.queue.set_aside(message.body, error.sentence)
+    return "set_aside"
+
+
+def _stored_id(message: Message) -> ExplorationId | None:
+    try:
+        return parse_message(message).id
+    except ExplorerError:
+        return named_in(message)
+
+
+def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> None:
+    """Mark it failed, unless a worker has it or it has ended; then the message tells nothing of it."""
+    receipt = Receipt(
+        code=error.code,
+        message=error.sentence,
+        step=0,
+        cost_usd=None,
+        has_partial_text=False,
+        resume=f"idea resume {exploration_id}",
+    )
+    now = desk.clock.now()
+
+    def failed(current: Exploration) -> Exploration:
+        if current.status == "running" and current.deadline_at is not None:
+            raise ConflictError(f"Exploration {current.id} is being worked on.")
+        return current.finished("failed", at=now, receipt=receipt)
+
+    try:
+        was = desk.explorations.load(exploration_id).status
+        exploration = desk.explorations.take_over(exploration_id, failed)
+    except (MissingError, ConflictError):
+        return
+    desk.events.append(
+        exploration.id, exploration.lease, Failed(code=error.code, message=error.sentence)
+    )
+    desk.events.append(exploration.id, exploration.lease, StatusChanged(from_=was, to="failed"))

@@ -1,0 +1,114 @@
+"""Close the record of a run that ended without saying so: timed out, stopped by hand, or broken off."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from idea_explorer.agent.state import State
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ConflictError, ErrorCode
+from idea_explorer.domain.events import Failed, StatusChanged
+from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.report import best_text, title_of, verdict_of, without_preamble
+from idea_explorer.domain.usage import Price
+from idea_explorer.ports import EventLog, EventSink, Explorations, Journals, Reports
+from idea_explorer.usecases.explore import stats_of
+from idea_explorer.usecases.history import Everywhere, History
+
+Cause = Literal["timed_out", "stopped", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    status: Status
+    code: ErrorCode
+    message: str
+
+
+ENDINGS: dict[Cause, Ending] = {
+    "timed_out": Ending("timed_out", "TIMEOUT", "The deadline passed before the report was whole."),
+    "stopped": Ending(
+        "cancelled", "INTERNAL_ERROR", "The run was stopped; what was there is kept."
+    ),
+    "broken": Ending("failed", "INTERNAL_ERROR", "The run broke off; what was there is kept."),
+}
+UNPUBLISHED = Ending("failed", "INTERNAL_ERROR", "The report was written but not published.")
+
+
+@dataclass(frozen=True)
+class Books:
+    """The records that settling reads and closes."""
+
+    explorations: Explorations
+    journals: Journals
+    events: EventLog
+    reports: Reports
+    clock: Clock
+    prices: Mapping[str, Price]
+    sinks_for: Callable[[Exploration], Sequence[EventSink]]
+
+
+def settle(exploration_id: ExplorationId, run: int, cause: Cause, books: Books) -> Exploration:
+    """Give a run its final status from its last checkpoint; one that has it, or has gone on, stays.
+
+    It takes the lease: a worker that goes on after its time writes nothing more.
+    """
+    try:
+        now = books.clock.now()
+        exploration = books.explorations.take_over(exploration_id, lambda e: _open_run(e, run, now))
+    except ConflictError:
+        return books.explorations.load(exploration_id)
+    settled = _unpublished(exploration, books) or _from_checkpoint(exploration, cause, books)
+    books.explorations.save(settled)
+    sink = Everywhere([History(books.events, settled), *books.sinks_for(settled)])
+    if settled.receipt:
+        sink.emit(Failed(code=settled.receipt.code, message=settled.receipt.message))
+    sink.emit(StatusChanged(from_=exploration.status, to=settled.status))
+    return settled
+
+
+def _open_run(exploration: Exploration, run: int, now: datetime) -> Exploration:
+    if exploration.is_final or exploration.run != run:
+        raise ConflictError(f"Run {run} of exploration {exploration.id} is closed.")
+    return exploration.started(at=now) if exploration.status == "queued" else exploration
+
+
+def _unpublished(exploration: Exploration, books: Books) -> Exploration | None:
+    """A run that came to its outcome and was not published: what there was to publish is kept."""
+    if exploration.outcome is None:
+        return None
+    receipt, now = exploration.receipt, books.clock.now()
+    if receipt and not receipt.has_partial_text:
+        return exploration.finished(exploration.outcome, at=now)
+    told = _receipt(exploration, UNPUBLISHED, exploration.stats, has_text=True)
+    return exploration.finished("failed", at=now, receipt=told)
+
+
+def _from_checkpoint(exploration: Exploration, cause: Cause, books: Books) -> Exploration:
+    ending = ENDINGS["stopped" if exploration.cancel_requested else cause]
+    entries = books.journals.open(exploration.id, exploration.lease).entries
+    text = without_preamble(best_text(entries))
+    if text:
+        books.reports.save_report(exploration.id, exploration.lease, text)
+    stats = stats_of(State(entries), cause, books.prices) if entries else Stats(stop_reason=cause)
+    return exploration.finished(
+        ending.status,
+        at=books.clock.now(),
+        stats=stats,
+        title=title_of(text, exploration.request.idea),
+        verdict=verdict_of(text),
+        receipt=_receipt(exploration, ending, stats, has_text=bool(text)),
+    )
+
+
+def _receipt(exploration: Exploration, ending: Ending, stats: Stats, *, has_text: bool) -> Receipt:
+    return Receipt(
+        code=ending.code,
+        message=ending.message,
+        step=stats.steps,
+        cost_usd=stats.cost_usd,
+        has_partial_text=has_text,
+        resume=f"idea resume {exploration.id}",
+    )

@@ -1,0 +1,207 @@
+"""From a message to an execution: once, with room, and never lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.domain.errors import UnavailableError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId, id_from_key
+from idea_explorer.domain.message import Message
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.observability import SilentLog
+from idea_explorer.usecases.dispatch import LAST_RECEIVE, Desk, dispatch
+from idea_explorer.usecases.submit import submit
+from tests.fakes.clock import ManualClock
+from tests.fakes.service import FakeQueue, FakeWorkflow
+
+REQUEST = {"idea": "A subscription box for urban beekeepers", "deadline_seconds": 90}
+
+
+class Service:
+    """A desk with its parts at hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = SqliteStore(folder / "store.db")
+        self.queue = FakeQueue()
+        self.workflow = FakeWorkflow()
+        self.clock = ManualClock()
+        self.desk = Desk(
+            explorations=self.store,
+            events=self.store,
+            queue=self.queue,
+            workflow=self.workflow,
+            clock=self.clock,
+            log=SilentLog(),
+            max_running=2,
+            min_deadline_seconds=60,
+        )
+
+    def submitted(self, idea: str = "An idea") -> Exploration:
+        request = ExploreRequest(idea=idea)
+        return submit(request, "ada", self.store, self.clock, min_deadline_seconds=60)
+
+    def deliver(self, body: object, message_id: str = "m-1", receives: int = 1) -> str:
+        text = body if isinstance(body, str) else json.dumps(body)
+        return dispatch(Message(message_id, text, receives), self.desk)
+
+    def fill(self) -> None:
+        for n in range(self.desk.max_running):
+            self.deliver({"id": self.submitted(f"Running {n}").id})
+        self.workflow.started.clear()
+
+    def events(self, exploration_id: ExplorationId) -> list[str]:
+        return [event.data for event in self.store.read(exploration_id)]
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return Service(tmp_path)
+
+
+def test_a_stored_exploration_is_started_and_marked_running(service: Service) -> None:
+    exploration = service.submitted()
+
+    assert service.deliver({"id": exploration.id, "run": 1}) == "started"
+
+    assert service.workflow.started == [(exploration.id, 1, 120)]
+    assert service.store.load(exploration.id).status == "running"
+    assert [json.loads(event) for event in service.events(exploration.id)] == [
+        {"type": "status_changed", "from": "queued", "to": "running"}
+    ]
+
+
+def test_a_raw_request_becomes_an_exploration_of_the_queue(service: Service) -> None:
+    assert service.deliver(REQUEST, message_id="m-7") == "started"
+
+    stored = service.store.load(id_from_key("queue", "m-7"))
+    assert (stored.owner, stored.request.idea) == ("queue", REQUEST["idea"])
+    assert service.workflow.started == [(stored.id, 1, 90)]
+
+
+def test_a_dedup_key_is_the_same_exploration_whatever_the_message(service: Service) -> None:
+    assert service.deliver({**REQUEST, "dedup_key": "bees"}, message_id="m-1") == "started"
+    assert service.deliver({**REQUEST, "dedup_key": "bees"}, message_id="m-2") == "known"
+
+    assert len(service.workflow.started) == 1
+    assert "dedup_key" not in service.store.load(id_from_key("queue", "bees")).request.model_dump()
+
+
+def test_a_second_delivery_starts_nothing(service: Service) -> None:
+    results = [service.deliver(REQUEST) for _ in range(5)]
+
+    assert results == ["started", "known", "known", "known", "known"]
+    assert len(service.workflow.started) == 1
+
+
+def test_a_dispatcher_that_died_before_the_start_is_made_good(service: Service) -> None:
+    exploration = service.submitted()
+    service.workflow.failure = UnavailableError("Step Functions is not available.")
+    with pytest.raises(UnavailableError):
+        service.deliver({"id": exploration.id})
+    assert service.store.load(exploration.id).status == "running"
+    service.workflow.failure = None
+
+    assert service.deliver({"id": exploration.id}, receives=2) == "started"
+
+
+def test_without_room_the_message_is_sent_again_later(service: Service) -> None:
+    service.fill()
+    waiting = service.submitted("Waiting")
+    service.clock.pass_time(600)
+
+    assert service.deliver({"id": waiting.id}) == "deferred"
+
+    assert service.queue.sent == [(waiting.id, 1, 30)]
+    assert service.workflow.started == []
+    assert service.store.load(waiting.id).status == "queued"
+    assert service.store.load(waiting.id).updated_at == service.clock.now()
+
+
+def test_a_message_of_an_earlier_run_is_known(service: Service) -> None:
+    exploration = service.submitted()
+    service.store.take_over(exploration.id, lambda e: e.model_copy(update={"run": 2}))
+
+    assert service.deliver({"id": exploration.id, "run": 1}) == "known"
+    assert service.deliver({"id": exploration.id}) == "started"
+    assert service.workflow.started == [(exploration.id, 2, 120)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "not json",
+        "[]",
+        "null",
+        '"text"',
+        '{"idea": "\\ud800"}',
+        {},
+        {"idea": ""},
+        {"idea": "x", "unknown": 1},
+        {"idea": "x", "deadline_seconds": 59},
+        {"idea": "x", "mode": "missing"},
+        {"idea": "x", "dedup_key": ""},
+        {"idea": "x", "dedup_key": 7},
+        {"idea": "x", "update": True, "continue_from": "018f0000-0000-7000-8000-000000000000"},
+        {"id": 7},
+        {"id": "../x"},
+        {"id": "018f0000-0000-7000-8000-000000000000"},
+    ],
+    ids=str,
+)
+def test_a_poison_message_is_set_aside_and_stores_nothing(service: Service, body: object) -> None:
+    assert service.deliver(body) == "set_aside"
+
+    text = body if isinstance(body, str) else json.dumps(body)
+    assert [dead for dead, _ in service.queue.dead] == [text]
+    assert service.queue.dead[0][1]
+    assert service.workflow.started == []
+    assert service.store.unchanged_since("queued", service.clock.now().replace(year=9999)) == []
+
+
+@pytest.mark.parametrize("extra", [{"run": 9}, {"run": "1"}, {"idea": "also"}], ids=str)
+def test_a_poison_message_fails_the_exploration_it_names(
+    service: Service, extra: dict[str, object]
+) -> None:
+    exploration = service.submitted()
+
+    assert service.deliver({"id": exploration.id, **extra}) == "set_aside"
+
+    failed = service.store.load(exploration.id)
+    assert failed.status == "failed"
+    assert failed.receipt is not None
+    assert failed.receipt.resume == f"idea resume {exploration.id}"
+    assert json.loads(service.events(exploration.id)[-1])["to"] == "failed"
+
+
+def test_a_poison_message_leaves_an_exploration_that_runs_alone(service: Service) -> None:
+    exploration = service.submitted()
+    service.deliver({"id": exploration.id})
+    at = service.clock.now()
+    service.store.take_over(exploration.id, lambda e: e.model_copy(update={"deadline_at": at}))
+
+    assert service.deliver({"id": exploration.id, "run": 9}) == "set_aside"
+
+    assert service.store.load(exploration.id).status == "running"
+
+
+@pytest.mark.parametrize("error", [UnavailableError("down"), RuntimeError("a bug")], ids=repr)
+def test_what_fails_until_the_last_delivery_is_set_aside_and_failed(
+    service: Service, error: Exception
+) -> None:
+    exploration = service.submitted()
+    service.workflow.failure = error
+    for receives in range(1, LAST_RECEIVE):
+        with pytest.raises(type(error)):
+            service.deliver({"id": exploration.id}, receives=receives)
+
+    assert service.deliver({"id": exploration.id}, receives=LAST_RECEIVE) == "set_aside"
+
+    failed = service.store.load(exploration.id)
+    assert failed.status == "failed"
+    assert failed.receipt is not None
+    assert failed.receipt.message == f"The run could not be started ({type(error).__name__})."
+    assert len(service.queue.dead) == 1

@@ -1,0 +1,231 @@
+"""Closing what ended without saying so, from its last checkpoint."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.domain.errors import LeaseLostError, MissingError
+from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.transcript import Answered, Asked, Opening
+from idea_explorer.domain.usage import Usage
+from idea_explorer.observability import SilentLog
+from idea_explorer.settings import PRICES
+from idea_explorer.usecases.dispatch import Desk
+from idea_explorer.usecases.settle import Books, settle
+from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.sweep import QUEUED_TOO_LONG_SECONDS, RUNNING_TOO_LONG_SECONDS, sweep
+from tests.fakes.clock import ManualClock
+from tests.fakes.service import FakeQueue, FakeWorkflow
+
+MODEL = "claude-sonnet-5-5"
+TEXT = "Let me look.\n\n# Bees\n\nA market of 200 hives."
+
+
+class World:
+    def __init__(self, folder: Path) -> None:
+        self.store = SqliteStore(folder / "store.db")
+        self.clock = ManualClock()
+        self.queue = FakeQueue()
+        self.books = Books(
+            explorations=self.store,
+            journals=self.store,
+            events=self.store,
+            reports=self.store,
+            clock=self.clock,
+            prices=PRICES,
+            sinks_for=lambda _: [],
+        )
+        self.desk = Desk(
+            explorations=self.store,
+            events=self.store,
+            queue=self.queue,
+            workflow=FakeWorkflow(),
+            clock=self.clock,
+            log=SilentLog(),
+            max_running=5,
+            min_deadline_seconds=1,
+        )
+
+    def queued(self) -> Exploration:
+        request = ExploreRequest(idea="Urban bees")
+        return submit(request, "ada", self.store, self.clock, min_deadline_seconds=1)
+
+    def running(self) -> Exploration:
+        at = self.clock.now()
+        return self.store.take_over(self.queued().id, lambda e: e.started(at=at))
+
+    def with_checkpoint(self, text: str = TEXT) -> Exploration:
+        """A run that asked twice and was answered once."""
+        exploration = self.running()
+        journal = self.store.open(exploration.id, exploration.lease)
+        asked = Asked(step=1, tools_off=False, max_tokens=9, reserved=Usage(output_tokens=9))
+        journal.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
+        journal.append(asked)
+        journal.append(
+            Answered(
+                step=1,
+                content=[{"type": "text", "text": text}],
+                stop_reason="tool_use",
+                usage=Usage(input_tokens=1_000, output_tokens=100),
+                duration_ms=5,
+            )
+        )
+        journal.append(asked.model_copy(update={"step": 2}))
+        return exploration
+
+    def events(self, exploration: Exploration) -> list[dict[str, object]]:
+        return [json.loads(event.data) for event in self.store.read(exploration.id)]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_a_timed_out_run_keeps_its_text_and_says_how_to_go_on(world: World) -> None:
+    exploration = world.with_checkpoint()
+    world.clock.pass_time(120)
+
+    settled = settle(exploration.id, 1, "timed_out", world.books)
+
+    assert settled.status == "timed_out"
+    assert settled.finished_at == world.clock.now()
+    assert settled.stats.steps == 1
+    assert settled.stats.output_tokens == 109  # the unanswered call counts in full
+    assert settled.receipt == Receipt(
+        code="TIMEOUT",
+        message="The deadline passed before the report was whole.",
+        step=1,
+        cost_usd=settled.stats.cost_usd,
+        has_partial_text=True,
+        resume=f"idea resume {exploration.id}",
+    )
+    assert world.store.load(exploration.id) == settled
+    assert world.store.load_report(exploration.id) == "# Bees\n\nA market of 200 hives."
+    assert [event["type"] for event in world.events(exploration)] == ["error", "status_changed"]
+
+
+def test_the_worker_that_goes_on_writes_nothing_more(world: World) -> None:
+    zombie = world.with_checkpoint()
+    journal = world.store.open(zombie.id, zombie.lease)
+
+    settled = settle(zombie.id, 1, "timed_out", world.books)
+
+    with pytest.raises(LeaseLostError):
+        journal.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
+    with pytest.raises(LeaseLostError):
+        world.store.save(zombie)
+    with pytest.raises(LeaseLostError):
+        world.store.save_report(zombie.id, zombie.lease, "late")
+    assert world.store.load(zombie.id) == settled
+
+
+@pytest.mark.parametrize(
+    ("cause", "status"),
+    [("timed_out", "timed_out"), ("stopped", "cancelled"), ("broken", "failed")],
+)
+def test_a_run_that_never_said_a_word_is_closed_too(world: World, cause: str, status: str) -> None:
+    exploration = world.queued()
+
+    settled = settle(exploration.id, 1, cause, world.books)  # type: ignore[arg-type]
+
+    assert settled.status == status
+    assert settled.stats.stop_reason == cause
+    assert settled.receipt is not None
+    assert settled.receipt.has_partial_text is False
+    with pytest.raises(MissingError):
+        world.store.load_report(exploration.id)
+
+
+def test_a_run_that_was_asked_to_stop_is_cancelled_however_it_ended(world: World) -> None:
+    exploration = world.with_checkpoint()
+    world.store.request_cancel(exploration.id)
+
+    assert settle(exploration.id, 1, "broken", world.books).status == "cancelled"
+
+
+def test_settling_twice_changes_nothing(world: World) -> None:
+    exploration = world.with_checkpoint()
+    settled = settle(exploration.id, 1, "timed_out", world.books)
+    told = world.events(exploration)
+
+    assert settle(exploration.id, 1, "broken", world.books) == settled
+    assert world.events(exploration) == told
+
+
+def test_a_later_run_is_not_settled_by_the_end_of_an_earlier_one(world: World) -> None:
+    exploration = world.with_checkpoint()
+    world.store.take_over(exploration.id, lambda e: e.model_copy(update={"run": 2}))
+
+    assert settle(exploration.id, 1, "broken", world.books).status == "running"
+
+
+def test_a_report_that_could_not_be_published_is_kept(world: World) -> None:
+    exploration = world.with_checkpoint()
+    world.store.save_report(exploration.id, exploration.lease, "# Whole")
+    world.store.save(exploration.model_copy(update={"outcome": "completed"}))
+
+    settled = settle(exploration.id, 1, "broken", world.books)
+
+    assert settled.status == "failed"
+    assert settled.receipt is not None
+    assert settled.receipt.message == "The report was written but not published."
+    assert world.store.load_report(exploration.id) == "# Whole"
+
+
+def test_an_outcome_without_a_text_becomes_the_status(world: World) -> None:
+    exploration = world.with_checkpoint()
+    receipt = Receipt(
+        code="RATE_LIMITED",
+        message="Busy.",
+        step=0,
+        cost_usd=None,
+        has_partial_text=False,
+        resume=None,
+    )
+    world.store.save(exploration.model_copy(update={"outcome": "failed", "receipt": receipt}))
+
+    settled = settle(exploration.id, 1, "timed_out", world.books)
+
+    assert (settled.status, settled.receipt) == ("failed", receipt)
+
+
+def _swept(world: World) -> tuple[int, int]:
+    swept = sweep(world.desk, lambda e: settle(e.id, e.run, "broken", world.books))
+    return swept.sent_again, swept.settled
+
+
+def test_a_message_lost_before_the_queue_is_sent_again_once(world: World) -> None:
+    lost = world.queued()
+    world.clock.pass_time(QUEUED_TOO_LONG_SECONDS + 1)
+    fresh = world.queued()
+
+    assert _swept(world) == (1, 0)
+    assert world.queue.sent == [(lost.id, 1, 0)]
+    assert world.store.load(fresh.id).updated_at == fresh.updated_at
+
+    world.clock.pass_time(300)
+    assert _swept(world) == (0, 0)
+
+
+def test_a_run_that_nothing_works_on_any_more_is_settled(world: World) -> None:
+    forgotten = world.with_checkpoint()
+    world.clock.pass_time(RUNNING_TOO_LONG_SECONDS + 1)
+    busy = world.running()
+
+    assert _swept(world) == (0, 1)
+    assert world.store.load(forgotten.id).status == "failed"
+    assert world.store.load(busy.id).status == "running"
+
+
+def test_one_sweep_sends_only_so_many(world: World) -> None:
+    for _ in range(101):
+        world.queued()
+    world.clock.elapsed += timedelta(days=1).total_seconds()
+
+    assert _swept(world) == (100, 0)
+    assert _swept(world) == (1, 0)
