@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test check format lint types imports unit lock clean
+.PHONY: help setup demo test check static format format-check lint types imports lock clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,12 +32,13 @@ demo: $(RUNTIME) ## Run one exploration here: no key, no AWS, no GitHub
 	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore "A subscription box for urban beekeepers"
 
 test: $(DEV) ## Run the tests
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n auto
 
-check: $(DEV) format-check lint types imports ## Everything a commit must pass
-	@$(BIN)/pytest --cov --cov-report=term:skip-covered
+check: static ## Everything a commit must pass
+	@$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
 
-.PHONY: format-check
+static: format-check lint types imports ## The checks that need no test run
+
 format-check: $(DEV)
 	@$(BIN)/ruff format --check --quiet . || { echo "Run 'make format'."; exit 1; }
 
@@ -48,7 +49,7 @@ types: $(DEV)
 	@$(BIN)/mypy
 
 imports: $(DEV)
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 
 format: $(DEV) ## Format and fix what can be fixed
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
