@@ -11,6 +11,7 @@ from idea_explorer.agent.prompts import prompt, system_prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.domain.citations import check_citations, cited_passages
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ConflictError, ErrorCode
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
@@ -169,10 +170,15 @@ def _conclude(
     """Keep the report and what the run came to, first the one and then the other."""
     state = State(journal.entries)
     whole = finish.status == "completed"
-    text = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
+    written = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
+    quotes = cited_passages([block for answer in state.answers for block in answer.content])
+    checked = check_citations(written, state.evidence, quotes)
+    text = checked.text
     if text:
         engine.reports.save_report(exploration.id, exploration.lease, text)
-    stats = stats_of(state, finish.stop_reason, engine.prices)
+    stats = stats_of(state, finish.stop_reason, engine.prices).model_copy(
+        update={"citations": checked.citations, "unmatched_citations": checked.unmatched}
+    )
     ended = exploration.model_copy(
         update={
             "outcome": finish.status,

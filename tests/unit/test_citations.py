@@ -1,0 +1,61 @@
+"""Citations are checked against what was read or found."""
+
+from idea_explorer.domain.citations import UNMATCHED, check_citations, cited_passages
+from idea_explorer.domain.evidence import Passage, passage
+
+PAGE = Passage(
+    source="https://www.example.org/tea/", title="Tea [today]", sha256="a" * 64, age="2 days ago"
+)
+NOTES = passage("ideas/market/2024-06.md", "Tea rooms do well.")
+
+
+def test_a_citation_that_matches_is_numbered_and_listed() -> None:
+    checked = check_citations("Tea sells [[7]](https://example.org/tea#top).", [PAGE])
+    assert checked.text == (
+        "Tea sells [[1]](https://example.org/tea#top).\n\n## Sources\n\n"
+        "1. [Tea (today)](https://example.org/tea#top), 2 days ago `aaaaaaaaaaaa`"
+    )
+    assert (checked.citations, checked.unmatched) == (1, 0)
+
+
+def test_a_document_of_the_team_is_a_source() -> None:
+    checked = check_citations("As [we found](../market/2024-06.md).", [NOTES])
+    assert "[we found](../market/2024-06.md)." in checked.text
+    assert checked.unmatched == 0
+
+
+def test_a_citation_that_matches_nothing_is_marked_where_it_stands_and_in_the_list() -> None:
+    checked = check_citations(
+        "Sure [[1]](https://made.up/x) and [this](https://made.up/x).", [PAGE]
+    )
+    assert checked.text.count(UNMATCHED) == 3
+    assert (checked.citations, checked.unmatched) == (2, 2)
+
+
+def test_the_same_source_keeps_its_number() -> None:
+    text = "A [[1]](https://example.org/tea) b [[2]](../market/2024-06.md) c [[9]](https://example.org/tea/)"
+    checked = check_citations(text, [PAGE, NOTES])
+    assert "c [[1]](https://example.org/tea/)" in checked.text
+    assert checked.text.count("\n1. ") == checked.text.count("\n2. ") == 1
+
+
+def test_code_images_anchors_and_mail_are_not_citations() -> None:
+    text = "`[a](https://x.y)` ![i](https://x.y/i.png) [b](#part) [c](mailto:a@b.c)\n```\n[d](https://x.y)\n```"
+    checked = check_citations(text, [])
+    assert checked.text == text
+    assert checked.citations == 0
+
+
+def test_what_was_quoted_stands_with_its_source() -> None:
+    block = {
+        "type": "text",
+        "text": "x",
+        "citations": [{"url": "https://example.org/tea", "cited_text": "Tea rooms\nare full."}],
+    }
+    quotes = cited_passages([block])  # type: ignore[list-item]
+    checked = check_citations("T [[1]](https://example.org/tea)", [PAGE], quotes)
+    assert checked.text.endswith("`aaaaaaaaaaaa`: “Tea rooms are full.”")
+
+
+def test_a_report_without_links_stays_as_it_is() -> None:
+    assert check_citations("# Tea\n\nNo links.", [PAGE]).text == "# Tea\n\nNo links."
