@@ -10,6 +10,7 @@ from idea_explorer.ports import Clock, EventSink, Log, Model, Publisher, Researc
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
+    from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.usecases.explore import Engine
 
 TOOLSETS = ("research",)
@@ -82,13 +83,18 @@ def cli_log(stream: TextIO | None) -> Log:
     return stream_log(stream) if stream else SilentLog()
 
 
+def local_store(settings: Settings) -> "SqliteStore":
+    from idea_explorer.adapters.sqlite import SqliteStore
+
+    return SqliteStore(settings.store)
+
+
 def local_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "Engine":
     """The engine on this machine: SQLite and files."""
-    from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.observability import LogSink
     from idea_explorer.usecases.explore import Engine
 
-    store = SqliteStore(settings.store)
+    store = local_store(settings)
 
     def toolset_for(exploration: Exploration) -> Toolset:
         return toolset(settings, exploration.request.toolset)

@@ -25,6 +25,7 @@ def build_parser() -> argparse.ArgumentParser:
     _explore(commands)
     _tool(commands)
     _tools(commands)
+    _replay(commands)
     _doctor(commands)
     return parser
 
@@ -96,6 +97,14 @@ def _tools(commands: "Commands") -> None:
     command.add_argument("--toolset", help="only this toolset")
     command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
     command.add_argument("--json", action="store_true", help="print the definitions as JSON")
+
+
+def _replay(commands: "Commands") -> None:
+    command = _command(commands, "replay", "replay", "run an exploration again from its transcript")
+    command.add_argument("id", help="an exploration's id, or an exported transcript")
+    command.add_argument("--export", metavar="FILE", help="also write the transcript to a file")
+    command.add_argument("--research", metavar="DIR", help="the folder whose store is used")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
 
 
 def _doctor(commands: "Commands") -> None:

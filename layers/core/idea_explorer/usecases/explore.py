@@ -11,20 +11,12 @@ from idea_explorer.agent.prompts import prompt, system_prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
-from idea_explorer.domain.citations import check_citations, cited_passages
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ConflictError, ErrorCode
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.report import (
-    best_text,
-    title_of,
-    verdict_of,
-    without_preamble,
-    written_text,
-)
 from idea_explorer.domain.transcript import Answered, Opening, Said
 from idea_explorer.domain.usage import Price, cost_of
 from idea_explorer.ports import (
@@ -37,6 +29,7 @@ from idea_explorer.ports import (
     Model,
     Reports,
 )
+from idea_explorer.usecases.conclude import conclude
 from idea_explorer.usecases.history import Everywhere, History
 
 
@@ -169,15 +162,12 @@ def _conclude(
 ) -> Exploration:
     """Keep the report and what the run came to, first the one and then the other."""
     state = State(journal.entries)
-    whole = finish.status == "completed"
-    written = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
-    quotes = cited_passages([block for answer in state.answers for block in answer.content])
-    checked = check_citations(written, state.evidence, quotes)
-    text = checked.text
+    conclusion = conclude(state, finish)
+    text = conclusion.text
     if text:
         engine.reports.save_report(exploration.id, exploration.lease, text)
     stats = stats_of(state, finish.stop_reason, engine.prices).model_copy(
-        update={"citations": checked.citations, "unmatched_citations": checked.unmatched}
+        update={"citations": conclusion.citations, "unmatched_citations": conclusion.unmatched}
     )
     ended = exploration.model_copy(
         update={
@@ -185,8 +175,8 @@ def _conclude(
             "stats": stats,
             "finished_at": engine.clock.now(),
             "updated_at": engine.clock.now(),
-            "title": title_of(text, exploration.request.idea),
-            "verdict": verdict_of(text),
+            "title": conclusion.title(exploration.request.idea),
+            "verdict": conclusion.verdict,
             "receipt": _receipt(exploration, finish, stats, has_text=bool(text)),
         }
     )

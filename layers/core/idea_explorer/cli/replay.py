@@ -1,0 +1,75 @@
+"""`idea replay`: an exploration again, from its transcript, for nothing."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from idea_explorer import wiring
+from idea_explorer.cli.environment import settings_for
+from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.ids import ExplorationId, is_id
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
+from idea_explorer.usecases.replay import Replayed, replay
+
+
+def run(arguments: argparse.Namespace) -> int:
+    entries, recorded = _recording(arguments)
+    if arguments.export:
+        lines = b"\n".join(dump_entry(entry) for entry in entries)
+        Path(arguments.export).write_bytes(lines + b"\n")
+    replayed = replay(entries)
+    same = recorded is None or _text(replayed) == recorded
+    good = not replayed.divergence and same
+    print(_as_json(replayed, same=good) if arguments.json else _in_words(replayed, same=same))
+    return 0 if good else 1
+
+
+def _recording(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None]:
+    """The entries of a stored exploration or of an exported file, and the report where one is stored."""
+    if not is_id(arguments.id):
+        return _from_file(Path(arguments.id)), None
+    store = wiring.local_store(settings_for(arguments.research))
+    exploration = store.load(ExplorationId(arguments.id))
+    entries = store.open(exploration.id, exploration.lease).entries
+    if not entries:
+        raise MissingError(f"Exploration {exploration.id} has no transcript yet.")
+    try:
+        return entries, store.load_report(exploration.id)
+    except MissingError:
+        return entries, None
+
+
+def _from_file(path: Path) -> Sequence[AnyEntry]:
+    try:
+        return [parse_entry(line) for line in path.read_bytes().splitlines() if line.strip()]
+    except OSError as error:
+        raise InvalidRequestError(
+            f"{path} is neither an exploration id nor a file that can be read.",
+            hint="An id is printed by `idea explore --json`.",
+        ) from error
+    except ValueError as error:
+        raise InvalidRequestError(f"{path} is not an exported transcript.") from error
+
+
+def _text(replayed: Replayed) -> str:
+    return replayed.conclusion.text if replayed.conclusion else ""
+
+
+def _as_json(replayed: Replayed, *, same: bool) -> str:
+    outcome: JsonObject = {
+        "same": same,
+        "steps": replayed.steps,
+        "tool_calls": replayed.tool_calls,
+        "content": _text(replayed) or None,
+        "divergence": replayed.divergence or None,
+    }
+    return json.dumps(outcome, ensure_ascii=False)
+
+
+def _in_words(replayed: Replayed, *, same: bool) -> str:
+    counts = f"{replayed.steps} steps, {replayed.tool_calls} tool calls, no network"
+    if replayed.divergence:
+        return f"differs: {replayed.divergence} ({counts})"
+    return f"{'same report' if same else 'another report'} ({counts})"

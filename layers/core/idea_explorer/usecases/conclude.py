@@ -1,0 +1,34 @@
+"""From a finished transcript to its report: pure, so that a replay comes to the same."""
+
+from dataclasses import dataclass
+
+from idea_explorer.agent.moves import Finish
+from idea_explorer.agent.state import State
+from idea_explorer.domain.citations import check_citations, cited_passages
+from idea_explorer.domain.report import (
+    best_text,
+    title_of,
+    verdict_of,
+    without_preamble,
+    written_text,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    text: str
+    verdict: str | None
+    citations: int
+    unmatched: int
+
+    def title(self, idea: str) -> str:
+        return title_of(self.text, idea)
+
+
+def conclude(state: State, finish: Finish) -> Conclusion:
+    """The report with its citations checked; of a run that ended early, the best text there is."""
+    whole = finish.status == "completed"
+    written = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
+    quotes = cited_passages([block for answer in state.answers for block in answer.content])
+    checked = check_citations(written, state.evidence, quotes)
+    return Conclusion(checked.text, verdict_of(checked.text), checked.citations, checked.unmatched)

@@ -1,0 +1,118 @@
+"""Run an exploration again from its transcript: the recorded answers and results, today's decisions.
+
+No model, no tool and no network is touched. Where today's code would have decided otherwise than the
+code that recorded, the replay stops and says where.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from idea_explorer.agent.moves import Ask, Bounds, Finish, Move, Restart, RunTools, Say, next_move
+from idea_explorer.agent.state import State
+from idea_explorer.domain.transcript import (
+    Answered,
+    AnyEntry,
+    Asked,
+    Cut,
+    Opening,
+    Restarted,
+    Said,
+    ToolsRan,
+)
+from idea_explorer.usecases.conclude import Conclusion, conclude
+
+# Reasons that came from clock, money or a person; a replay takes them over as they were.
+OUTSIDE = frozenset({"deadline", "budget", "max_steps"})
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of it. `divergence` is empty where today's code does what the recording did."""
+
+    steps: int
+    tool_calls: int
+    conclusion: Conclusion | None
+    divergence: str = ""
+
+
+def replay(entries: Sequence[AnyEntry]) -> Replayed:
+    tape = _Tape(entries)
+    while True:
+        state = State(tape.played)
+        tape.skip_interruptions()
+        move = next_move(state, tape.bounds(state))
+        if isinstance(move, Finish):
+            return _ended(tape, state, move)
+        if tape.at_end or not tape.agrees(move, state):
+            if tape.at_end and not isinstance(state.last, Answered):
+                return _ended(tape, state, Finish("partial", "recording ends"))
+            expected = tape.upcoming.kind if tape.upcoming else "the end"
+            return _result(
+                tape, None, f"after entry {len(tape.played)}: {move} where {expected} was"
+            )
+        tape.play()
+
+
+def _ended(tape: "_Tape", state: State, finish: Finish) -> Replayed:
+    if tape.upcoming is not None:
+        return _result(tape, None, f"ended after entry {len(tape.played)} where more was recorded")
+    return _result(tape, conclude(state, finish), "")
+
+
+def _result(tape: "_Tape", conclusion: Conclusion | None, divergence: str) -> Replayed:
+    state = State(tape.played)
+    return Replayed(state.steps, len(state.results), conclusion, divergence)
+
+
+class _Tape:
+    """The recorded entries, and how far they have been played."""
+
+    def __init__(self, entries: Sequence[AnyEntry]) -> None:
+        assert isinstance(entries[0], Opening)
+        self._entries = list(entries)
+        self._position = 1
+
+    @property
+    def played(self) -> Sequence[AnyEntry]:
+        return self._entries[: self._position]
+
+    @property
+    def upcoming(self) -> AnyEntry | None:
+        return self._entries[self._position] if self._position < len(self._entries) else None
+
+    @property
+    def at_end(self) -> bool:
+        return self.upcoming is None
+
+    def play(self) -> None:
+        self._position += 1
+
+    def skip_interruptions(self) -> None:
+        """Calls that broke off and resumes by a person are taken as they were."""
+        while self.upcoming is not None and (
+            isinstance(self.upcoming, Asked | Cut)
+            or (isinstance(self.upcoming, Said) and self.upcoming.purpose == "resume")
+        ):
+            self.play()
+
+    def bounds(self, state: State) -> Bounds:
+        reason = self.upcoming.reason if isinstance(self.upcoming, Said | Restarted) else None
+        return Bounds(
+            max_steps=state.steps + (1 if reason == "max_steps" else 1_000),
+            out_of_time=reason == "deadline",
+            out_of_budget=reason == "budget",
+        )
+
+    def agrees(self, move: Move, state: State) -> bool:
+        match move, self.upcoming:
+            case Ask(), Answered():
+                return True
+            case Say(), Said():
+                return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)
+            case Restart(), Restarted():
+                return True
+            case RunTools(), ToolsRan():
+                recorded = [(r.call_id, r.name, r.input) for r in self.upcoming.results]
+                return recorded == [(c.id, c.name, c.input) for c in state.calls()]
+            case _:
+                return False
