@@ -28,3 +28,13 @@ def test_running_a_tool_by_hand_loads_no_client() -> None:
 def test_an_offline_exploration_loads_no_client() -> None:
     statement = "import idea_explorer.cli.explore, idea_explorer.adapters.offline"
     assert not {"anthropic", "boto3", "httpx"} & loaded_by(statement)
+
+
+def test_a_deployment_connects_to_nothing_before_it_needs_to() -> None:
+    statement = (
+        "from idea_explorer import wiring; from idea_explorer.settings import Settings;"
+        "s = Settings(table_name='t', bucket_name='b', queue_url='q', state_machine_arn='a');"
+        "wiring.cloud_stores(s), wiring.cloud_queue(s), wiring.cloud_workflow(s),"
+        "wiring.cloud_secrets(s)"
+    )
+    assert not {"anthropic", "boto3", "botocore", "httpx"} & loaded_by(statement)

@@ -144,10 +144,15 @@ class Explorations(Protocol):
         ...
 
     def save(self, exploration: Exploration) -> None:
-        """Raises LeaseLostError unless the stored lease is the exploration's."""
+        """Raises LeaseLostError unless the stored lease is the exploration's.
+
+        A cancel request that came meanwhile stays: only a take-over can withdraw it.
+        """
         ...
 
-    def request_cancel(self, exploration_id: ExplorationId) -> None: ...
+    def request_cancel(self, exploration_id: ExplorationId) -> None:
+        """Raises MissingError."""
+        ...
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool: ...
 
@@ -158,7 +163,8 @@ class Explorations(Protocol):
     def count_running(self) -> int: ...
 
     def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
-        """Explorations that have been in a status, unchanged, since before a moment: oldest first."""
+        """Explorations that have been in a status that is not final, unchanged, since before a moment:
+        oldest first."""
         ...
 
 
@@ -172,13 +178,19 @@ class NumberedEvent:
 class EventLog(Protocol):
     """The history of an exploration: numbers 1, 2, 3 … without gap or repeat."""
 
-    def append(self, exploration_id: ExplorationId, lease: int, event: AnyEvent) -> None:
-        """Raises LeaseLostError when another worker has taken over."""
+    def append(self, exploration_id: ExplorationId, lease: int | None, event: AnyEvent) -> None:
+        """Raises LeaseLostError when another worker has taken over.
+
+        No lease is for those who run nothing and only say what happened, as the API does; they get
+        MissingError where there is no such exploration.
+        """
         ...
 
     def read(
         self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
-    ) -> Sequence[NumberedEvent]: ...
+    ) -> Sequence[NumberedEvent]:
+        """The next events, at most `limit` and at most about a megabyte; none when there are none."""
+        ...
 
 
 class Reports(Protocol):
@@ -248,11 +260,33 @@ class WorkQueue(Protocol):
 
 class Workflow(Protocol):
     def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
-        """Start the execution of a run; False where it was started before."""
+        """Start the execution of a run, once however often it is called.
+
+        False where it is known to have been started before.
+        """
+        ...
+
+
+class Executions(Workflow, Protocol):
+    """What can be done with an execution after its start."""
+
+    def state(self, exploration_id: ExplorationId, run: int) -> str | None:
+        """RUNNING, SUCCEEDED, FAILED, TIMED_OUT or ABORTED; None where it was never started."""
+        ...
+
+    def stop(self, exploration_id: ExplorationId, run: int, cause: str) -> None:
+        """Stop it; nothing happens where it has ended or was never started."""
+        ...
+
+    def answer(self, token: str, output: JsonObject) -> bool:
+        """Let an execution that waits go on; False where it waits no longer."""
         ...
 
 
 class Secrets(Protocol):
-    def get(self, name: str) -> str:
-        """A secret's current value, at most some minutes old; raises ConfigurationError."""
+    def get(self, name: str, field: str | None = None) -> str:
+        """A secret's current value, at most some minutes old; raises ConfigurationError.
+
+        Where the secret is a JSON object and `field` is given, the value is that field's.
+        """
         ...

@@ -41,9 +41,32 @@ class Settings(BaseModel):
     max_cost_usd: float | None = Field(default=None, gt=0)
     max_total_tokens: int = Field(default=80_000, gt=0)
 
+    # A deployment's own: names of what it has, never their contents.
+    table_name: str | None = None
+    bucket_name: str | None = None
+    queue_url: str | None = None
+    dead_letter_queue_url: str | None = None
+    state_machine_arn: str | None = None
+    github_secret_id: str | None = None
+    anthropic_secret_id: str | None = None
+    api_tokens_secret_id: str | None = None
+    secret_max_age_seconds: int = Field(default=300, ge=0)
+    max_running: int = Field(default=20, ge=1)
+    aws_endpoint_url: str | None = None
+    sam_local: bool = False
+
+    @property
+    def in_cloud(self) -> bool:
+        """`sam local` sets a deployment's names but has none of its services around."""
+        return self.table_name is not None and not self.sam_local
+
+    @property
+    def uses_claude(self) -> bool:
+        return bool(self.anthropic_api_key or self.anthropic_secret_id)
+
     @property
     def uses_github(self) -> bool:
-        return self.github_token is not None and self.github_repository is not None
+        return bool(self.github_repository and (self.github_token or self.github_secret_id))
 
     @property
     def store(self) -> Path:
@@ -77,6 +100,18 @@ VARIABLES = {
     "IDEA_MIN_DEADLINE_SECONDS": "min_deadline_seconds",
     "IDEA_MAX_COST_USD": "max_cost_usd",
     "IDEA_MAX_TOTAL_TOKENS": "max_total_tokens",
+    "IDEA_SECRET_MAX_AGE_SECONDS": "secret_max_age_seconds",
+    "TABLE_NAME": "table_name",
+    "BUCKET_NAME": "bucket_name",
+    "QUEUE_URL": "queue_url",
+    "DEAD_LETTER_QUEUE_URL": "dead_letter_queue_url",
+    "STATE_MACHINE_ARN": "state_machine_arn",
+    "GITHUB_SECRET_ID": "github_secret_id",
+    "ANTHROPIC_SECRET_ID": "anthropic_secret_id",
+    "API_TOKENS_SECRET_ID": "api_tokens_secret_id",
+    "MAX_RUNNING": "max_running",
+    "AWS_ENDPOINT_URL": "aws_endpoint_url",
+    "AWS_SAM_LOCAL": "sam_local",
 }
 _NAMES = {field: name for name, field in VARIABLES.items()}
 

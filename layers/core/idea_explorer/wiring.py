@@ -1,12 +1,27 @@
 """Puts the parts together. The only module that sees everything; imports what a path needs, when it does."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TextIO
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import Clock, EventSink, Log, Model, Publisher, ResearchRepository
+from idea_explorer.ports import (
+    Clock,
+    EventLog,
+    EventSink,
+    Executions,
+    Explorations,
+    Journals,
+    Log,
+    Model,
+    Publisher,
+    Reports,
+    ResearchRepository,
+    Secrets,
+    WorkQueue,
+)
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,13 +34,28 @@ OFFLINE_MODELS = {"sonnet": "offline", "opus": "offline"}
 
 def model(settings: Settings) -> Model:
     """Claude where there is a key, the offline model otherwise."""
-    if settings.anthropic_api_key is None:
+    if not settings.uses_claude:
         from idea_explorer.adapters.offline import OfflineModel
 
         return OfflineModel()
     from idea_explorer.adapters.claude import Claude
 
-    return Claude(settings.anthropic_api_key.get_secret_value(), settings.anthropic_base_url)
+    return Claude(_anthropic_key(settings), settings.anthropic_base_url)
+
+
+def _anthropic_key(settings: Settings) -> str:
+    if settings.anthropic_secret_id:
+        return cloud_secrets(settings).get(settings.anthropic_secret_id, "key")
+    assert settings.anthropic_api_key is not None
+    return settings.anthropic_api_key.get_secret_value()
+
+
+def github_token(settings: Settings) -> Callable[[], str]:
+    """Asked for at each call, so that a rotated token is picked up."""
+    if settings.github_secret_id:
+        return partial(cloud_secrets(settings).get, settings.github_secret_id, "token")
+    assert settings.github_token is not None
+    return settings.github_token.get_secret_value
 
 
 def research_repository(settings: Settings) -> ResearchRepository | None:
@@ -33,11 +63,10 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
     if settings.uses_github:
         from idea_explorer.adapters.github import GitHub
 
-        assert settings.github_token is not None
         assert settings.github_repository is not None
         return GitHub(
             repository=settings.github_repository,
-            token=settings.github_token.get_secret_value,
+            token=github_token(settings),
             branch=settings.github_branch,
             api_url=settings.github_api_url,
         )
@@ -89,27 +118,109 @@ def local_store(settings: Settings) -> "SqliteStore":
     return SqliteStore(settings.store)
 
 
+@dataclass(frozen=True)
+class Stores:
+    """Where explorations are kept: in the cloud or on this machine, for everyone alike."""
+
+    explorations: Explorations
+    journals: Journals
+    events: EventLog
+    reports: Reports
+
+
+def stores(settings: Settings) -> Stores:
+    return cloud_stores(settings) if settings.in_cloud else local_stores(settings)
+
+
+def local_stores(settings: Settings) -> Stores:
+    store = local_store(settings)
+    return Stores(explorations=store, journals=store, events=store, reports=store)
+
+
+def cloud_stores(settings: Settings) -> Stores:
+    from idea_explorer.adapters.dynamodb.events import DynamoEventLog
+    from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
+    from idea_explorer.adapters.dynamodb.journals import CloudJournals, CloudReports
+    from idea_explorer.adapters.dynamodb.table import Table
+    from idea_explorer.adapters.s3 import Bucket
+
+    name = _named("TABLE_NAME", settings.table_name)
+    table = Table(name, _connect("dynamodb", settings), system_clock())
+    bucket = Bucket(_named("BUCKET_NAME", settings.bucket_name), _connect("s3", settings))
+    return Stores(
+        explorations=DynamoExplorations(table),
+        journals=CloudJournals(table, bucket),
+        events=DynamoEventLog(table),
+        reports=CloudReports(table, bucket),
+    )
+
+
+def cloud_queue(settings: Settings) -> WorkQueue:
+    from idea_explorer.adapters.sqs import SqsWorkQueue
+
+    return SqsWorkQueue(
+        _named("QUEUE_URL", settings.queue_url),
+        settings.dead_letter_queue_url,
+        _connect("sqs", settings),
+    )
+
+
+def cloud_workflow(settings: Settings) -> Executions:
+    from idea_explorer.adapters.stepfunctions import StepFunctionsWorkflow
+
+    arn = _named("STATE_MACHINE_ARN", settings.state_machine_arn)
+    return StepFunctionsWorkflow(arn, _connect("stepfunctions", settings))
+
+
+def cloud_secrets(settings: Settings) -> Secrets:
+    return _secrets(settings.aws_endpoint_url, settings.secret_max_age_seconds)
+
+
+@cache  # what was read stays in memory as long as it may, whoever asks
+def _secrets(endpoint_url: str | None, max_age_seconds: int) -> Secrets:
+    from idea_explorer.adapters.aws import client
+    from idea_explorer.adapters.secrets import CloudSecrets
+
+    return CloudSecrets(partial(client, "secretsmanager", endpoint_url), max_age_seconds)
+
+
+def _connect(service: str, settings: Settings) -> Callable[[], Any]:
+    from idea_explorer.adapters.aws import client
+
+    return partial(client, service, settings.aws_endpoint_url)
+
+
+def _named(variable: str, value: str | None) -> str:
+    if value is None:
+        raise ConfigurationError(f"{variable} is not set.", hint="A deployment sets it.")
+    return value
+
+
 def local_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "Engine":
     """The engine on this machine: SQLite and files."""
+    return _engine(settings, local_stores(settings), log, sinks)
+
+
+def cloud_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "Engine":
+    """The engine of a deployment. Made anew for each run, so that it has the current secrets."""
+    return _engine(settings, cloud_stores(settings), log, sinks)
+
+
+def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[EventSink]) -> "Engine":
     from idea_explorer.observability import LogSink
     from idea_explorer.usecases.explore import Engine
 
-    store = local_store(settings)
-
-    def toolset_for(exploration: Exploration) -> Toolset:
-        return toolset(settings, exploration.request.toolset)
-
     return Engine(
-        explorations=store,
-        journals=store,
-        events=store,
-        reports=store,
+        explorations=kept_in.explorations,
+        journals=kept_in.journals,
+        events=kept_in.events,
+        reports=kept_in.reports,
         model=model(settings),
-        toolset_for=toolset_for,
+        toolset_for=lambda exploration: toolset(settings, exploration.request.toolset),
         sinks_for=lambda exploration: [LogSink(log, exploration), *sinks],
         clock=system_clock(),
         log=log,
-        model_ids=settings.models if settings.anthropic_api_key else OFFLINE_MODELS,
+        model_ids=settings.models if settings.uses_claude else OFFLINE_MODELS,
         prices=settings.prices,
         default_max_cost_usd=settings.max_cost_usd,
         max_total_tokens=settings.max_total_tokens,

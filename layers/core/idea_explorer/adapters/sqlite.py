@@ -1,32 +1,27 @@
 """Explorations, transcripts and events in one SQLite file: the embedded store."""
 
 import sqlite3
-import threading
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from idea_explorer.domain.errors import (
-    ConfigurationError,
-    InvalidRequestError,
-    LeaseLostError,
-    MissingError,
-)
-from idea_explorer.domain.events import AnyEvent, dump_event
+from idea_explorer.adapters.database import Database
+from idea_explorer.adapters.fitting import fitting
+from idea_explorer.adapters.positions import cursor_at, position_in, position_of
+from idea_explorer.domain.errors import LeaseLostError, MissingError
+from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
-from idea_explorer.domain.ids import ExplorationId, is_id
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.ports import Filter, Journal, NumberedEvent, Page
 
-BUSY_TIMEOUT_SECONDS = 30.0
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS explorations (
-    id TEXT PRIMARY KEY, owner TEXT NOT NULL, status TEXT NOT NULL, created_at TEXT NOT NULL,
-    lease INTEGER NOT NULL, cancel_requested INTEGER NOT NULL DEFAULT 0, record TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS by_owner ON explorations (owner, id);
-CREATE INDEX IF NOT EXISTS by_status ON explorations (status, id);
+    id TEXT PRIMARY KEY, owner TEXT NOT NULL, position TEXT NOT NULL, status TEXT NOT NULL,
+    lease INTEGER NOT NULL, cancel_requested INTEGER NOT NULL, record TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS by_owner ON explorations (owner, position);
+CREATE INDEX IF NOT EXISTS by_status ON explorations (status);
 CREATE TABLE IF NOT EXISTS entries (
     id TEXT NOT NULL, number INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (id, number));
 CREATE TABLE IF NOT EXISTS events (
@@ -34,187 +29,131 @@ CREATE TABLE IF NOT EXISTS events (
     PRIMARY KEY (id, number));
 CREATE TABLE IF NOT EXISTS reports (id TEXT PRIMARY KEY, markdown TEXT NOT NULL);
 """
+SELECT = "SELECT record, lease, cancel_requested, position FROM explorations WHERE "
 
 
 class SqliteStore:
     """Explorations, EventLog, Reports and Journals at once; safe between threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(
-                path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.executescript(SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise ConfigurationError(
-                f"The store {path} cannot be opened: {error}.",
-                hint="Choose a folder you may write to with IDEA_RESEARCH_DIR.",
-            ) from error
-        self._lock = threading.RLock()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        self._db = Database(path, SCHEMA)
 
     # Explorations
 
     def create(self, exploration: Exploration) -> bool:
-        with self._transaction() as db:
+        with self._db.transaction() as db:
             added = db.execute(
-                "INSERT OR IGNORE INTO explorations (id, owner, status, created_at, lease, record)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO explorations VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     exploration.id,
                     exploration.owner,
+                    position_of(exploration),
                     exploration.status,
-                    exploration.created_at.isoformat(),
                     exploration.lease,
+                    exploration.cancel_requested,
                     exploration.model_dump_json(),
                 ),
             )
             return added.rowcount == 1
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
-        with self._lock:
-            row = self._db.execute(
-                "SELECT record, lease, cancel_requested FROM explorations WHERE id = ?",
-                (exploration_id,),
-            ).fetchone()
+        row = self._db.row(SELECT + "id = ?", [exploration_id])
         if row is None:
-            raise MissingError(f"There is no exploration {exploration_id}.")
-        record, lease, cancelled = row
-        exploration = Exploration.model_validate_json(record)
-        return exploration.model_copy(update={"lease": lease, "cancel_requested": bool(cancelled)})
+            raise _missing(exploration_id)
+        return _exploration(*row)
 
     def take_over(
         self, exploration_id: ExplorationId, change: Callable[[Exploration], Exploration]
     ) -> Exploration:
-        with self._transaction() as db:
+        with self._db.transaction() as db:
             before = self.load(exploration_id)
             after = change(before).model_copy(update={"lease": before.lease + 1})
-            self._write(db, after)
+            _write(db, after)
+            db.execute(
+                "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
+                (after.lease, after.cancel_requested, after.id),
+            )
             return after
 
     def save(self, exploration: Exploration) -> None:
-        with self._transaction() as db:
-            self._hold(db, exploration.id, exploration.lease)
-            self._write(db, exploration)
+        with self._db.transaction() as db:
+            _hold(db, exploration.id, exploration.lease)
+            _write(db, exploration)
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
-        with self._transaction() as db:
-            db.execute(
+        with self._db.transaction() as db:
+            changed = db.execute(
                 "UPDATE explorations SET cancel_requested = 1 WHERE id = ?", (exploration_id,)
             )
+            if not changed.rowcount:
+                raise _missing(exploration_id)
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool:
-        with self._lock:
-            row = self._db.execute(
-                "SELECT cancel_requested FROM explorations WHERE id = ?", (exploration_id,)
-            ).fetchone()
+        row = self._db.row(
+            "SELECT cancel_requested FROM explorations WHERE id = ?", [exploration_id]
+        )
         return bool(row and row[0])
 
     def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
-        """Ids sort by time, so the last id of a page is the cursor to the next."""
-        if cursor is not None and not is_id(cursor):
-            raise InvalidRequestError(
-                "'cursor': not one of ours", fields={"cursor": "not one of ours"}
-            )
         conditions = {
+            "owner = ?": owner,
             "status = ?": wanted.status,
             "json_extract(record, '$.request.mode') = ?": wanted.mode,
             "json_extract(record, '$.request.toolset') = ?": wanted.toolset,
-            "id < ?": cursor,
+            "position < ?": None if cursor is None else position_in(cursor),
         }
         given = {sql: value for sql, value in conditions.items() if value is not None}
-        where = " AND ".join(["owner = ?", *given])
-        with self._lock:
-            rows = self._db.execute(
-                f"SELECT id FROM explorations WHERE {where} ORDER BY id DESC LIMIT ?",  # noqa: S608
-                (owner, *given.values(), limit + 1),
-            ).fetchall()
-        found = [self.load(ExplorationId(row[0])) for row in rows[:limit]]
-        return Page(found, found[-1].id if len(rows) > limit else None)
+        rows = self._db.rows(
+            SELECT + " AND ".join(given) + " ORDER BY position DESC LIMIT ?",
+            [*given.values(), limit + 1],
+        )
+        return Page(
+            [_exploration(*row) for row in rows[:limit]],
+            cursor_at(rows[limit - 1][3]) if len(rows) > limit else None,
+        )
 
     def count_running(self) -> int:
-        with self._lock:
-            (count,) = self._db.execute(
-                "SELECT count(*) FROM explorations WHERE status = 'running'"
-            ).fetchone()
-        return int(count)
+        return len(self._db.rows("SELECT 1 FROM explorations WHERE status = 'running'"))
 
     def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
-        with self._lock:
-            rows = self._db.execute(
-                "SELECT id FROM explorations WHERE status = ?", (status,)
-            ).fetchall()
-        found = [self.load(ExplorationId(row[0])) for row in rows]
+        rows = self._db.rows(SELECT + "status = ?", [status])
+        found = [_exploration(*row) for row in rows]
         unchanged = [exploration for exploration in found if exploration.updated_at < moment]
         return sorted(unchanged, key=lambda exploration: exploration.updated_at)
 
-    def _write(self, db: sqlite3.Connection, exploration: Exploration) -> None:
-        db.execute(
-            "UPDATE explorations SET status = ?, lease = ?, cancel_requested = ?, record = ?"
-            " WHERE id = ?",
-            (
-                exploration.status,
-                exploration.lease,
-                exploration.cancel_requested,
-                exploration.model_dump_json(),
-                exploration.id,
-            ),
-        )
-
-    def _hold(self, db: sqlite3.Connection, exploration_id: str, lease: int) -> None:
-        row = db.execute(
-            "SELECT lease FROM explorations WHERE id = ?", (exploration_id,)
-        ).fetchone()
-        if row is None or row[0] != lease:
-            raise LeaseLostError(f"Another worker has taken exploration {exploration_id} over.")
-
     # EventLog
 
-    def append(self, exploration_id: ExplorationId, lease: int, event: AnyEvent) -> None:
-        with self._transaction() as db:
-            self._hold(db, exploration_id, lease)
+    def append(self, exploration_id: ExplorationId, lease: int | None, event: AnyEvent) -> None:
+        with self._db.transaction() as db:
+            if lease is None:
+                self.load(exploration_id)
+            else:
+                _hold(db, exploration_id, lease)
             db.execute(
                 "INSERT INTO events SELECT ?, coalesce(max(number), 0) + 1, ?, ?"
                 " FROM events WHERE id = ?",
-                (exploration_id, event.type, dump_event(event), exploration_id),
+                (exploration_id, event.type, fitting(event), exploration_id),
             )
 
     def read(
         self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
     ) -> Sequence[NumberedEvent]:
-        with self._lock:
-            rows = self._db.execute(
-                "SELECT number, type, data FROM events WHERE id = ? AND number > ?"
-                " ORDER BY number LIMIT ?",
-                (exploration_id, after, limit),
-            ).fetchall()
+        rows = self._db.rows(
+            "SELECT number, type, data FROM events WHERE id = ? AND number > ?"
+            " ORDER BY number LIMIT ?",
+            [exploration_id, after, limit],
+        )
         return [NumberedEvent(*row) for row in rows]
 
     # Reports
 
     def save_report(self, exploration_id: ExplorationId, lease: int, markdown: str) -> None:
-        with self._transaction() as db:
-            self._hold(db, exploration_id, lease)
+        with self._db.transaction() as db:
+            _hold(db, exploration_id, lease)
             db.execute("INSERT OR REPLACE INTO reports VALUES (?, ?)", (exploration_id, markdown))
 
     def load_report(self, exploration_id: ExplorationId) -> str:
-        with self._lock:
-            row = self._db.execute(
-                "SELECT markdown FROM reports WHERE id = ?", (exploration_id,)
-            ).fetchone()
+        row = self._db.row("SELECT markdown FROM reports WHERE id = ?", [exploration_id])
         if row is None:
             raise MissingError(f"Exploration {exploration_id} has no report.")
         return str(row[0])
@@ -222,33 +161,22 @@ class SqliteStore:
     # Journals
 
     def open(self, exploration_id: ExplorationId, lease: int) -> Journal:
-        with self._lock:
-            rows = self._db.execute(
-                "SELECT data FROM entries WHERE id = ? ORDER BY number", (exploration_id,)
-            ).fetchall()
+        rows = self._db.rows(
+            "SELECT data FROM entries WHERE id = ? ORDER BY number", [exploration_id]
+        )
         entries = [parse_entry(zlib.decompress(data)) for (data,) in rows]
-        return _SqliteJournal(self, exploration_id, lease, entries)
-
-    def add_entry(
-        self, exploration_id: ExplorationId, lease: int, number: int, entry: AnyEntry
-    ) -> None:
-        with self._transaction() as db:
-            self._hold(db, exploration_id, lease)
-            db.execute(
-                "INSERT INTO entries VALUES (?, ?, ?)",
-                (exploration_id, number, zlib.compress(dump_entry(entry))),
-            )
+        return _SqliteJournal(self._db, exploration_id, lease, entries)
 
 
 class _SqliteJournal:
     def __init__(
         self,
-        store: SqliteStore,
+        db: Database,
         exploration_id: ExplorationId,
         lease: int,
         entries: list[AnyEntry],
     ) -> None:
-        self._store = store
+        self._db = db
         self._id = exploration_id
         self._lease = lease
         self._entries = entries
@@ -258,5 +186,33 @@ class _SqliteJournal:
         return tuple(self._entries)
 
     def append(self, entry: AnyEntry) -> None:
-        self._store.add_entry(self._id, self._lease, len(self._entries), entry)
+        with self._db.transaction() as db:
+            _hold(db, self._id, self._lease)
+            db.execute(
+                "INSERT INTO entries VALUES (?, ?, ?)",
+                (self._id, len(self._entries), zlib.compress(dump_entry(entry))),
+            )
         self._entries.append(entry)
+
+
+def _exploration(record: str, lease: int, cancel_requested: int, _position: str) -> Exploration:
+    """The columns decide: a cancel request changes no record."""
+    current = {"lease": lease, "cancel_requested": bool(cancel_requested)}
+    return Exploration.model_validate_json(record).model_copy(update=current)
+
+
+def _write(db: sqlite3.Connection, exploration: Exploration) -> None:
+    db.execute(
+        "UPDATE explorations SET status = ?, record = ? WHERE id = ?",
+        (exploration.status, exploration.model_dump_json(), exploration.id),
+    )
+
+
+def _hold(db: sqlite3.Connection, exploration_id: str, lease: int) -> None:
+    row = db.execute("SELECT lease FROM explorations WHERE id = ?", (exploration_id,)).fetchone()
+    if row is None or row[0] != lease:
+        raise LeaseLostError(f"Another worker has taken exploration {exploration_id} over.")
+
+
+def _missing(exploration_id: str) -> MissingError:
+    return MissingError(f"There is no exploration {exploration_id}.")

@@ -1,0 +1,50 @@
+"""One SQLite file, shared by the threads of a process and by processes."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from idea_explorer.domain.errors import ConfigurationError
+
+BUSY_TIMEOUT_SECONDS = 30.0
+
+
+class Database:
+    def __init__(self, path: Path, schema: str) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.executescript(schema)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigurationError(
+                f"The store {path} cannot be opened: {error}.",
+                hint="Choose a folder you may write to with IDEA_RESEARCH_DIR.",
+            ) from error
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, and nobody else writes meanwhile."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._connection.execute(query, tuple(values)).fetchall()
+
+    def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        rows = self.rows(query, values)
+        return rows[0] if rows else None

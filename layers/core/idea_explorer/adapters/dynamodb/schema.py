@@ -1,0 +1,65 @@
+"""The one table. Everything of an exploration stands under its id; only RECORD items are indexed.
+
+| pk             | sk               | holds                                                       |
+|----------------|------------------|-------------------------------------------------------------|
+| exploration id | RECORD           | the record, its lease, version and status; the report's key |
+| exploration id | EVENT#000000001  | one event of its history                                    |
+| exploration id | ENTRY#000000000  | where one entry of its transcript lies in the bucket        |
+
+The template declares the same table; a test compares the two.
+"""
+
+from typing import Any
+
+PK, SK = "pk", "sk"
+RECORD = "RECORD"
+EVENT = "EVENT#"
+ENTRY = "ENTRY#"
+
+BY_OWNER = "by_owner"  # every exploration of an owner, by the time it was created
+BY_STATUS = "by_status"  # sparse: an exploration that has come to its end has no `active`
+OWNER, CREATED = "owner", "created"
+ACTIVE, UPDATED = "active", "updated"
+FILTERED = ["status", "mode", "toolset"]  # projected, so that a filter reads no records
+
+TABLE: dict[str, Any] = {
+    "BillingMode": "PAY_PER_REQUEST",
+    "KeySchema": [
+        {"AttributeName": PK, "KeyType": "HASH"},
+        {"AttributeName": SK, "KeyType": "RANGE"},
+    ],
+    "AttributeDefinitions": [
+        {"AttributeName": name, "AttributeType": "S"}
+        for name in (PK, SK, OWNER, CREATED, ACTIVE, UPDATED)
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": BY_OWNER,
+            "KeySchema": [
+                {"AttributeName": OWNER, "KeyType": "HASH"},
+                {"AttributeName": CREATED, "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": FILTERED},
+        },
+        {
+            "IndexName": BY_STATUS,
+            "KeySchema": [
+                {"AttributeName": ACTIVE, "KeyType": "HASH"},
+                {"AttributeName": UPDATED, "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "KEYS_ONLY"},
+        },
+    ],
+}
+
+
+def record_key(exploration_id: str) -> dict[str, str]:
+    return {PK: exploration_id, SK: RECORD}
+
+
+def event_key(exploration_id: str, number: int) -> dict[str, str]:
+    return {PK: exploration_id, SK: f"{EVENT}{number:09d}"}
+
+
+def entry_key(exploration_id: str, number: int) -> dict[str, str]:
+    return {PK: exploration_id, SK: f"{ENTRY}{number:09d}"}

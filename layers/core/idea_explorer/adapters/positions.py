@@ -1,0 +1,43 @@
+"""Where an exploration stands in its owner's list: by time, then by id, since not all ids carry time."""
+
+import base64
+import binascii
+import re
+from datetime import UTC, datetime
+
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import is_id
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+
+
+def sortable(moment: datetime) -> str:
+    """A moment as text that sorts as time does."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def position_of(exploration: Exploration) -> str:
+    return f"{sortable(exploration.created_at)}#{exploration.id}"
+
+
+def cursor_at(position: str) -> str:
+    """The cursor to what comes after a position. Opaque to callers."""
+    return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
+
+
+def position_in(cursor: str) -> str:
+    """The position that a cursor names; raises InvalidRequestError unless it is one of ours."""
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        position = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
+    except (ValueError, binascii.Error) as error:
+        raise _foreign() from error
+    time, _, exploration_id = position.partition("#")
+    if not _TIME.fullmatch(time) or not is_id(exploration_id):
+        raise _foreign()
+    return position
+
+
+def _foreign() -> InvalidRequestError:
+    return InvalidRequestError("'cursor': not one of ours", fields={"cursor": "not one of ours"})

@@ -1,0 +1,61 @@
+"""AWS by moto, in this process, with what a deployment has: table, bucket, queues, workflow, secrets.
+
+moto checks a condition and writes in two steps, and rolls a refused transaction back by putting the
+whole table back. DynamoDB does either at once, so here one request to it is served at a time.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from moto import mock_aws
+from moto.dynamodb.responses import DynamoHandler
+
+from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.dynamodb.schema import TABLE
+from idea_explorer.settings import Settings
+
+REGION = "eu-central-1"
+NAMES = {"TABLE_NAME": "explorations", "BUCKET_NAME": "explorations-of-the-tests"}
+MACHINE = {"StartAt": "Done", "States": {"Done": {"Type": "Succeed"}}}
+ROLE = "arn:aws:iam::123456789012:role/workflow"
+_one_at_a_time = threading.RLock()
+
+
+@contextmanager
+def fake_aws() -> Iterator[Settings]:
+    """A deployment's services, empty, and the settings that name them."""
+    with mock_aws(), atomic_dynamodb():
+        yield Settings.from_environment(NAMES | create_services())
+
+
+@contextmanager
+def atomic_dynamodb() -> Iterator[None]:
+    """Also for a moto server in this process."""
+    serve = DynamoHandler.call_action
+
+    def alone(handler: DynamoHandler) -> Any:
+        with _one_at_a_time:
+            return serve(handler)
+
+    with patch.object(DynamoHandler, "call_action", alone):
+        yield
+
+
+def create_services() -> dict[str, str]:
+    client("dynamodb").create_table(TableName=NAMES["TABLE_NAME"], **TABLE)
+    client("s3").create_bucket(
+        Bucket=NAMES["BUCKET_NAME"], CreateBucketConfiguration={"LocationConstraint": REGION}
+    )
+    sqs = client("sqs")
+    machine = client("stepfunctions").create_state_machine(
+        name="exploration", definition=json.dumps(MACHINE), roleArn=ROLE
+    )
+    return {
+        "QUEUE_URL": sqs.create_queue(QueueName="work")["QueueUrl"],
+        "DEAD_LETTER_QUEUE_URL": sqs.create_queue(QueueName="dead-letters")["QueueUrl"],
+        "STATE_MACHINE_ARN": machine["stateMachineArn"],
+    }

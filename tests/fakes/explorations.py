@@ -1,0 +1,36 @@
+"""Explorations and what happens in them, for tests that need some."""
+
+from datetime import UTC, datetime, timedelta
+
+from idea_explorer.domain.events import TextDelta
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.transcript import Said
+
+NOW = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
+
+
+def an_exploration(
+    *, owner: str = "ada", minutes: float = 0, idea: str = "A library of tools", **changes: object
+) -> Exploration:
+    """Queued `minutes` after NOW."""
+    at = NOW + timedelta(minutes=minutes)
+    new = new_id(int(at.timestamp() * 1_000))
+    exploration = Exploration(
+        id=new,
+        owner=owner,
+        request=ExploreRequest(idea=idea),
+        conversation_id=new,
+        created_at=at,
+        updated_at=at,
+    )
+    return exploration.model_copy(update=changes)
+
+
+def words(text: str) -> TextDelta:
+    return TextDelta(content=text)
+
+
+def said(text: str) -> Said:
+    return Said(purpose="continue", text=text)

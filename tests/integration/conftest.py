@@ -1,0 +1,24 @@
+"""Stores to test against: the embedded one and the cloud's, by the same name."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.settings import Settings
+from idea_explorer.wiring import Stores, cloud_stores, local_stores
+from tests.fakes.aws import REGION, fake_aws
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    with fake_aws() as settings:
+        yield settings
+
+
+@pytest.fixture(params=["embedded", "cloud"])
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
+    if request.param == "cloud":
+        return cloud_stores(request.getfixturevalue("aws"))
+    return local_stores(Settings(research_dir=tmp_path))

@@ -1,0 +1,264 @@
+"""What only the cloud's stores can get wrong: several requests to several services."""
+
+import json
+import zlib
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import ANY, Stubber
+
+from idea_explorer.adapters.dynamodb.events import DynamoEventLog
+from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
+from idea_explorer.adapters.dynamodb.schema import RECORD
+from idea_explorer.adapters.dynamodb.table import ATTEMPTS, Table
+from idea_explorer.domain.errors import LeaseLostError, RateLimitedError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.transcript import dump_entry
+from idea_explorer.settings import Settings
+from idea_explorer.wiring import Stores, cloud_stores
+from tests.fakes.clock import ManualClock
+from tests.fakes.explorations import NOW, an_exploration, said, words
+
+
+@pytest.fixture
+def stores(aws: Settings) -> Stores:
+    return cloud_stores(aws)
+
+
+@pytest.fixture
+def running(stores: Stores) -> Exploration:
+    exploration = an_exploration()
+    stores.explorations.create(exploration)
+    return stores.explorations.take_over(exploration.id, lambda e: e.started(at=NOW))
+
+
+def items(settings: Settings, prefix: str) -> list[dict[str, Any]]:
+    client: Any = boto3.client("dynamodb")
+    found = client.scan(TableName=settings.table_name)["Items"]
+    return [item for item in found if item["sk"]["S"].startswith(prefix)]
+
+
+def test_an_object_that_the_table_does_not_point_to_does_not_count(
+    aws: Settings, stores: Stores, running: Exploration
+) -> None:
+    journal = stores.journals.open(running.id, running.lease)
+    journal.append(said("one"))
+    s3: Any = boto3.client("s3")
+    (written,) = s3.list_objects_v2(Bucket=aws.bucket_name)["Contents"]
+    orphan = written["Key"].replace("/000000-", "/000001-")
+    s3.put_object(Bucket=aws.bucket_name, Key=orphan, Body=zlib.compress(dump_entry(said("two"))))
+
+    assert list(stores.journals.open(running.id, running.lease).entries) == [said("one")]
+    journal.append(said("three"))
+    assert list(stores.journals.open(running.id, running.lease).entries) == [
+        said("one"),
+        said("three"),
+    ]
+
+
+def test_what_a_zombie_wrote_to_the_bucket_replaces_nothing(
+    stores: Stores, running: Exploration
+) -> None:
+    zombie = stores.journals.open(running.id, running.lease)
+    taken = stores.explorations.take_over(running.id, lambda e: e)
+    stores.journals.open(taken.id, taken.lease).append(said("mine"))
+
+    with pytest.raises(LeaseLostError):
+        zombie.append(said("late"))
+
+    assert list(stores.journals.open(taken.id, taken.lease).entries) == [said("mine")]
+
+
+def test_transcripts_longer_than_a_page_of_the_table_are_whole(
+    stores: Stores, running: Exploration
+) -> None:
+    journal = stores.journals.open(running.id, running.lease)
+    for n in range(30):
+        journal.append(said(str(n)))
+
+    assert list(stores.journals.open(running.id, running.lease).entries) == list(journal.entries)
+
+
+def test_a_save_during_a_take_over_is_not_lost(stores: Stores, running: Exploration) -> None:
+    saved: list[Exploration] = []
+
+    def save_meanwhile(before: Exploration) -> Exploration:
+        if not saved:
+            saved.append(running.model_copy(update={"title": "kept"}))
+            stores.explorations.save(saved[0])
+        return before
+
+    assert stores.explorations.take_over(running.id, save_meanwhile).title == "kept"
+
+
+def test_a_cancel_request_during_a_take_over_is_not_lost(
+    stores: Stores, running: Exploration
+) -> None:
+    def cancel_meanwhile(before: Exploration) -> Exploration:
+        if not before.cancel_requested:
+            stores.explorations.request_cancel(running.id)
+        return before
+
+    assert stores.explorations.take_over(running.id, cancel_meanwhile).cancel_requested
+    assert stores.explorations.is_cancelled(running.id)
+
+
+def test_two_processes_number_one_history(aws: Settings, running: Exploration) -> None:
+    worker, api = cloud_stores(aws).events, cloud_stores(aws).events
+    worker.append(running.id, running.lease, words("1"))
+    api.append(running.id, None, words("2"))
+    api.append(running.id, None, words("3"))
+    worker.append(running.id, running.lease, words("4"))
+
+    events = worker.read(running.id)
+    assert [(e.number, json.loads(e.data)["content"]) for e in events] == [
+        (1, "1"),
+        (2, "2"),
+        (3, "3"),
+        (4, "4"),
+    ]
+
+
+def test_a_large_history_is_read_piece_by_piece(stores: Stores, running: Exploration) -> None:
+    for _ in range(6):
+        stores.events.append(running.id, running.lease, words("x" * 290_000))
+
+    seen: list[int] = []
+    pieces = 0
+    while events := stores.events.read(running.id, after=seen[-1] if seen else 0):
+        seen += [event.number for event in events]
+        pieces += 1
+
+    assert seen == [1, 2, 3, 4, 5, 6]
+    assert pieces > 1
+
+
+def test_only_what_is_not_final_is_in_the_index_by_status(
+    aws: Settings, stores: Stores, running: Exploration
+) -> None:
+    (item,) = items(aws, RECORD)
+    assert item["active"] == {"S": "running"}
+
+    stores.explorations.save(running.finished("completed", at=NOW))
+
+    (item,) = items(aws, RECORD)
+    assert "active" not in item
+    assert item["status"] == {"S": "completed"}
+
+
+def test_the_largest_request_fits_an_item(aws: Settings, stores: Stores) -> None:
+    request = ExploreRequest(idea="\x01" * 9_998 + "ab", context="🐝\x01" * 25_000)
+    exploration = an_exploration(request=request)
+
+    assert stores.explorations.create(exploration)
+    assert stores.explorations.load(exploration.id).request == request
+
+
+def test_a_secret_of_the_request_is_in_no_readable_attribute(aws: Settings, stores: Stores) -> None:
+    request = ExploreRequest(idea="x", callback_secret="whsec_very_secret")
+    stores.explorations.create(an_exploration(request=request))
+
+    (item,) = items(aws, RECORD)
+    assert "very_secret" not in str(item)
+
+
+# Answers that moto never gives
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    return boto3.client("dynamodb", region_name="eu-central-1")
+
+
+def cancelled_by(*reasons: str) -> dict[str, Any]:
+    return {"CancellationReasons": [{"Code": reason} for reason in reasons]}
+
+
+def refuse_event(stub: Stubber, *reasons: str) -> None:
+    stub.add_client_error(
+        "transact_write_items",
+        "TransactionCanceledException",
+        modeled_fields=cancelled_by(*reasons),
+    )
+
+
+def test_a_transaction_that_met_another_is_tried_again(api: Any) -> None:
+    clock = ManualClock()
+    log = DynamoEventLog(Table("t", lambda: api, clock))
+    with Stubber(api) as stub:
+        stub.add_response("query", {"Items": []})
+        refuse_event(stub, "TransactionConflict", "None")
+        refuse_event(stub, "None", "ThrottlingError")
+        stub.add_response("transact_write_items", {})
+
+        log.append(an_exploration().id, 1, words("x"))
+
+        stub.assert_no_pending_responses()
+    assert len(clock.slept) == 2
+
+
+def test_an_item_that_stays_busy_is_a_failure_worth_another_try(api: Any) -> None:
+    log = DynamoEventLog(Table("t", lambda: api, ManualClock()))
+    with Stubber(api) as stub:
+        stub.add_response("query", {"Items": []})
+        for _ in range(ATTEMPTS):
+            refuse_event(stub, "TransactionConflict", "None")
+
+        with pytest.raises(RateLimitedError) as busy:
+            log.append(an_exploration().id, 1, words("x"))
+    assert busy.value.retryable
+
+
+def test_a_take_over_whose_answer_was_lost_has_happened_once(api: Any) -> None:
+    """The client sends it again and is refused by its own first write."""
+    before = an_exploration()
+    sent: dict[str, Any] = {}
+    item = {
+        "record": {"B": zlib.compress(before.model_dump_json().encode())},
+        "lease": {"N": "0"},
+        "version": {"N": "1"},
+        "cancel_requested": {"BOOL": False},
+    }
+
+    def remember(params: dict[str, Any], **_: object) -> None:
+        sent.update(params["ExpressionAttributeValues"])
+        stub.add_client_error(
+            "update_item",
+            "ConditionalCheckFailedException",
+            modeled_fields={"Item": item | {"taker": sent[":taker"]}},
+        )
+
+    with Stubber(api) as stub:
+        stub.add_response("get_item", {"Item": item}, expected_params=ANY_PARAMS)
+        api.meta.events.register_first("provide-client-params.dynamodb.UpdateItem", remember)
+
+        taken = DynamoExplorations(Table("t", lambda: api, ManualClock())).take_over(
+            before.id, lambda e: e
+        )
+
+        stub.assert_no_pending_responses()
+    assert taken.lease == 1
+
+
+ANY_PARAMS = {"TableName": ANY, "Key": ANY, "ConsistentRead": True}
+
+
+def test_a_batch_answered_in_part_is_asked_for_the_rest(api: Any) -> None:
+    clock = ManualClock()
+    keys = [{"pk": name, "sk": "x"} for name in "abc"]
+    asked = [{"pk": {"S": name}, "sk": {"S": "x"}} for name in "abc"]
+    with Stubber(api) as stub:
+        rest = {"t": {"Keys": asked[:2]}}
+        stub.add_response(
+            "batch_get_item", {"Responses": {"t": asked[2:]}, "UnprocessedKeys": rest}
+        )
+        stub.add_response("batch_get_item", {"Responses": {"t": asked[:2]}})
+
+        found = Table("t", lambda: api, clock).get_many(keys)
+
+    assert found == keys
+    assert len(clock.slept) == 1

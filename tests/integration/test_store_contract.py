@@ -1,0 +1,380 @@
+"""What every store promises, asked of each in the same words."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+
+from idea_explorer.domain.errors import (
+    ConflictError,
+    InvalidRequestError,
+    LeaseLostError,
+    MissingError,
+)
+from idea_explorer.domain.events import StatusChanged, ToolCallEnd
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import id_from_key, new_id
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.tools import ToolRecord
+from idea_explorer.ports import Filter
+from idea_explorer.wiring import Stores
+from tests.fakes.explorations import NOW, an_exploration, said, words
+
+LATER = NOW + timedelta(hours=1)
+UNKNOWN = new_id(0)
+
+
+def unchanged(exploration: Exploration) -> Exploration:
+    return exploration
+
+
+def started(exploration: Exploration) -> Exploration:
+    return exploration.started(at=LATER)
+
+
+def stored(stores: Stores, **changes: object) -> Exploration:
+    exploration = an_exploration(**changes)  # type: ignore[arg-type]
+    assert stores.explorations.create(exploration)
+    return exploration
+
+
+# Records and leases
+
+
+def test_what_was_created_is_loaded_whole(stores: Stores) -> None:
+    request = ExploreRequest(idea="Grüße 🐝", context="x" * 40_000, callback_secret="whsec_abc")
+    exploration = stored(stores, request=request, title="T")
+
+    assert stores.explorations.load(exploration.id) == exploration
+
+
+def test_a_taken_id_is_not_created_again(stores: Stores) -> None:
+    exploration = stored(stores)
+
+    assert not stores.explorations.create(exploration.model_copy(update={"owner": "eve"}))
+    assert stores.explorations.load(exploration.id).owner == "ada"
+
+
+def test_what_is_not_there_is_missing(stores: Stores) -> None:
+    for ask in (
+        lambda: stores.explorations.load(UNKNOWN),
+        lambda: stores.explorations.take_over(UNKNOWN, unchanged),
+        lambda: stores.explorations.request_cancel(UNKNOWN),
+        lambda: stores.events.append(UNKNOWN, None, words("hello")),
+        lambda: stores.reports.load_report(UNKNOWN),
+    ):
+        with pytest.raises(MissingError):
+            ask()
+    assert stores.explorations.is_cancelled(UNKNOWN) is False
+    assert stores.events.read(UNKNOWN) == []
+
+
+def test_a_take_over_applies_the_change_under_a_new_lease(stores: Stores) -> None:
+    exploration = stored(stores)
+
+    taken = stores.explorations.take_over(exploration.id, started)
+
+    assert (taken.lease, taken.status) == (exploration.lease + 1, "running")
+    assert stores.explorations.load(exploration.id) == taken
+
+
+def test_a_change_that_raises_changes_nothing(stores: Stores) -> None:
+    exploration = stored(stores)
+
+    def refuse(_: Exploration) -> Exploration:
+        raise ConflictError("not now")
+
+    with pytest.raises(ConflictError):
+        stores.explorations.take_over(exploration.id, refuse)
+    assert stores.explorations.load(exploration.id) == exploration
+
+
+def test_the_holder_of_the_lease_saves(stores: Stores) -> None:
+    taken = stores.explorations.take_over(stored(stores).id, started)
+    ended = taken.finished("completed", at=LATER, path="ideas/a/research.md")
+
+    stores.explorations.save(ended)
+
+    assert stores.explorations.load(taken.id) == ended
+
+
+def test_who_lost_the_lease_saves_nothing(stores: Stores) -> None:
+    first = stores.explorations.take_over(stored(stores).id, started)
+    second = stores.explorations.take_over(first.id, unchanged)
+
+    with pytest.raises(LeaseLostError):
+        stores.explorations.save(first.finished("failed", at=LATER))
+    assert stores.explorations.load(first.id) == second
+
+
+def test_take_overs_at_once_each_get_a_lease_of_their_own(stores: Stores) -> None:
+    exploration = stored(stores)
+
+    def one_more_run(before: Exploration) -> Exploration:
+        return before.model_copy(update={"run": before.run + 1})
+
+    with ThreadPoolExecutor(8) as pool:
+        taken = list(
+            pool.map(
+                lambda _: stores.explorations.take_over(exploration.id, one_more_run), range(16)
+            )
+        )
+
+    assert sorted(one.lease for one in taken) == list(range(1, 17))
+    assert stores.explorations.load(exploration.id).run == 17
+
+
+# Cancelling
+
+
+def test_a_cancel_request_is_seen_and_survives_a_save(stores: Stores) -> None:
+    taken = stores.explorations.take_over(stored(stores).id, started)
+    assert not stores.explorations.is_cancelled(taken.id)
+
+    stores.explorations.request_cancel(taken.id)
+    stores.explorations.save(taken.model_copy(update={"title": "T"}))
+
+    assert stores.explorations.is_cancelled(taken.id)
+    assert stores.explorations.load(taken.id).cancel_requested
+
+
+def test_a_take_over_can_withdraw_a_cancel_request(stores: Stores) -> None:
+    exploration = stored(stores)
+    stores.explorations.request_cancel(exploration.id)
+
+    stores.explorations.take_over(
+        exploration.id, lambda e: e.model_copy(update={"cancel_requested": False})
+    )
+
+    assert not stores.explorations.is_cancelled(exploration.id)
+
+
+# Lists
+
+
+def test_pages_are_newest_first_whatever_the_ids_say(stores: Stores) -> None:
+    made = [
+        an_exploration(id=id_from_key("ada", str(n)), minutes=n / 1_000, conversation_id=UNKNOWN)
+        for n in range(7)
+    ]
+    for exploration in made:
+        stores.explorations.create(exploration)
+    stored(stores, owner="eve")
+
+    seen: list[str] = []
+    cursor: str | None = None
+    for size in (3, 3, 1):
+        page = stores.explorations.page("ada", Filter(), limit=3, cursor=cursor)
+        seen += [exploration.id for exploration in page.explorations]
+        cursor = page.cursor
+        assert len(page.explorations) == size
+
+    assert seen == [exploration.id for exploration in reversed(made)]
+    assert cursor is None
+
+
+def test_explorations_of_the_same_moment_are_all_listed_once(stores: Stores) -> None:
+    made = {stored(stores).id for _ in range(5)}
+
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = stores.explorations.page("ada", Filter(), limit=2, cursor=cursor)
+        seen += [exploration.id for exploration in page.explorations]
+        if (cursor := page.cursor) is None:
+            break
+
+    assert sorted(seen) == sorted(made)
+
+
+def test_a_page_that_is_just_full_has_no_cursor(stores: Stores) -> None:
+    stored(stores)
+    stored(stores)
+
+    assert stores.explorations.page("ada", Filter(), limit=2, cursor=None).cursor is None
+
+
+def test_pages_hold_only_what_is_wanted(stores: Stores) -> None:
+    running = stores.explorations.take_over(stored(stores).id, started)
+    code = stored(stores, request=ExploreRequest(idea="x", toolset="code"))
+    wide = stored(stores, request=ExploreRequest(idea="x", mode="exploration"))
+
+    def found(wanted: Filter) -> list[str]:
+        page = stores.explorations.page("ada", wanted, limit=10, cursor=None)
+        return [exploration.id for exploration in page.explorations]
+
+    assert found(Filter(status="running")) == [running.id]
+    assert found(Filter(toolset="code")) == [code.id]
+    assert found(Filter(mode="exploration")) == [wide.id]
+    assert found(Filter(status="queued", mode="business")) == [code.id]
+    assert found(Filter(status="failed")) == []
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "AAAA", "bm90IG91cnM", "ä", "2026#" * 9, UNKNOWN])
+def test_a_cursor_that_is_not_ours_is_refused(stores: Stores, cursor: str) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        stores.explorations.page("ada", Filter(), limit=2, cursor=cursor)
+    assert refused.value.fields == {"cursor": "not one of ours"}
+
+
+def test_running_ones_are_counted(stores: Stores) -> None:
+    for _ in range(3):
+        stores.explorations.take_over(stored(stores).id, started)
+    ended = stores.explorations.take_over(stored(stores).id, started)
+    stores.explorations.save(ended.finished("completed", at=LATER))
+    stored(stores)
+
+    assert stores.explorations.count_running() == 3
+
+
+def test_what_has_not_changed_for_long_is_found_oldest_first(stores: Stores) -> None:
+    young = stored(stores, minutes=10)
+    old = [stored(stores, minutes=2), stored(stores, minutes=1)]
+    running = stores.explorations.take_over(stored(stores).id, started)
+
+    def since(status: str, minutes: int) -> list[str]:
+        moment = NOW + timedelta(minutes=minutes)
+        found = stores.explorations.unchanged_since(status, moment)  # type: ignore[arg-type]
+        return [exploration.id for exploration in found]
+
+    assert since("queued", 5) == [old[1].id, old[0].id]
+    assert since("queued", 11) == [old[1].id, old[0].id, young.id]
+    assert since("running", 5) == []
+    assert since("running", 61) == [running.id]
+
+
+# Events
+
+
+def test_events_are_numbered_from_one_and_read_in_order(stores: Stores) -> None:
+    taken = stores.explorations.take_over(stored(stores).id, started)
+    stores.events.append(taken.id, taken.lease, StatusChanged(from_="queued", to="running"))
+    stores.events.append(taken.id, taken.lease, words("é"))
+
+    first, second = stores.events.read(taken.id)
+
+    assert (first.number, first.type) == (1, "status_changed")
+    assert json.loads(first.data) == {"type": "status_changed", "from": "queued", "to": "running"}
+    assert (second.number, json.loads(second.data)["content"]) == (2, "é")
+    assert stores.events.read(taken.id, after=1) == [second]
+    assert stores.events.read(taken.id, limit=1) == [first]
+    assert stores.events.read(taken.id, after=2) == []
+
+
+def test_events_without_a_lease_stand_among_those_with_one(stores: Stores) -> None:
+    taken = stores.explorations.take_over(stored(stores).id, started)
+    stores.events.append(taken.id, taken.lease, words("1"))
+    stores.events.append(taken.id, None, words("2"))
+    stores.events.append(taken.id, taken.lease, words("3"))
+
+    assert [(e.number, json.loads(e.data)["content"]) for e in stores.events.read(taken.id)] == [
+        (1, "1"),
+        (2, "2"),
+        (3, "3"),
+    ]
+
+
+def test_who_lost_the_lease_appends_no_event(stores: Stores) -> None:
+    first = stores.explorations.take_over(stored(stores).id, started)
+    stores.explorations.take_over(first.id, unchanged)
+
+    with pytest.raises(LeaseLostError):
+        stores.events.append(first.id, first.lease, words("zombie"))
+    assert stores.events.read(first.id) == []
+
+
+def test_many_writers_leave_no_gap_and_no_repeat(stores: Stores) -> None:
+    taken = stores.explorations.take_over(stored(stores).id, started)
+
+    def write(n: int) -> None:
+        stores.events.append(taken.id, taken.lease if n % 3 else None, words(str(n)))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(60)))
+
+    events = stores.events.read(taken.id)
+    assert [event.number for event in events] == list(range(1, 61))
+    assert sorted(int(json.loads(event.data)["content"]) for event in events) == list(range(60))
+
+
+def test_an_event_that_is_too_large_is_cut_and_says_so(stores: Stores) -> None:
+    exploration = stored(stores)
+    event = ToolCallEnd(
+        tool_call_id="toolu_1",
+        summary="Read a book",
+        output={"ok": True, "content": "🐝" * 200_000},
+        record=ToolRecord(name="read_file", duration_ms=1, ok=True),
+    )
+    stores.events.append(exploration.id, None, event)
+    stores.events.append(exploration.id, None, words("\x01" * 200_000))
+
+    ended, text = (json.loads(e.data) for e in stores.events.read(exploration.id))
+
+    assert ended["summary"] == "Read a book"
+    assert ended["output"]["truncated"] is True
+    assert ended["output"]["bytes"] > 800_000
+    assert ended["output"]["excerpt"].startswith('{"ok":true,"content":"🐝')
+    assert text["content"].startswith("\x01\x01")
+    assert text["content"].endswith("[cut]")
+
+
+# Transcripts and reports
+
+
+def test_a_transcript_is_there_for_whoever_opens_it_next(stores: Stores) -> None:
+    first = stores.explorations.take_over(stored(stores).id, started)
+    journal = stores.journals.open(first.id, first.lease)
+    assert journal.entries == ()
+    journal.append(said("one"))
+    journal.append(said("two" * 100_000))
+
+    second = stores.explorations.take_over(first.id, unchanged)
+    resumed = stores.journals.open(second.id, second.lease)
+    resumed.append(said("three"))
+
+    entries = [said("one"), said("two" * 100_000), said("three")]
+    assert list(resumed.entries) == entries
+    assert list(stores.journals.open(second.id, second.lease).entries) == entries
+
+
+def test_who_lost_the_lease_adds_nothing_to_the_transcript(stores: Stores) -> None:
+    first = stores.explorations.take_over(stored(stores).id, started)
+    zombie = stores.journals.open(first.id, first.lease)
+    zombie.append(said("one"))
+    second = stores.explorations.take_over(first.id, unchanged)
+
+    with pytest.raises(LeaseLostError):
+        zombie.append(said("late"))
+    assert list(zombie.entries) == [said("one")]
+    assert list(stores.journals.open(second.id, second.lease).entries) == [said("one")]
+
+
+def test_the_last_report_is_the_one_that_is_read(stores: Stores) -> None:
+    taken = stores.explorations.take_over(stored(stores).id, started)
+    with pytest.raises(MissingError):
+        stores.reports.load_report(taken.id)
+
+    stores.reports.save_report(taken.id, taken.lease, "# Draft")
+    stores.reports.save_report(taken.id, taken.lease, "# Grüße\r\n")
+
+    assert stores.reports.load_report(taken.id) == "# Grüße\r\n"
+
+
+def test_who_lost_the_lease_replaces_no_report(stores: Stores) -> None:
+    first = stores.explorations.take_over(stored(stores).id, started)
+    stores.reports.save_report(first.id, first.lease, "# First")
+    stores.explorations.take_over(first.id, unchanged)
+
+    with pytest.raises(LeaseLostError):
+        stores.reports.save_report(first.id, first.lease, "# Zombie")
+    assert stores.reports.load_report(first.id) == "# First"
+
+
+def test_a_report_outlives_later_changes_of_its_record(stores: Stores) -> None:
+    first = stores.explorations.take_over(stored(stores).id, started)
+    stores.reports.save_report(first.id, first.lease, "# First")
+    second = stores.explorations.take_over(first.id, unchanged)
+    stores.explorations.save(second.finished("completed", at=LATER))
+
+    assert stores.reports.load_report(first.id) == "# First"
