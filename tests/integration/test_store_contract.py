@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.events import StatusChanged, ToolCallEnd
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import id_from_key, new_id
+from idea_explorer.domain.ids import id_from_key
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.ports import Filter
@@ -22,7 +22,7 @@ from idea_explorer.wiring import Stores
 from tests.fakes.explorations import NOW, an_exploration, said, words
 
 LATER = NOW + timedelta(hours=1)
-UNKNOWN = new_id(0)
+UNKNOWN = id_from_key("nobody", "nothing")
 
 
 def unchanged(exploration: Exploration) -> Exploration:
