@@ -20,6 +20,7 @@ from idea_explorer.domain.errors import (
     RateLimitedError,
     RejectedError,
     UnavailableError,
+    UnreachableError,
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.json import Block, JsonObject
@@ -201,9 +202,12 @@ def _our_errors() -> Iterator[None]:
     except anthropic.APITimeoutError as error:
         raise UpstreamTimeoutError("Claude did not answer in time.", hint="Try again.") from error
     except anthropic.APIConnectionError as error:
-        raise NetworkError(
-            "Claude's API could not be reached.", hint="Check the network and ANTHROPIC_BASE_URL."
-        ) from error
+        if isinstance(error.__cause__, httpx2.ConnectError):
+            raise UnreachableError(
+                "Claude's API could not be reached.",
+                hint="Check the network and ANTHROPIC_BASE_URL.",
+            ) from error
+        raise NetworkError("The connection to Claude broke off.", hint="Try again.") from error
     except anthropic.APIStatusError as error:
         raise _status_error(error) from error
     except anthropic.APIError as error:

@@ -143,7 +143,7 @@ class Agent:
                 Cut(
                     step=step,
                     text=watching.so_far,
-                    usage=watching.billed,
+                    usage=watching.billed(error, allowance.reserved),
                     reason=str(error),
                 )
             )

@@ -1,10 +1,16 @@
 """Watching an answer arrive: what there is so far, and when to break it off."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.errors import (
+    ExplorerError,
+    NetworkError,
+    UnreachableError,
+    UpstreamTimeoutError,
+)
 from idea_explorer.domain.events import TextDelta, ToolCallEnd, ToolCallError, ToolCallStart
 from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.tools import ToolRecord
@@ -12,7 +18,10 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventSink
 
 StopWhy = Literal["cancelled", "gathering_over", "deadline", "budget"]
-CHARS_PER_TOKEN = 2.0  # of text that arrived in a call that broke off; its true count is never sent
+# A call that broke off never says what its output came to, and thinking may not show in the text.
+# So it is taken for the larger of what the text and what the time allow for.
+CHARS_PER_TOKEN = 2.0
+TOKENS_PER_SECOND = 100.0
 
 
 class OutOfTimeError(ExplorerError):
@@ -41,6 +50,10 @@ class Interrupted(Exception):
                 return None
 
 
+# Failures before the first word after which nobody knows whether the call was billed.
+UNKNOWN_BILL = (NetworkError, UpstreamTimeoutError, Interrupted)
+
+
 class Watching:
     """Sends what arrives on as events, and checks clock and cancellation at every stream event."""
 
@@ -58,20 +71,22 @@ class Watching:
         self._gathering = gathering
         self._parts: list[str] = []
         self._usage: Usage | None = None
+        self._since = 0.0
 
     @property
     def so_far(self) -> str:
         return "".join(self._parts)
 
-    @property
-    def billed(self) -> Usage:
-        """What a call that broke off has cost: reported where the stream said so, estimated upwards
-        for the text that came after."""
+    def billed(self, error: Exception, reserved: Usage) -> Usage:
+        """The most that a call which broke off can have cost."""
         if self._usage is None:
-            return Usage()
-        estimate = int(len(self.so_far) / CHARS_PER_TOKEN)
-        output = max(self._usage.output_tokens, estimate)
-        return self._usage.model_copy(update={"output_tokens": output})
+            unknown = isinstance(error, UNKNOWN_BILL) and not isinstance(error, UnreachableError)
+            return reserved if unknown else Usage()
+        by_text = len(self.so_far) / CHARS_PER_TOKEN
+        by_time = (self.deadline.clock.monotonic() - self._since) * TOKENS_PER_SECOND
+        output = max(self._usage.output_tokens, math.ceil(max(by_text, by_time)))
+        capped = min(output, max(reserved.output_tokens, self._usage.output_tokens))
+        return self._usage.model_copy(update={"output_tokens": capped})
 
     def tick(self) -> None:
         if self.deadline.passed:
@@ -84,6 +99,8 @@ class Watching:
         self._sink.emit(TextDelta(content=delta))
 
     def usage(self, usage: Usage) -> None:
+        if self._usage is None:
+            self._since = self.deadline.clock.monotonic()
         self._usage = usage
 
     def block(self, block: Block) -> None:

@@ -12,6 +12,7 @@ ExplorerError
 ├── ToolError                  goes back to the model as data; the run goes on
 └── ExternalError              another system failed
     ├── NetworkError           refused, reset, DNS                       retryable
+    │   └── UnreachableError   no connection came about: nothing was sent
     ├── UpstreamTimeoutError   no answer in time                         retryable
     ├── RateLimitedError       429 and secondary limits, retry_after     retryable
     ├── UnavailableError       5xx, overloaded                           retryable
@@ -107,6 +108,10 @@ class NetworkError(ExternalError):
     retryable = True
     code = "AI_SERVICE_UNAVAILABLE"
     error_type = "network_error"
+
+
+class UnreachableError(NetworkError):
+    pass
 
 
 class UpstreamTimeoutError(ExternalError):
