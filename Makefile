@@ -60,3 +60,10 @@ lock: $(VENV)/bin/python ## Resolve the dependencies anew and write the locks
 
 clean: ## Remove what was built
 	rm -rf $(VENV) .aws-sam demo artifacts
+
+.PHONY: adversarial chaos
+adversarial: $(DEV) ## A thousand models that spend all they can, against small budgets
+	@$(BIN)/python -m tests.adversarial.budget
+
+chaos: $(DEV) ## Kill a run before and after each of its side effects
+	@$(BIN)/python -m tests.chaos.run

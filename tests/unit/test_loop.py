@@ -347,7 +347,7 @@ def test_a_broken_call_is_metered_by_what_had_arrived(tmp_path: Path) -> None:
     b.with_model(Breaks())  # type: ignore[arg-type]
     done = b.explore()
     cuts = [entry for entry in b.entries(done) if isinstance(entry, Cut)]
-    assert [cut.usage.output_tokens for cut in cuts] == [50] * 5
+    assert [cut.usage.output_tokens for cut in cuts] == [150] * 5
     assert done.stats.input_tokens == 500
 
 

@@ -22,6 +22,7 @@ StopWhy = Literal["cancelled", "gathering_over", "deadline", "budget"]
 # So it is taken for the larger of what the text and what the time allow for.
 CHARS_PER_TOKEN = 2.0
 TOKENS_PER_SECOND = 100.0
+UNSEEN_TOKENS = 100  # written before the first of them arrived
 
 
 class OutOfTimeError(ExplorerError):
@@ -84,7 +85,7 @@ class Watching:
             return reserved if unknown else Usage()
         by_text = len(self.so_far) / CHARS_PER_TOKEN
         by_time = (self.deadline.clock.monotonic() - self._since) * TOKENS_PER_SECOND
-        output = max(self._usage.output_tokens, math.ceil(max(by_text, by_time)))
+        output = max(self._usage.output_tokens, UNSEEN_TOKENS + math.ceil(max(by_text, by_time)))
         capped = min(output, max(reserved.output_tokens, self._usage.output_tokens))
         return self._usage.model_copy(update={"output_tokens": capped})
 

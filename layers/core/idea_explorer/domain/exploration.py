@@ -45,6 +45,7 @@ class Stats(BaseModel):
     cache_write_tokens: int = 0
     searches: int = 0
     cost_usd: float | None = None
+    over_budget_usd: float = 0.0
     stop_reason: str | None = None
     citations: int = 0
     unmatched_citations: int = 0

@@ -166,8 +166,15 @@ def _conclude(
     text = conclusion.text
     if text:
         engine.reports.save_report(exploration.id, exploration.lease, text)
-    stats = stats_of(state, finish.stop_reason, engine.prices).model_copy(
-        update={"citations": conclusion.citations, "unmatched_citations": conclusion.unmatched}
+    stats = stats_of(state, finish.stop_reason, engine.prices)
+    limit = exploration.request.max_cost_usd or engine.default_max_cost_usd
+    over = max(0.0, (stats.cost_usd or 0.0) - limit) if limit else 0.0
+    stats = stats.model_copy(
+        update={
+            "citations": conclusion.citations,
+            "unmatched_citations": conclusion.unmatched,
+            "over_budget_usd": round(over, 6),
+        }
     )
     ended = exploration.model_copy(
         update={
