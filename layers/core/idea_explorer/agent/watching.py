@@ -22,6 +22,7 @@ StopWhy = Literal["cancelled", "gathering_over", "deadline", "budget"]
 # So it is taken for the larger of what the text and what the time allow for.
 CHARS_PER_TOKEN = 2.0
 TOKENS_PER_SECOND = 100.0
+CANCEL_CHECK_SECONDS = 1.0
 UNSEEN_TOKENS = 100  # written before the first of them arrived
 
 
@@ -73,6 +74,7 @@ class Watching:
         self._parts: list[str] = []
         self._usage: Usage | None = None
         self._since = 0.0
+        self._ask_again_at = -math.inf
 
     @property
     def so_far(self) -> str:
@@ -92,8 +94,12 @@ class Watching:
     def tick(self) -> None:
         if self.deadline.passed:
             raise Interrupted("gathering_over" if self._gathering else "deadline")
-        if self._cancelled():
-            raise Interrupted("cancelled")
+        now = self.deadline.clock.monotonic()
+        if now >= self._ask_again_at:
+            # asking costs a read of the store, and a stream has hundreds of events
+            self._ask_again_at = now + CANCEL_CHECK_SECONDS
+            if self._cancelled():
+                raise Interrupted("cancelled")
 
     def text(self, delta: str) -> None:
         self._parts.append(delta)

@@ -30,7 +30,7 @@ from idea_explorer.ports import (
     Reports,
 )
 from idea_explorer.usecases.conclude import conclude
-from idea_explorer.usecases.history import Everywhere, History
+from idea_explorer.usecases.history import Everywhere, GroupedText, History
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     exploration = engine.explorations.take_over(exploration_id, lambda e: _begin(e, run, now))
     sink = Everywhere(
         [
-            History(engine.events, exploration),
+            GroupedText(History(engine.events, exploration), engine.clock),
             *engine.sinks_for(exploration),
         ]
     )
