@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from idea_explorer.adapters.folder import Folder, FolderPublisher
+from idea_explorer.adapters.folder import Folder
+from idea_explorer.adapters.folder_publisher import FolderPublisher
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.events import AnyEvent
@@ -106,7 +107,7 @@ class Bench:
             explorations=self.store,
             reports=self.store,
             events=self.store,
-            publisher=FolderPublisher(self.root),
+            publisher=FolderPublisher(self.root, self.root / "publishing.lock"),
             clock=self.clock,
             sinks=[self.seen],
         )

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idea_explorer.domain.deadline import write_reserve
+from idea_explorer.domain.documents import document
 from idea_explorer.domain.errors import InvalidRequestError, InvalidTransitionError
 from idea_explorer.domain.exploration import NEXT, Exploration, Status
 from idea_explorer.domain.ids import id_from_key, is_id, new_id
-from idea_explorer.domain.publication import appended_log, document, new_place
+from idea_explorer.domain.publication import appended_log, new_place
 from idea_explorer.domain.report import title_of, verdict_of, without_preamble
 from idea_explorer.domain.request import ExploreRequest, parse_request
 from idea_explorer.domain.text import slug
@@ -135,6 +136,6 @@ def test_the_same_idea_on_the_same_day_gets_a_folder_of_its_own() -> None:
 
 def test_the_log_has_one_entry_per_run() -> None:
     subject = exploration()
-    once = appended_log(None, subject, "p", NOW)
-    assert appended_log(once, subject, "p", NOW) == once
-    assert appended_log(once, exploration(), "p", NOW).count("jobId") == 2
+    once = appended_log(None, subject, "p", NOW, sha256="")
+    assert appended_log(once, subject, "p", NOW, sha256="") == once
+    assert appended_log(once, exploration(), "p", NOW, sha256="").count("jobId") == 2

@@ -13,6 +13,7 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.paths import ResearchPath
 from idea_explorer.domain.request import Toolset
+from idea_explorer.domain.similar import Index
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.usage import Usage
 
@@ -216,8 +217,8 @@ class Tree(Protocol):
         """A file's text, or None where there is none; raises DocumentError where it cannot be read."""
         ...
 
-    def folders(self, path: str) -> Sequence[str]:
-        """The names of the folders directly below a path."""
+    def names(self, path: str) -> Sequence[str]:
+        """Whatever stands directly below a folder; raises NotADocumentError where it is no folder."""
         ...
 
 
@@ -228,23 +229,65 @@ class Change:
     path: str
     message: str
     files: Mapping[str, str]
+    notice: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
+    """`document` is the path within the repository, `path` the one a person opens."""
+
+    document: str
+    text: str
     path: str
-    url: str | None
+    url: str | None = None
     commit: str | None = None
+    notice: str | None = None
 
 
 class Publisher(Protocol):
     def publish(
-        self, exploration_id: ExplorationId, run: int, build: Callable[[Tree], Change]
+        self,
+        exploration_id: ExplorationId,
+        run: int,
+        build: Callable[[Tree], Change],
+        *,
+        since: datetime,
     ) -> Published:
         """Write the change once per exploration and run, however often it is called.
 
         `build` may be called several times: once for each state of the repository that is tried.
+        Nothing of this exploration was written before `since`.
         """
+        ...
+
+
+class BranchLease(Protocol):
+    """Lets one publisher at a time write to a branch. A courtesy: what is written is right without it."""
+
+    def acquire(self, branch: str, holder: str, *, seconds: float) -> float:
+        """0 where the branch is the holder's now; else the seconds after which it will be free."""
+        ...
+
+    def renew(self, branch: str, holder: str, *, seconds: float) -> None:
+        """Hold it for so long from now on, unless somebody else has it by now."""
+        ...
+
+    def release(self, branch: str, holder: str) -> None: ...
+
+
+class ResearchIndex(Protocol):
+    """What has been published, small enough to be read whole at every request."""
+
+    def load(self) -> Index: ...
+
+    def change(self, change: Callable[[Index], Index]) -> None:
+        """Apply `change` to the latest index; it may be called again where another was quicker."""
+        ...
+
+
+class Webhooks(Protocol):
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
+        """POST to a public https address; gives the 2xx status, raises ExternalError otherwise."""
         ...
 
 

@@ -25,6 +25,7 @@ from idea_explorer.ports import (
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
+    from idea_explorer.adapters.github_client import GitHubClient
     from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.usecases.explore import Engine
 
@@ -83,10 +84,33 @@ def check_folder(settings: Settings) -> None:
     Folder(settings.research_dir)
 
 
-def publisher(settings: Settings) -> Publisher:
-    from idea_explorer.adapters.folder import FolderPublisher
+def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publisher:
+    """GitHub where it is set up; else the folder, with its own git where a commit is asked for."""
+    if settings.uses_github:
+        from idea_explorer.adapters.github_publisher import GitHubPublisher
+        from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
 
-    return FolderPublisher(settings.research_dir)
+        lease = SqliteBranchLease(settings.store.with_name("leases.db"), clock)
+        return GitHubPublisher(github_client(settings), settings.github_branch, lease, clock)
+    from idea_explorer.adapters.folder_publisher import FolderPublisher
+
+    lock = settings.store.with_name("publishing.lock")
+    commits = None
+    if commit:
+        from idea_explorer.adapters.git_folder import GitFolder, is_git_folder
+
+        commits = GitFolder(settings.research_dir) if is_git_folder(settings.research_dir) else None
+    return FolderPublisher(settings.research_dir, lock, commits)
+
+
+def github_client(settings: Settings) -> "GitHubClient":
+    from idea_explorer.adapters.github_client import GitHubClient
+
+    assert settings.github_token is not None
+    assert settings.github_repository is not None
+    return GitHubClient(
+        settings.github_repository, settings.github_token.get_secret_value, settings.github_api_url
+    )
 
 
 def toolset(settings: Settings, name: str) -> Toolset:

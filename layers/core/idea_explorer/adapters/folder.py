@@ -2,21 +2,19 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import (
     ConfigurationError,
-    ContentMismatchError,
     DocumentMissingError,
     DocumentTooLargeError,
     ExternalError,
     NotADocumentError,
 )
-from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
-from idea_explorer.ports import Change, Document, DocumentInfo, Published, Tree
+from idea_explorer.ports import Document, DocumentInfo
 
 SEARCHABLE = (".md", ".markdown", ".txt")
 
@@ -80,56 +78,3 @@ def _read_no_follow(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(descriptor, "rb") as file:
         return file.read(limits.MAX_DOCUMENT_BYTES + 1)
-
-
-class FolderPublisher:
-    """Writes reports into the folder, each file whole or not at all."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def publish(
-        self, exploration_id: ExplorationId, run: int, build: Callable[[Tree], Change]
-    ) -> Published:
-        change = build(_FolderTree(self._root))
-        for path, text in change.files.items():
-            _write_whole(self._root / path, text)
-        return Published(path=str(self._root / change.path), url=None)
-
-
-class _FolderTree:
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def read_text(self, path: str) -> str | None:
-        target = self._root / path
-        if target.is_symlink() or target.is_dir():
-            raise NotADocumentError(f"{path} is not a file, so nothing was written.")
-        try:
-            return target.read_bytes().decode("utf-8")
-        except FileNotFoundError:
-            return None
-        except UnicodeDecodeError as error:
-            raise ContentMismatchError(
-                f"{path} is not UTF-8 text; it was left as it is."
-            ) from error
-        except OSError as error:
-            raise ExternalError(f"{path} cannot be read: {error.strerror}.") from error
-
-    def folders(self, path: str) -> Sequence[str]:
-        folder = self._root / path
-        return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write beside the target and rename: a reader or a crash never meets half a file."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise ExternalError(
-            f"{path} cannot be written: {error.strerror}.", hint="Check the folder's permissions."
-        ) from error

@@ -1,6 +1,7 @@
 """GitHub's REST API over httpx: one place for its headers, errors and limits."""
 
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -121,7 +122,14 @@ def _is_limit(response: httpx.Response, said: str) -> bool:
 
 
 def _retry_after(response: httpx.Response) -> float | None:
+    """The seconds to wait: as said, or until the quota starts anew by GitHub's own clock."""
+    headers = response.headers
     try:
-        return float(response.headers.get("retry-after", ""))
-    except ValueError:
+        if "retry-after" in headers:
+            return max(0.0, float(headers["retry-after"]))
+        if headers.get("x-ratelimit-remaining") == "0":
+            now = parsedate_to_datetime(headers["date"]).timestamp()
+            return max(1.0, float(headers["x-ratelimit-reset"]) - now)
+    except (KeyError, ValueError):
         return None
+    return None

@@ -18,7 +18,7 @@ from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.usecases.explore import Engine, explore
-from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.publish import patiently, publish
 from idea_explorer.usecases.submit import check, submit
 
 EXIT: dict[Status, int] = {
@@ -55,15 +55,22 @@ def run(arguments: argparse.Namespace) -> int:
     )
     _cancel_on_interrupt(engine, exploration)
     explore(exploration.id, exploration.run, engine)
-    final = publish(
-        exploration.id,
-        exploration.run,
-        explorations=engine.explorations,
-        reports=engine.reports,
-        events=engine.events,
-        publisher=wiring.publisher(settings),
-        clock=engine.clock,
-        sinks=engine.sinks_for(exploration),
+    publisher = wiring.publisher(settings, engine.clock, commit=arguments.commit)
+    final = patiently(
+        lambda give_up: publish(
+            exploration.id,
+            exploration.run,
+            explorations=engine.explorations,
+            reports=engine.reports,
+            events=engine.events,
+            publisher=publisher,
+            clock=engine.clock,
+            log=log,
+            sinks=engine.sinks_for(exploration),
+            give_up=give_up,
+        ),
+        engine.clock,
+        lambda sentence: print(f"idea: {sentence}", file=sys.stderr),
     )
     log.info(
         "exploration_finished", explorationId=final.id, status=final.status, stats=stats_json(final)

@@ -74,6 +74,19 @@ class Receipt(BaseModel):
     cost_usd: float | None
     has_partial_text: bool
     resume: str | None
+    stage: Literal["explore", "publish"] = "explore"  # a resume goes on from there
+
+
+class Delivery(BaseModel):
+    """How far the news of a run has come. It never changes what the research is."""
+
+    model_config = ConfigDict(frozen=True)
+
+    status: Literal["none", "pending", "delivered", "failed"] = "none"
+    run: int = 0  # the run that it tells of
+    attempts: int = 0
+    last_error: str | None = None
+    at: datetime | None = None
 
 
 class Exploration(BaseModel):
@@ -98,8 +111,14 @@ class Exploration(BaseModel):
     outcome: Status | None = None  # what the run came to; the status follows once it is published
     base_steps: int = 0  # steps of earlier runs, which a resumed run does not have to share
     receipt: Receipt | None = None
-    path: str | None = None
+    builds_on: str | None = None  # the document that an update adds to or a follow-up builds on
+    path: str | None = None  # the document, as a person opens it
+    document: str | None = None  # the document, by its path in the repository
+    commit: str | None = None
     url: str | None = None
+    notice: str | None = None  # what turned out otherwise than asked for, in a sentence
+    reused: str | None = None  # the document that answered instead of a run
+    delivery: Delivery = Field(default_factory=Delivery)
     verdict: str | None = None
     title: str | None = None
 

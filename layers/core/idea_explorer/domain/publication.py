@@ -1,17 +1,21 @@
-"""The files of a published exploration: the document with its front matter, and the log beside it."""
+"""Where a published exploration stands, and the log beside it that says who wrote what."""
 
+import hashlib
 import json
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.text import slug
 
 DOCUMENT = "research.md"
 LOG = "exploration-log.json"
+MAX_REWRITTEN_BYTES = 5_000_000  # what is added to has to be read, kept and sent again as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,10 @@ class Place:
 
     folder: str
 
+    @classmethod
+    def of(cls, document: str) -> "Place":
+        return cls(document.split("/")[-2])
+
     @property
     def document(self) -> str:
         return f"{RESEARCH_ROOT}/{self.folder}/{DOCUMENT}"
@@ -27,6 +35,10 @@ class Place:
     @property
     def log(self) -> str:
         return f"{RESEARCH_ROOT}/{self.folder}/{LOG}"
+
+
+def is_document(path: str) -> bool:
+    return path.startswith(f"{RESEARCH_ROOT}/") and path.endswith(f"/{DOCUMENT}")
 
 
 def new_place(exploration: Exploration, taken: set[str]) -> Place:
@@ -40,43 +52,32 @@ def new_place(exploration: Exploration, taken: set[str]) -> Place:
     return Place(folder)
 
 
-def commit_message(exploration: Exploration) -> str:
-    done = "updated" if exploration.request.update else "complete"
+def places_for(idea: str, names: Iterable[str]) -> list[Place]:
+    """The folders whose name says that they may hold this idea, newest first."""
+    pattern = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})-{re.escape(slug(idea))}(?:-(\d{{1,6}}))?")
+    found = [(match, name) for name in names if (match := pattern.fullmatch(name))]
+    found.sort(key=lambda pair: (pair[0].group(1), int(pair[0].group(2) or 1)), reverse=True)
+    return [Place(name) for _, name in found]
+
+
+def idea_key(idea: str) -> str:
+    """The same for two ideas that say the same, apart from case, spaces and punctuation."""
+    words = " ".join(re.findall(r"\w+", idea.casefold())) or idea
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def commit_message(exploration: Exploration, *, updated: bool) -> str:
+    done = "updated" if updated else "complete"
     return f"idea: {slug(exploration.request.idea)} - research {done}"
 
 
-def document(exploration: Exploration, report: str) -> str:
-    """The report under its front matter, which every value enters as data."""
-    import yaml
-
-    request = exploration.request
-    matter: JsonObject = {
-        "idea": request.idea,
-        "mode": request.mode,
-        "model": request.model,
-        "date": f"{exploration.created_at:%Y-%m-%d}",
-        "exploration_id": exploration.id,
-        "status": exploration.outcome or exploration.status,
-        "cost_usd": exploration.stats.cost_usd,
-    }
-    head = yaml.safe_dump(matter, sort_keys=False, allow_unicode=True, width=100)
-    return f"---\n{head}---\n\n{report.strip()}\n"
-
-
-def appended_log(existing: str | None, exploration: Exploration, path: str, now: datetime) -> str:
-    """The log with this run's entry: added once, and replaced if it is there already."""
-    entries = _parse_log(existing)
-    entry = _log_entry(exploration, path, now)
-    kept = [e for e in entries if (e.get("jobId"), e.get("run")) != (entry["jobId"], entry["run"])]
-    return json.dumps([*kept, entry], indent=2, ensure_ascii=False) + "\n"
-
-
-def _parse_log(existing: str | None) -> list[JsonObject]:
-    if not existing or not existing.strip():
+def parse_log(existing: str | None) -> list[JsonObject]:
+    """The entries of a log; raises ConflictError where it is not one of ours any more."""
+    if not existing or not existing.strip("\ufeff \t\r\n"):
         return []
     try:
-        entries = json.loads(existing)
-    except ValueError as error:
+        entries = json.loads(existing.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
         raise ConflictError(
             f"{LOG} is not valid JSON, so nothing was overwritten.",
             hint="Repair it and publish again.",
@@ -87,6 +88,35 @@ def _parse_log(existing: str | None) -> list[JsonObject]:
             hint="Repair it and publish again.",
         )
     return entries
+
+
+def written_by(entries: Iterable[JsonObject], exploration_id: str) -> set[str] | None:
+    """The fingerprints of what an exploration wrote here, or None where it never wrote."""
+    own = [entry for entry in entries if entry.get("jobId") == exploration_id]
+    return {text_of(entry.get("sha256")) for entry in own} if own else None
+
+
+def recorded_ideas(entries: Iterable[JsonObject]) -> set[str]:
+    return {idea for entry in entries if (idea := text_of(entry.get("idea")))}
+
+
+def appended_log(
+    existing: str | None,
+    exploration: Exploration,
+    path: str,
+    now: datetime,
+    *,
+    sha256: str,
+    note: str | None = None,
+) -> str:
+    """The log with this run's entry: added once, and replaced if it is there already."""
+    entries = parse_log(existing)
+    entry = _log_entry(exploration, path, now) | {"sha256": sha256}
+    if note:
+        entry["note"] = note
+    kept = [e for e in entries if (e.get("jobId"), e.get("run")) != (entry["jobId"], entry["run"])]
+    text = json.dumps([*kept, entry], indent=2, ensure_ascii=False) + "\n"
+    return text.replace("\n", "\r\n") if existing and "\r\n" in existing else text
 
 
 def _log_entry(exploration: Exploration, path: str, now: datetime) -> JsonObject:

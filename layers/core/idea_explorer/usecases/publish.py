@@ -1,27 +1,35 @@
 """Put a report where its team will find it, and give the exploration its final status."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.errors import ConflictError, ExplorerError
+from idea_explorer.domain.errors import ConflictError, ExplorerError, RateLimitedError
 from idea_explorer.domain.events import Failed, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.publication import appended_log, commit_message, document, new_place
+from idea_explorer.domain.similar import Index, entry_of
 from idea_explorer.ports import (
     Change,
     EventLog,
     EventSink,
     Explorations,
+    Log,
     Published,
     Publisher,
     Reports,
+    ResearchIndex,
+    ResearchRepository,
     Tree,
 )
 from idea_explorer.usecases.history import Everywhere, History
+from idea_explorer.usecases.placement import plan
 
 PUBLISHED_TOOLSETS = frozenset({"research"})
+INDEX_AGE = timedelta(days=1)  # what people add, change and remove by hand is known a day later
+PATIENCE_SECONDS = 180.0
+LONGEST_WAIT_SECONDS = 60.0
 
 
 def publish(
@@ -34,8 +42,16 @@ def publish(
     publisher: Publisher | None,
     clock: Clock,
     sinks: Sequence[EventSink] = (),
+    log: Log | None = None,
+    index: ResearchIndex | None = None,
+    research: ResearchRepository | None = None,
+    give_up: bool = False,
 ) -> Exploration:
-    """Publish the run's report and settle its status; safe to repeat after any failure."""
+    """Publish the run's report and settle its status; safe to repeat after any failure.
+
+    Raises what another try may cure; with `give_up` that too ends in `failed` with a receipt. The
+    report stays readable whatever happens here.
+    """
     exploration = explorations.take_over(exploration_id, lambda e: _of_run(e, run))
     if exploration.is_final:
         return exploration
@@ -47,15 +63,36 @@ def publish(
         try:
             published = _write(exploration, reports, publisher, clock)
         except ExplorerError as error:
-            if error.retryable:
+            if error.retryable and not give_up:
                 raise
             failure = error
+    if published and index:
+        _remember(published, index, research, clock, log)
     settled = _settled(exploration, published, failure, clock)
     explorations.save(settled)
     if failure:
         sink.emit(Failed(code=failure.code, message=failure.sentence))
     sink.emit(StatusChanged(from_=exploration.status, to=settled.status))
     return settled
+
+
+def patiently(
+    attempt: Callable[[bool], Exploration], clock: Clock, tell: Callable[[str], None]
+) -> Exploration:
+    """Try again what may be cured by waiting, for some minutes; the last try is told to give up."""
+    until = clock.monotonic() + PATIENCE_SECONDS
+    wait = 1.0
+    while True:
+        try:
+            return attempt(clock.monotonic() + wait >= until)
+        except ExplorerError as error:
+            if not error.retryable:
+                raise
+            asked = error.retry_after if isinstance(error, RateLimitedError) else None
+            seconds = min(asked or wait, LONGEST_WAIT_SECONDS)
+            tell(f"{error.message} The report is kept; trying again in {seconds:.0f} s.")
+            clock.sleep(seconds)
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
 
 def _of_run(exploration: Exploration, run: int) -> Exploration:
@@ -74,12 +111,38 @@ def _write(
     report = reports.load_report(exploration.id)
 
     def build(tree: Tree) -> Change:
-        place = new_place(exploration, set(tree.folders(RESEARCH_ROOT)))
-        log = appended_log(tree.read_text(place.log), exploration, place.document, clock.now())
-        files = {place.document: document(exploration, report), place.log: log}
-        return Change(path=place.document, message=commit_message(exploration), files=files)
+        return plan(exploration, report, tree, clock.now())
 
-    return publisher.publish(exploration.id, exploration.run, build)
+    return publisher.publish(exploration.id, exploration.run, build, since=exploration.created_at)
+
+
+def _remember(
+    published: Published,
+    index: ResearchIndex,
+    research: ResearchRepository | None,
+    clock: Clock,
+    log: Log | None,
+) -> None:
+    """Keep the index up to date. Research that is published stays so even if this fails."""
+    now = clock.now()
+
+    def change(known: Index) -> Index:
+        fresh = known.rebuilt_at is not None and now - known.rebuilt_at < INDEX_AGE
+        if research and not fresh:
+            documents = research.read_all()
+            entries = tuple(entry_of(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
+            known = Index(entries=entries, rebuilt_at=now)
+        if not published.text:
+            return known
+        return known.with_entry(entry_of(published.document, published.text))
+
+    try:
+        index.change(change)
+    except ExplorerError as error:
+        if log:
+            log.warning(
+                "research_index_not_updated", document=published.document, error=error.sentence
+            )
 
 
 def _settled(
@@ -97,12 +160,18 @@ def _settled(
             cost_usd=exploration.stats.cost_usd,
             has_partial_text=True,
             resume=f"idea resume {exploration.id}",
+            stage="publish",
         )
         return exploration.finished("failed", at=now, receipt=receipt)
     assert exploration.outcome is not None
+    was_stuck = exploration.receipt is not None and exploration.receipt.stage == "publish"
     return exploration.finished(
         exploration.outcome,
         at=exploration.finished_at or now,
-        path=published.path if published else None,
-        url=published.url if published else None,
+        receipt=None if was_stuck else exploration.receipt,
+        path=published.path if published else exploration.path,
+        document=published.document if published else exploration.document,
+        url=published.url if published else exploration.url,
+        commit=published.commit if published else exploration.commit,
+        notice=(published.notice if published else None) or exploration.notice,
     )

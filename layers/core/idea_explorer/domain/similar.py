@@ -1,0 +1,189 @@
+"""The prior-art gate: a small index of what was published, and how near an idea is to each of it.
+
+Pure arithmetic over words, so that it costs a millisecond and no model. Ranks by the share of an
+idea's rare words that a document is about.
+"""
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import cached_property
+
+from pydantic import BaseModel, ConfigDict
+
+from idea_explorer.domain.documents import parse_document
+from idea_explorer.domain.publication import DOCUMENT, idea_key
+from idea_explorer.domain.report import title_of, verdict_of
+from idea_explorer.domain.text import one_line
+
+MAX_TERMS = 40  # the words that tell a document from others; 5,000 such entries are still 2 MB
+MAX_QUERY_TERMS = 60
+MAX_RECORDED_IDEA = 500  # its subject; that two ideas are the same is told by the key of the whole
+BODY_WEIGHT = 0.5  # a word of the text says less about a document than one of its title
+ABOUT_WEIGHT = 0.8  # a document whose whole subject is within a longer idea
+MIN_SUBJECT = 3  # fewer words of a title are within too many ideas
+MIN_SCORE = 0.3
+STEM_LENGTH = 7
+MAX_SIMILAR = 5
+
+_WORD = re.compile(r"\w+")
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_MARKUP = re.compile(r"\]\([^)]*\)|<!--.*?-->|`[^`]*`", re.DOTALL)
+_DATED = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})-[^/]*/")
+_COMMON = frozenset(
+    """
+    about above after again all also and any are because been before being below between both but
+    can could did does doing down during each few first for from further had has have having help
+    here how idea into its itself just like make many more most much need new not now off once one
+    only other our out over own per please same she should some such than that the their them then
+    there these they this those through too two under until use used using very want was way were
+    what when where which while who whom why will with within without would you your
+    """.split()
+)
+
+
+class IndexEntry(BaseModel):
+    """One document of the repository. What it says was written by a model or by people: data."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    title: str
+    verdict: str | None = None
+    date: str | None = None
+    idea: str = ""
+    idea_key: str = ""
+    mode: str = ""
+    status: str = ""
+    exploration_id: str = ""
+    terms: tuple[str, ...] = ()
+
+    @cached_property
+    def subject(self) -> frozenset[str]:
+        return frozenset(terms_of(f"{self.idea} {self.title}"))
+
+
+class Index(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    entries: tuple[IndexEntry, ...] = ()
+    rebuilt_at: datetime | None = None
+
+    def with_entry(self, entry: IndexEntry) -> "Index":
+        others = tuple(other for other in self.entries if other.path != entry.path)
+        return self.model_copy(update={"entries": (*others, entry)})
+
+
+class Similar(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    title: str
+    verdict: str | None
+    date: str | None
+    score: float
+
+
+def entry_of(path: str, text: str) -> IndexEntry:
+    """A document as the index knows it. Documents that people wrote need no front matter."""
+    parsed = parse_document(text)
+    matter = parsed.matter
+    idea = matter.get("idea", "")
+    dated = _DATED.search(path)
+    counted = Counter(_terms(_MARKUP.sub(" ", parsed.body)))
+    return IndexEntry(
+        path=path,
+        title=title_of(parsed.body, idea or path),
+        verdict=verdict_of(parsed.body),
+        date=matter.get("date") or (dated.group(1) if dated else None),
+        idea=one_line(idea, MAX_RECORDED_IDEA),
+        idea_key=idea_key(idea) if idea else "",
+        mode=matter.get("mode", ""),
+        status=matter.get("status", ""),
+        exploration_id=matter.get("exploration_id", ""),
+        terms=tuple(term for term, _ in counted.most_common(MAX_TERMS)),
+    )
+
+
+def similar(idea: str, index: Index) -> list[Similar]:
+    """The published research that is nearest to an idea, best first; empty where nothing is near."""
+    asked = terms_of(idea)[:MAX_QUERY_TERMS]
+    known = Counter(term for entry in index.entries for term in {*entry.subject, *entry.terms})
+    rarity = {
+        term: math.log(1 + (len(index.entries) - known[term] + 0.5) / (known[term] + 0.5))
+        for term in {*asked, *known}
+    }
+    scored = ((_score(asked, entry, rarity), entry) for entry in index.entries)
+    near = sorted(
+        ((score, entry) for score, entry in scored if score >= MIN_SCORE),
+        key=lambda pair: (-pair[0], pair[1].path),
+    )
+    return [
+        Similar(
+            path=entry.path,
+            title=entry.title,
+            verdict=entry.verdict,
+            date=entry.date,
+            score=round(score, 3),
+        )
+        for score, entry in near[:MAX_SIMILAR]
+    ]
+
+
+def existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
+    """The newest whole research of this very idea in this mode."""
+    wanted = (idea_key(idea), mode, "completed")
+    found = [
+        entry
+        for entry in index.entries
+        if entry.path.endswith(f"/{DOCUMENT}")
+        and (entry.idea_key, entry.mode, entry.status) == wanted
+    ]
+    return max(found, key=lambda entry: (entry.date or "", entry.path), default=None)
+
+
+def terms_of(text: str) -> list[str]:
+    """The words a text is about, in order, each once."""
+    return list(dict.fromkeys(_terms(text)))
+
+
+def _score(asked: Sequence[str], entry: IndexEntry, rarity: dict[str, float]) -> float:
+    body = frozenset(entry.terms)
+    found = sum(
+        rarity[term] * (1.0 if term in entry.subject else BODY_WEIGHT if term in body else 0.0)
+        for term in asked
+    )
+    score = found / (_sum(asked, rarity) or 1.0)
+    if len(entry.subject) >= MIN_SUBJECT:
+        within = _sum(entry.subject & set(asked), rarity) / (_sum(entry.subject, rarity) or 1.0)
+        score = max(score, ABOUT_WEIGHT * within)
+    return score
+
+
+def _sum(terms: Iterable[str], rarity: dict[str, float]) -> float:
+    return sum(rarity[term] for term in terms)
+
+
+def _terms(text: str) -> Iterator[str]:
+    folded = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(char for char in folded if not unicodedata.combining(char))
+    for word in _WORD.findall(unicodedata.normalize("NFC", plain)):
+        if _CJK.search(word):
+            # no spaces between words: pairs of characters serve as words
+            yield from (word[i : i + 2] for i in range(max(1, len(word) - 1)))
+        elif len(word) >= 3 and word not in _COMMON and not word.isdigit():
+            yield _stem(word)
+
+
+def _stem(word: str) -> str:
+    """Singular for plural, then the first letters: subscriber and subscription are to meet."""
+    if word.endswith("ies") and len(word) > 4:
+        word = f"{word[:-3]}y"
+    elif word.endswith(("xes", "ches", "shes", "sses")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        word = word[:-1]
+    return word[:STEM_LENGTH]

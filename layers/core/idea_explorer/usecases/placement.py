@@ -1,0 +1,89 @@
+"""What publishing an exploration changes in a repository, without ever overwriting what is not ours."""
+
+from datetime import datetime
+
+from idea_explorer.domain.documents import document, fingerprint, update_section, with_section
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.publication import (
+    Place,
+    appended_log,
+    commit_message,
+    new_place,
+    parse_log,
+    places_for,
+    written_by,
+)
+from idea_explorer.ports import Change, Tree
+
+
+def plan(exploration: Exploration, report: str, tree: Tree, now: datetime) -> Change:
+    """The files to write; the same for the same exploration and tree, so that it can be repeated."""
+    if exploration.request.update and exploration.builds_on:
+        place = Place.of(exploration.builds_on)
+        base = tree.read_text(place.document)
+        if base is not None:
+            return _updated(exploration, report, tree, now, place, base)
+        gone = f"{place.document} is not there any more, so the update is a document of its own."
+        return _written(exploration, report, tree, now, gone)
+    return _written(exploration, report, tree, now, None)
+
+
+def _updated(
+    exploration: Exploration, report: str, tree: Tree, now: datetime, place: Place, base: str
+) -> Change:
+    log = tree.read_text(place.log)
+    written = written_by(parse_log(log), exploration.id) or set()
+    section = update_section(exploration.id, exploration.created_at.date(), report)
+    updated = with_section(base, section, exploration.id, written)
+    notice = (
+        "The section of an earlier run was changed by hand since, so this run adds its own."
+        if updated.kept_edited
+        else None
+    )
+    new_log = appended_log(
+        log, exploration, place.document, now, sha256=fingerprint(section), note=notice
+    )
+    return Change(
+        path=place.document,
+        message=commit_message(exploration, updated=True),
+        files={place.log: new_log, place.document: updated.text},
+        notice=notice,
+    )
+
+
+def _written(
+    exploration: Exploration, report: str, tree: Tree, now: datetime, notice: str | None
+) -> Change:
+    """A document of the exploration's own: the one an earlier run wrote, or a new one."""
+    names = set(tree.names(RESEARCH_ROOT))
+    own, log = _own(exploration, tree, names)
+    if own and log is None:
+        notice = (
+            f"{own.document} was changed since it was written, so it was left as it is and this"
+            " run stands beside it."
+        )
+    place = own if own and log is not None else new_place(exploration, names)
+    text = document(exploration, report)
+    new_log = appended_log(
+        log, exploration, place.document, now, sha256=fingerprint(text), note=notice
+    )
+    return Change(
+        path=place.document,
+        message=commit_message(exploration, updated=False),
+        files={place.log: new_log, place.document: text},
+        notice=notice,
+    )
+
+
+def _own(exploration: Exploration, tree: Tree, names: set[str]) -> tuple[Place | None, str | None]:
+    """Where an earlier run wrote, and the log there if the document still is what was written."""
+    for place in places_for(exploration.request.idea, names):
+        log = tree.read_text(place.log)
+        written = written_by(parse_log(log), exploration.id)
+        if written is None:
+            continue
+        text = tree.read_text(place.document)
+        untouched = text is None or fingerprint(text) in written
+        return place, log if untouched else None
+    return None, None

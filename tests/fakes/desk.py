@@ -1,0 +1,135 @@
+"""Explorations that have come to an end and wait to be published, in a real store."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github_publisher import GitHubPublisher
+from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.exploration import Exploration, Stats, Status
+from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.observability import SilentLog
+from idea_explorer.ports import Clock, Publisher, ResearchIndex, ResearchRepository
+from idea_explorer.usecases.publish import patiently, publish
+from tests.fakes.github_repository import Commit, Repository
+from tests.fakes.github_server import FakeGitHub
+
+IDEA = "A subscription box for urban beekeepers"
+SLUG = "a-subscription-box-for-urban-beekeepers"
+REPORT = "# Boxes for beekeepers\n\nThey want them.\n\n## Verdict\n\n**PIVOT**"
+DAY = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
+FOLDER = f"ideas/2026-11-16-{SLUG}"
+DOCUMENT = f"{FOLDER}/research.md"
+LOG = f"{FOLDER}/exploration-log.json"
+WORKFLOW_RETRIES = 100
+
+
+@dataclass
+class Desk:
+    store: SqliteStore
+    publisher: Publisher
+    clock: Clock
+    index: ResearchIndex | None = None
+    research: ResearchRepository | None = None
+    waits: list[str] = field(default_factory=list)
+
+    def finished(
+        self,
+        idea: str = IDEA,
+        report: str = REPORT,
+        outcome: Status = "completed",
+        *,
+        record: dict[str, Any] | None = None,
+        **request: Any,
+    ) -> Exploration:
+        """An exploration whose run is over, with its report, not yet published."""
+        made = new_id(int(datetime.now(UTC).timestamp() * 1_000))
+        exploration = Exploration(
+            id=made,
+            owner="team",
+            request=ExploreRequest(idea=idea, **request),
+            conversation_id=made,
+            created_at=DAY,
+            updated_at=DAY,
+            status="running",
+            outcome=outcome,
+            stats=Stats(steps=3, cost_usd=0.12),
+            finished_at=DAY,
+        ).model_copy(update=record or {})
+        self.store.create(exploration)
+        self.store.save_report(made, 0, report)
+        return exploration
+
+    def again(self, exploration_id: ExplorationId, report: str) -> Exploration:
+        """The next run of an exploration, over as well, with another report."""
+
+        def resumed(exploration: Exploration) -> Exploration:
+            update = {"run": exploration.run + 1, "status": "running", "outcome": "completed"}
+            return exploration.model_copy(update=update)
+
+        exploration = self.store.take_over(exploration_id, resumed)
+        self.store.save_report(exploration_id, exploration.lease, report)
+        return exploration
+
+    def publish(self, exploration: Exploration, *, give_up: bool = False) -> Exploration:
+        return publish(
+            exploration.id,
+            exploration.run,
+            explorations=self.store,
+            reports=self.store,
+            events=self.store,
+            publisher=self.publisher,
+            clock=self.clock,
+            log=SilentLog(),
+            index=self.index,
+            research=self.research,
+            give_up=give_up,
+        )
+
+    def publish_as_the_workflow_does(self, exploration: Exploration) -> Exploration:
+        """Started anew for as long as the error says that this helps."""
+        for _ in range(WORKFLOW_RETRIES):
+            try:
+                return self.publish(exploration)
+            except ExplorerError as error:
+                if not error.retryable:
+                    raise
+                self.clock.sleep(getattr(error, "retry_after", None) or 5.0)
+        return self.publish(exploration, give_up=True)
+
+    def publish_patiently(self, exploration: Exploration) -> Exploration:
+        def attempt(give_up: bool) -> Exploration:
+            return self.publish(exploration, give_up=give_up)
+
+        return patiently(attempt, self.clock, self.waits.append)
+
+
+def github_publisher(
+    github: FakeGitHub,
+    leases: Path,
+    clock: Clock,
+    *,
+    repository: str = "acme/ideas",
+    branch: str | None = None,
+    token: Callable[[], str] = lambda: "t0ken",
+    lease_seconds: float = 30.0,
+) -> GitHubPublisher:
+    client = GitHubClient(repository, token, github.url)
+    lease = SqliteBranchLease(leases, clock)
+    return GitHubPublisher(client, branch, lease, clock, lease_seconds=lease_seconds)
+
+
+def commits_of(repository: Repository, exploration_id: str, run: int = 1) -> list[Commit]:
+    """The commits that carry the trailers of one run, as git itself reads them."""
+    wanted = (exploration_id, str(run))
+    return [
+        commit
+        for commit in repository.log()
+        if (commit.trailers.get("Exploration-Id"), commit.trailers.get("Exploration-Run")) == wanted
+    ]
