@@ -1,10 +1,11 @@
 """Where events go: into the exploration's history, and to whoever else listens."""
 
+import json
 import threading
 from collections.abc import Sequence
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.events import AnyEvent, TextDelta
+from idea_explorer.domain.events import AnyEvent, StatusChanged, TextDelta
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import EventLog, EventSink
 
@@ -20,6 +21,16 @@ class History:
 
     def emit(self, event: AnyEvent) -> None:
         self._log.append(self._exploration.id, self._exploration.lease, event)
+
+
+def tell_the_end(exploration: Exploration, events: EventLog, sink: EventSink) -> None:
+    """Add the event that tells a final status, where whoever settled it died before saying so."""
+    after, told = 0, ""
+    while page := events.read(exploration.id, after=after):
+        after = page[-1].number
+        told = next((e.data for e in reversed(page) if e.type == "status_changed"), told)
+    if not told or json.loads(told)["to"] != exploration.status:
+        sink.emit(StatusChanged(from_="running", to=exploration.status))
 
 
 class GroupedText:

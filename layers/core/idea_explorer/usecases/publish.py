@@ -23,7 +23,7 @@ from idea_explorer.ports import (
     ResearchRepository,
     Tree,
 )
-from idea_explorer.usecases.history import Everywhere, History
+from idea_explorer.usecases.history import Everywhere, History, tell_the_end
 from idea_explorer.usecases.placement import plan
 
 PUBLISHED_TOOLSETS = frozenset({"research"})
@@ -53,10 +53,11 @@ def publish(
     report stays readable whatever happens here.
     """
     exploration = explorations.take_over(exploration_id, lambda e: _of_run(e, run))
+    sink = Everywhere([History(events, exploration), *sinks])
     if exploration.is_final:
+        tell_the_end(exploration, events, sink)
         return exploration
     assert exploration.outcome is not None
-    sink = Everywhere([History(events, exploration), *sinks])
     published: Published | None = None
     failure: ExplorerError | None = None
     if publisher and exploration.request.toolset in PUBLISHED_TOOLSETS and _has_text(exploration):

@@ -1,0 +1,207 @@
+"""Kill a run before and after every side effect, take it up again, and check what must hold.
+
+    python -m tests.chaos.run [--seeds 20] [--every 1] [--planted-bug]
+
+Prints kills, survivors and violations; exits with 1 where anything was violated.
+"""
+
+import argparse
+import multiprocessing
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.usage import Usage
+from idea_explorer.settings import MODELS, PRICES
+from tests.chaos.world import SURVIVED, World, servers
+from tests.fakes.anthropic_scripts import Entry
+from tests.fakes.anthropic_turns import (
+    answer,
+    pending_web_search,
+    search_result,
+    text,
+    thinking,
+    tool_use,
+    web_search,
+    web_search_result,
+)
+
+MAX_LIVES = 6
+REPORT = "# Tea\n\nAs [known](../tea.md).\n\n## Verdict\n\n**Verdict: PIVOT**"
+FOUND = [search_result("https://example.org/tea", "Tea")]
+
+# Each has tools side by side; the second pauses in a search, the third is cut off and continued.
+SCRIPTS: Sequence[Sequence[Entry]] = (
+    (
+        answer(
+            thinking("Look first."),
+            tool_use("read_research", {"path": "tea.md"}),
+            tool_use("list_research", {}),
+        ),
+        answer(tool_use("search_research", {"query": "honey"}), tool_use("read_research", {})),
+        answer(text(REPORT)),
+    ),
+    (
+        answer(pending_web_search("tea"), stop_reason="pause_turn"),
+        answer(web_search_result(FOUND), tool_use("read_research", {"path": "bees.md"})),
+        answer(text(REPORT)),
+    ),
+    (
+        answer(web_search("tea", FOUND), tool_use("read_research", {"path": "tea.md"})),
+        answer(text(REPORT[:20]), stop_reason="max_tokens"),
+        answer(text(REPORT[20:])),
+    ),
+)
+
+
+@dataclass
+class Tally:
+    cases: int = 0
+    kills: Counter[str] = field(default_factory=Counter)
+    survivors: int = 0
+    repeated_calls: int = 0
+    violations: list[str] = field(default_factory=list)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.cases + other.cases,
+            self.kills + other.kills,
+            self.survivors + other.survivors,
+            self.repeated_calls + other.repeated_calls,
+            self.violations + other.violations,
+        )
+
+
+def measure(world: World, model: int) -> tuple[int, int]:
+    """How many boundaries an undisturbed run passes, and how many model calls it makes."""
+    before = int(world.servers.bill(model)["requests"])
+    exploration = world.submit(f"Measuring {model}")
+    code, passed = world.live(exploration, model, kill_at=None)
+    assert code == SURVIVED
+    return int(passed), int(world.servers.bill(model)["requests"]) - before
+
+
+def run_case(world: World, tally: Tally, model: int, first: int, seed: int, calls: int) -> None:
+    """One exploration that dies at `first`, perhaps again later, and must end well all the same."""
+    rng = random.Random(f"{model}-{first}-{seed}")
+    exploration = world.submit(f"Tea {model} {first} {seed}")
+    before = world.servers.bill(model)
+    tally.cases += 1
+    kills = 0
+    kill_at: int | None = first
+    for life in range(MAX_LIVES):
+        code, place = world.live(exploration, model, kill_at)
+        if code == SURVIVED:
+            break
+        if place:
+            kills += 1
+            tally.kills[place] += 1
+        # later seeds die more than once, somewhere on the way
+        again = seed > 0 and life < MAX_LIVES - 2 and rng.random() < 0.5
+        kill_at = rng.randint(1, first + 10) if again else None
+    after = world.servers.bill(model)
+    made = int(after["requests"]) - int(before["requests"])
+    tally.repeated_calls += made - calls
+    found = check(world, exploration, _billed(before, after), made - calls, kills)
+    tally.violations += [f"model {model}, boundary {first}, seed {seed}: {what}" for what in found]
+    tally.survivors += not found
+
+
+def _billed(before: dict[str, object], after: dict[str, object]) -> Usage:
+    def total(state: dict[str, object]) -> Usage:
+        billed = state["billed"]
+        assert isinstance(billed, dict)
+        return Usage(
+            input_tokens=billed["input_tokens"],
+            output_tokens=billed["output_tokens"],
+            cache_write_tokens=billed["cache_creation_input_tokens"],
+            cache_read_tokens=billed["cache_read_input_tokens"],
+            searches=billed["web_search_requests"],
+        )
+
+    first, last = total(before), total(after)
+    return Usage(
+        **{name: getattr(last, name) - getattr(first, name) for name in Usage.model_fields}
+    )
+
+
+def check(
+    world: World, exploration: Exploration, billed: Usage, repeated: int, kills: int
+) -> list[str]:
+    """What must hold, read from the stores and the git history alone."""
+    found: list[str] = []
+    store = world.store
+    final = store.load(exploration.id)
+    if final.status != "completed":
+        found.append(f"ended {final.status}")
+    commits = world.servers.commits(exploration)
+    if len(commits) != 1:
+        found.append(f"{len(commits)} commits")
+    events = store.read(exploration.id, limit=10_000)
+    if [event.number for event in events] != list(range(1, len(events) + 1)):
+        found.append("event numbers have gaps or repeats")
+    if not events or events[-1].type != "status_changed":
+        found.append("the last event does not tell the end")
+    if repeated > kills:
+        found.append(f"{repeated} repeated model calls for {kills} kills")
+    price = PRICES[MODELS["sonnet"]]
+    if price.cost(final.stats.usage) < price.cost(billed):
+        found.append(f"metered {price.cost(final.stats.usage)}, billed {price.cost(billed)}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--every", type=int, default=1, help="only every nth boundary")
+    parser.add_argument("--jobs", type=int, default=2, help="worlds side by side")
+    parser.add_argument("--planted-bug", action="store_true", help="store entries too late")
+    options = parser.parse_args(arguments)
+    tally = run(options.seeds, options.every, options.jobs, planted_bug=options.planted_bug)
+    report(tally)
+    return 1 if tally.violations else 0
+
+
+def run(seeds: int, every: int, jobs: int, *, planted_bug: bool = False) -> Tally:
+    """Each job has a world of its own, with servers of its own."""
+    shares = [range(job, seeds, jobs) for job in range(jobs)]
+    work = partial(run_share, every=every, planted_bug=planted_bug)
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return sum(pool.map(work, shares), start=Tally())
+
+
+def run_share(seeds: range, *, every: int, planted_bug: bool) -> Tally:
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as folder, servers(Path(folder, "servers"), SCRIPTS) as at:
+        world = World(Path(folder, "world"), at, planted_bug=planted_bug)
+        measured: dict[int, tuple[int, int]] = {}
+        for seed in seeds:
+            model = seed % len(SCRIPTS)
+            if model not in measured:
+                measured[model] = measure(world, model)
+            boundaries, calls = measured[model]
+            for boundary in range(1 + seed % every, boundaries + 1, every):
+                run_case(world, tally, model, boundary, seed, calls)
+    return tally
+
+
+def report(tally: Tally) -> None:
+    for place, count in sorted(tally.kills.items(), key=lambda item: item[0].split()[::-1]):
+        print(f"  {count:5}  killed {place}")
+    print(
+        f"{tally.cases} cases, {sum(tally.kills.values())} kills, {tally.survivors} survivors,"
+        f" {tally.repeated_calls} repeated model calls, {len(tally.violations)} violations"
+    )
+    for violation in tally.violations[:20]:
+        print(f"  ✗ {violation}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

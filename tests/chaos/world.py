@@ -1,0 +1,189 @@
+"""One exploration after another, killed and taken up again, against servers that outlive them."""
+
+import json
+import os
+import subprocess
+import sys
+import traceback
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from idea_explorer.adapters.claude import Claude
+from idea_explorer.adapters.clock import SystemClock
+from idea_explorer.adapters.folder import Folder
+from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github_publisher import GitHubPublisher
+from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.observability import SilentLog
+from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.tools.research import research_tools
+from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.submit import submit
+from tests.chaos.boundaries import Boundaries, Breakable, BreakableJournals, breakable_toolset
+from tests.fakes.anthropic_scripts import Entry, dump_script
+
+REPOSITORY = "acme/ideas"
+STORE_WRITES = ("take_over", "save", "append", "save_report")
+GITHUB_CALLS = ("get", "post", "patch")
+SURVIVED, FAILED = 0, 1
+LEASE_SECONDS = (
+    0.2  # a killed publisher's turn at the branch ends soon, so that a case takes no longer
+)
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Addresses of what stays up, and the git repository behind one of them."""
+
+    models: Sequence[str]
+    github: str
+    git: Path
+
+    def bill(self, model: int) -> dict[str, Any]:
+        with urllib.request.urlopen(f"{self.models[model]}/fake/state") as answer:
+            return cast("dict[str, Any]", json.load(answer))
+
+    def commits(self, exploration: Exploration) -> list[str]:
+        """The commits that carry the exploration's trailer."""
+        trailer = f"^Exploration-Id: {exploration.id}$"
+        done = subprocess.run(
+            ["git", "-C", self.git, "log", "main", "--format=%H", "--grep", trailer],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout.split()
+
+
+@contextmanager
+def servers(folder: Path, scripts: Sequence[Sequence[Entry]]) -> Iterator[Servers]:
+    """Start a model server for each script, and GitHub; stop them at the end."""
+    (folder / "seed").mkdir(parents=True)
+    (folder / "seed" / "README.md").write_text("# Ideas\n")
+    programs: list[subprocess.Popen[str]] = []
+    try:
+        models = []
+        for number, script in enumerate(scripts):
+            path = folder / f"script-{number}.json"
+            path.write_text(dump_script(script))
+            options = ["--script", str(path), "--by-conversation"]
+            models.append(_start(programs, "tests.fakes.anthropic_server", *options))
+        github = _start(
+            programs, "tests.fakes.github_server", "--root", str(folder / "github"),
+            "--repository", f"{REPOSITORY}={folder / 'seed'}",
+        )  # fmt: skip
+        (git,) = (folder / "github").rglob("*.git")
+        yield Servers(models, github, git)
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def _start(programs: list[subprocess.Popen[str]], module: str, *options: str) -> str:
+    program = subprocess.Popen(
+        [sys.executable, "-m", module, "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        stderr=subprocess.DEVNULL,
+    )
+    programs.append(program)
+    assert program.stdout is not None
+    return program.stdout.readline().rpartition(" ")[2].strip()
+
+
+class World:
+    """A folder with research, the servers, and clients that every forked life starts out with."""
+
+    def __init__(self, folder: Path, at: Servers, *, planted_bug: bool = False) -> None:
+        self.folder = folder
+        self.servers = at
+        self._planted_bug = planted_bug
+        ideas = folder / "ideas"
+        ideas.mkdir(parents=True, exist_ok=True)
+        (ideas / "tea.md").write_text("# Tea\n\nTea rooms do well.\n")
+        (ideas / "bees.md").write_text("# Bees\n\nHoney sells.\n")
+        # making a client is slow; unused ones are safe to inherit
+        self._models = [Claude("key", url) for url in at.models]
+        self._github = GitHubClient(REPOSITORY, lambda: "token", at.github)
+
+    @property
+    def store(self) -> SqliteStore:
+        """A connection of one's own: a connection does not survive a fork."""
+        return SqliteStore(self.folder / "store.db")
+
+    def submit(self, idea: str) -> Exploration:
+        request = ExploreRequest(idea=idea)
+        return submit(request, "chaos", self.store, SystemClock(), min_deadline_seconds=1)
+
+    def live(self, exploration: Exploration, model: int, kill_at: int | None) -> tuple[int, str]:
+        """One process that runs the exploration to its end, or is killed.
+
+        Its exit code, and where it was killed or else how many boundaries it passed.
+        """
+        place = self.folder / "place"
+        place.unlink(missing_ok=True)
+        child = os.fork()
+        if child == 0:
+            self._live_and_exit(
+                exploration, model, Boundaries(kill_at, lambda at: _write(place, at))
+            )
+        _, status = os.waitpid(child, 0)
+        killed = place.read_text() if place.exists() else ""
+        return os.waitstatus_to_exitcode(status), killed
+
+    def _live_and_exit(self, exploration: Exploration, model: int, boundaries: Boundaries) -> None:
+        try:
+            self._run(exploration, model, boundaries)
+            boundaries.tell()
+        except BaseException:  # noqa: BLE001  a forked child must not return into its parent's code
+            traceback.print_exc()
+            os._exit(FAILED)
+        os._exit(SURVIVED)
+
+    def _run(self, exploration: Exploration, model: int, boundaries: Boundaries) -> None:
+        """What the workflow does: explore, then publish."""
+        clock, store = SystemClock(), self.store
+        broken: Any = Breakable(store, "store", STORE_WRITES, boundaries)
+        toolset = breakable_toolset(
+            research_tools(Folder(self.folder), "web_search_20250305"), boundaries
+        )
+        engine = Engine(
+            explorations=broken,
+            journals=BreakableJournals(store, boundaries, skip_store_before_act=self._planted_bug),
+            events=broken,
+            reports=broken,
+            model=cast("Any", Breakable(self._models[model], "model", ["answer"], boundaries)),
+            toolset_for=lambda _: toolset,
+            sinks_for=lambda _: [],
+            clock=clock,
+            log=SilentLog(),
+            model_ids=MODELS,
+            prices=PRICES,
+        )
+        explore(exploration.id, exploration.run, engine)
+        github: Any = Breakable(self._github, "github", GITHUB_CALLS, boundaries)
+        lease = SqliteBranchLease(self.folder / "store.db", clock)
+        publish(
+            exploration.id,
+            exploration.run,
+            explorations=broken,
+            reports=broken,
+            events=broken,
+            publisher=GitHubPublisher(github, "main", lease, clock, lease_seconds=LEASE_SECONDS),
+            clock=clock,
+            log=SilentLog(),
+        )
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,14 @@
+"""The core of `make chaos`: a few kills, and the proof that a planted bug is found."""
+
+from tests.chaos.run import run
+
+
+def test_a_run_killed_anywhere_is_taken_up_again() -> None:
+    tally = run(seeds=1, every=16, jobs=1)
+    assert tally.violations == []
+    assert sum(tally.kills.values()) >= 4
+
+
+def test_storing_an_answer_too_late_is_found_out() -> None:
+    tally = run(seeds=1, every=12, jobs=1, planted_bug=True)
+    assert tally.violations
