@@ -1,6 +1,6 @@
 """What the engine needs from outside. Adapters keep these promises; fakes in tests keep them too."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -108,6 +108,39 @@ class ResearchRepository(Protocol):
 
     def read_all(self) -> Sequence[tuple[str, str]]:
         """Path and text of every research document, for search."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """What a URL answered. `url` is the last one after redirects, `charset` what its header claims."""
+
+    url: str
+    status: int
+    content_type: str
+    charset: str
+    body: bytes
+
+
+class WebPages(Protocol):
+    """Public web pages: of text, html and json types, within bounds of size and time."""
+
+    def fetch(self, url: str) -> WebPage:
+        """Raises WebError's kinds, or ExternalError. What comes back is untrusted data."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    name: str
+    content: bytes
+
+
+class UploadedFiles(Protocol):
+    """The files that the user gave with this exploration, and no others."""
+
+    def read_all(self) -> Iterable[UploadedFile]:
+        """One file after the other, so that not all need to be in memory. Raises ExternalError."""
         ...
 
 

@@ -14,11 +14,15 @@ ExplorerError
     ├── NetworkError           refused, reset, DNS                       retryable
     │   └── UnreachableError   no connection came about: nothing was sent
     ├── UpstreamTimeoutError   no answer in time                         retryable
+    │   └── TimeSpentError     all the time allowed is gone: another try would have none
     ├── RateLimitedError       429 and secondary limits, retry_after     retryable
     ├── UnavailableError       5xx, overloaded                           retryable
     ├── AuthFailedError        401, 403
     ├── RejectedError          400, 413, 422: the same call will fail again
     ├── UpstreamConflictError  409: what we built on has changed, or is not there yet
+    ├── WebError               a URL of a user or a model that cannot be used
+    │   ├── BlockedAddressError  UnsupportedContentError  ResponseTooLargeError  TooManyRedirectsError
+    │   └── HttpError          any other status, broken TLS, no HTTP at all
     └── DocumentError          a stored document that cannot be read
         ├── DocumentMissingError  NotADocumentError  SizeUnknownError  DocumentTooLargeError
         └── ContentMismatchError  the bytes are not those of the announced hash
@@ -120,6 +124,10 @@ class UpstreamTimeoutError(ExternalError):
     error_type = "timeout"
 
 
+class TimeSpentError(UpstreamTimeoutError):
+    retryable = False
+
+
 class RateLimitedError(ExternalError):
     retryable = True
     code = "RATE_LIMITED"
@@ -146,6 +154,34 @@ class RejectedError(ExternalError):
 
 class UpstreamConflictError(ExternalError):
     pass
+
+
+class WebError(ExternalError):
+    code = "VALIDATION_ERROR"
+
+
+class BlockedAddressError(WebError):
+    error_type = "blocked_address"
+
+
+class UnsupportedContentError(WebError):
+    error_type = "unsupported_content_type"
+
+
+class ResponseTooLargeError(WebError):
+    error_type = "response_too_large"
+
+
+class TooManyRedirectsError(WebError):
+    error_type = "too_many_redirects"
+
+
+class HttpError(WebError):
+    error_type = "http_error"
+
+    def __init__(self, message: str, *, hint: str = "", status: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
 
 
 class DocumentError(ExternalError):

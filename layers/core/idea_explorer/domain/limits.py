@@ -4,6 +4,7 @@ MAX_IDEA = 10_000
 MAX_CONTEXT = 50_000
 MAX_SECRET = 256
 MAX_FILES = 20
+MAX_UPLOAD_BYTES = 20 * 1024 * 1024
 MIN_DEADLINE_SECONDS = 60  # below this no useful report can be gathered and written
 MAX_DEADLINE_SECONDS = 840  # Lambda ends at 900 s; a minute is left to settle
 DEFAULT_DEADLINE_SECONDS = 120
@@ -19,3 +20,7 @@ MAX_DOCUMENT_BYTES = 51_200  # 50 KB: about 12k tokens, the most a prompt should
 MAX_RESULT_CHARS = 200_000  # a tool result beyond this would crowd out the rest of the conversation
 MAX_LOGGED_VALUE = 120  # enough to see what was asked, too little to leak a document
 MAX_LOGGED_PATH = 400
+
+MAX_PAGE_BYTES = 512_000  # 500 KB decoded: more is no page to read
+MAX_PAGE_CHARS = 100_000  # about 25k tokens, the most a prompt should pay for one page
+FETCH_SECONDS = 10.0  # for a page in all, redirects and the second try included
