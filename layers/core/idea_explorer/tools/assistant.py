@@ -1,0 +1,188 @@
+"""The assistant toolset: the web, pages by address, uploaded files, and exact sums."""
+
+import threading
+from typing import Annotated
+
+from pydantic import Field
+
+from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import ToolError
+from idea_explorer.domain.evidence import passage
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.text import one_line
+from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.ports import UploadedFiles, WebPages
+from idea_explorer.tools.calculator import calculate
+from idea_explorer.tools.charsets import decode
+from idea_explorer.tools.readable import readable
+from idea_explorer.tools.uploads import UploadIndex
+from idea_explorer.tools.web_search import web_search
+
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+MAX_URL = 4_000
+MAX_EXPRESSION = 500
+
+
+class HttpFetch(Arguments):
+    url: Annotated[
+        str,
+        Field(
+            max_length=MAX_URL,
+            pattern=r"^[hH][tT][tT][pP][sS]?://\S+$",
+            description="The full address of one public page, beginning with http:// or https://",
+        ),
+        Rule(f"full http or https URL, at most {MAX_URL:,} characters"),
+    ]
+
+
+class FileSearch(Arguments):
+    query: Annotated[
+        str,
+        Field(min_length=1, description="Words to look for in the uploaded files"),
+        Rule("non-empty search string"),
+    ]
+    top_k: Annotated[
+        int, Field(ge=1, le=10, description="How many passages"), Rule("integer from 1 to 10")
+    ] = 5
+
+
+class Calculator(Arguments):
+    expression: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_EXPRESSION,
+            description="The sum to compute, e.g. 1200 * (1 + 7.5%) ^ 3",
+        ),
+        Rule(f"arithmetic expression, at most {MAX_EXPRESSION} characters"),
+    ]
+
+
+def assistant_tools(pages: WebPages, files: UploadedFiles, web_search_version: str) -> Toolset:
+    return Toolset(
+        [
+            Tool(
+                name="http_fetch",
+                description=(
+                    "Read ONE public web page whose address is known: one that the user named, or a"
+                    " search result that is needed in full. HTML comes back as text with its title,"
+                    " JSON and plain text as they are. NOT a search: DO NOT guess addresses, use"
+                    " web_search to find pages. NOT for uploaded files. Reaches public http and https"
+                    " addresses only, without a login; no images, PDFs or downloads."
+                ),
+                arguments=HttpFetch,
+                run=_Fetch(pages).fetch,
+                example={"url": "https://www.example.com/permits"},
+                time_limit=limits.FETCH_SECONDS,
+            ),
+            Tool(
+                name="file_search",
+                description=(
+                    "Search USER-UPLOADED files ONLY, and get the passages that hold the words of the"
+                    " query. Use it only when the user says uploaded files, my documents, this file,"
+                    " our notes. DO NOT use it for laws, regulations, permits, government"
+                    " requirements, news or anything on the internet: it cannot see them; use"
+                    " web_search. ALWAYS give a query."
+                ),
+                arguments=FileSearch,
+                run=_Search(files).search,
+                example={"query": "API endpoints", "top_k": 5},
+                note="Note: Use web_search for internet research, not file_search.",
+            ),
+            Tool(
+                name="calculator",
+                description=(
+                    "Compute an arithmetic expression exactly: + - * / and parentheses; ^ and ** are"
+                    " powers; % after a number is per cent (7.5% is 0.075), between two numbers it is"
+                    " modulo; sqrt, abs, round, min, max, log (base 10), ln, exp, sin, cos, tan"
+                    " (radians), pi, e. Numbers ONLY: no variables, units, currency signs or thousands"
+                    " separators, NO program code. NOT for looking numbers up: use web_search."
+                ),
+                arguments=Calculator,
+                run=_calculate,
+                example={"expression": "1200 * (1 + 7.5%) ^ 3"},
+            ),
+        ],
+        [web_search(web_search_version)],
+    )
+
+
+class _Fetch:
+    def __init__(self, pages: WebPages) -> None:
+        self._pages = pages
+
+    def fetch(self, arguments: HttpFetch) -> ToolOutput:
+        page = self._pages.fetch(arguments.url)
+        is_html = page.content_type in HTML_TYPES
+        source = decode(page.body, page.charset, html=is_html)
+        title, text, truncated = "", source, len(source) > limits.MAX_PAGE_CHARS
+        if is_html:
+            read = readable(source, base_url=page.url, limit=limits.MAX_PAGE_CHARS)
+            title, text, truncated = read.title, read.text, read.truncated
+        text = text[: limits.MAX_PAGE_CHARS]
+        size = len(page.body)
+        return ToolOutput(
+            fields={
+                "url": page.url,
+                "status": page.status,
+                "contentType": page.content_type,
+                "title": title or None,
+                "text": text,
+                "truncated": truncated,
+                "bytes": size,
+            },
+            summary=f"Read {one_line(page.url, 200)} ({size:,} bytes)",
+            size=size,
+            passages=(passage(page.url, text, title=title),),
+        )
+
+
+class _Search:
+    """file_search over the files of one exploration. The index is built on first use and kept."""
+
+    def __init__(self, files: UploadedFiles) -> None:
+        self._files = files
+        self._index: UploadIndex | None = None
+        self._building = threading.Lock()
+
+    def search(self, arguments: FileSearch) -> ToolOutput:
+        index = self._searchable()
+        found, total = index.search(arguments.query, arguments.top_k)
+        results: list[JsonObject] = [
+            {"file": finding.file, "excerpt": finding.excerpt, "score": finding.score}
+            for finding in found
+        ]
+        fields: JsonObject = {"query": arguments.query, "results": [*results], "totalFound": total}
+        if not results:
+            fields["note"] = f"Nothing matches. Searched were: {', '.join(index.names)}."
+        if index.remarks:
+            fields["remarks"] = {**index.remarks}
+        return ToolOutput(
+            fields=fields,
+            summary=f"Found {total} passages matching '{one_line(arguments.query, 100)}'",
+            result_count=len(results),
+            passages=tuple(passage(finding.file, finding.excerpt) for finding in found),
+        )
+
+    def _searchable(self) -> UploadIndex:
+        with self._building:
+            if self._index is None:
+                self._index = UploadIndex(self._files.read_all())
+        if self._index.names:
+            return self._index
+        unread = "; ".join(f"{name}: {reason}" for name, reason in self._index.remarks.items())
+        raise ToolError(
+            "no_files",
+            f"None of the uploaded files can be searched ({unread})."
+            if unread
+            else "No files were uploaded. Use web_search for anything on the internet.",
+        )
+
+
+def _calculate(arguments: Calculator) -> ToolOutput:
+    result = calculate(arguments.expression)
+    return ToolOutput(
+        fields={"expression": arguments.expression, "result": result},
+        summary=f"{one_line(arguments.expression, 100)} = {one_line(str(result), 100)}",
+    )

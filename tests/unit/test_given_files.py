@@ -1,0 +1,36 @@
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.given_files import GivenFiles
+from idea_explorer.domain.errors import InvalidRequestError
+
+
+def test_given_files_are_read_under_their_names(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"alpha")
+    (tmp_path / "b.md").write_bytes(b"\xff")
+    files = GivenFiles([tmp_path / "a.txt", tmp_path / "b.md"])
+    read = [(file.name, file.content) for file in files.read_all()]
+    assert read == [("a.txt", b"alpha"), ("b.md", b"\xff")]
+
+
+def test_what_is_no_file_is_said_at_once(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "missing.txt"):
+        with pytest.raises(InvalidRequestError, match="is not a file"):
+            GivenFiles([path])
+
+
+def test_a_file_that_is_too_large_is_said_at_once(tmp_path: Path) -> None:
+    large = tmp_path / "large.txt"
+    with large.open("wb") as file:
+        file.truncate(20 * 1024 * 1024 + 1)
+    with pytest.raises(InvalidRequestError, match="20 MB"):
+        GivenFiles([large])
+
+
+def test_there_may_be_twenty_and_no_more(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.touch()
+    assert len(list(GivenFiles([file] * 20).read_all())) == 20
+    with pytest.raises(InvalidRequestError, match="At most 20"):
+        GivenFiles([file] * 21)
