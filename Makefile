@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test check static format format-check lint types imports lock clean
+.PHONY: help setup demo test check static format format-check lint types imports openapi lock clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ imports: $(DEV)
 
 format: $(DEV) ## Format and fix what can be fixed
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
+
+openapi: $(DEV) ## Write docs/openapi.json from the API's routes
+	@./scripts/openapi $(BIN)
 
 lock: $(VENV)/bin/python ## Resolve the dependencies anew and write the locks
 	@$(PIP) uv

@@ -334,6 +334,50 @@ class WorkQueue(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run to be done. `attempts` counts this one too."""
+
+    exploration_id: ExplorationId
+    run: int
+    attempts: int
+
+
+class Jobs(Protocol):
+    """The workers' end of a queue. A job that is taken is due again unless its worker keeps it."""
+
+    def take(self) -> Job | None:
+        """The job that has been due longest, for this worker alone."""
+        ...
+
+    def keep(self, job: Job) -> None:
+        """Say that the worker lives; to be called about once a second."""
+        ...
+
+    def put_back(self, job: Job, *, delay_seconds: float = 0.0) -> None: ...
+
+    def done(self, job: Job) -> None: ...
+
+
+class Idempotency(Protocol):
+    def once(
+        self,
+        owner: str,
+        key: str,
+        request: JsonObject,
+        act: Callable[[], JsonObject],
+        *,
+        seconds: float,
+    ) -> JsonObject:
+        """Act once per owner and key; a repetition gets the first answer.
+
+        Raises InvalidRequestError where the key came with another request, and ConflictError while
+        the first is being worked on, for at most `seconds`. What `act` raises is raised, and then
+        the key is free again.
+        """
+        ...
+
+
 class Workflow(Protocol):
     def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
         """Start the execution of a run, once however often it is called.

@@ -40,6 +40,8 @@ class Settings(BaseModel):
     min_deadline_seconds: int = Field(default=limits.MIN_DEADLINE_SECONDS, ge=1)
     max_cost_usd: float | None = Field(default=None, gt=0)
     max_total_tokens: int = Field(default=80_000, gt=0)
+    events_wait_seconds: float = Field(default=20.0, ge=0, le=25)  # API Gateway ends a call at 29
+    events_poll_seconds: float = Field(default=1.0, gt=0)
 
     # A deployment's own: names of what it has, never their contents.
     table_name: str | None = None
@@ -112,6 +114,8 @@ VARIABLES = {
     "MAX_RUNNING": "max_running",
     "AWS_ENDPOINT_URL": "aws_endpoint_url",
     "AWS_SAM_LOCAL": "sam_local",
+    "IDEA_EVENTS_WAIT_SECONDS": "events_wait_seconds",
+    "IDEA_EVENTS_POLL_SECONDS": "events_poll_seconds",
 }
 _NAMES = {field: name for name, field in VARIABLES.items()}
 

@@ -13,6 +13,7 @@ from idea_explorer.ports import (
     EventSink,
     Executions,
     Explorations,
+    Idempotency,
     Journals,
     Log,
     Model,
@@ -26,8 +27,10 @@ from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.github_client import GitHubClient
+    from idea_explorer.adapters.local_queue import LocalQueue
     from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.usecases.explore import Engine
+    from idea_explorer.usecases.service import Service
 
 TOOLSETS = ("research",)
 OFFLINE_MODELS = {"sonnet": "offline", "opus": "offline"}
@@ -249,3 +252,50 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         default_max_cost_usd=settings.max_cost_usd,
         max_total_tokens=settings.max_total_tokens,
     )
+
+
+def local_queue(settings: Settings) -> "LocalQueue":
+    from idea_explorer.adapters.local_queue import LocalQueue
+
+    return LocalQueue(settings.store, system_clock())
+
+
+def service(settings: Settings, log: Log) -> "Service":
+    """What the API answers from: a deployment's services, or this machine's."""
+    from idea_explorer.usecases.service import Service
+
+    kept_in = stores(settings)
+    return Service(
+        explorations=kept_in.explorations,
+        events=kept_in.events,
+        reports=kept_in.reports,
+        queue=cloud_queue(settings) if settings.in_cloud else local_queue(settings),
+        idempotency=idempotency(settings),
+        clock=system_clock(),
+        log=log,
+        min_deadline_seconds=settings.min_deadline_seconds,
+        events_wait_seconds=settings.events_wait_seconds,
+        events_poll_seconds=settings.events_poll_seconds,
+    )
+
+
+def idempotency(settings: Settings) -> Idempotency:
+    from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords, dynamodb_records
+
+    if not settings.in_cloud:
+        return KeyedOnce(SqliteRecords(settings.store))
+    table = _named("TABLE_NAME", settings.table_name)
+    return KeyedOnce(dynamodb_records(table, _connect("dynamodb", settings)()))
+
+
+def api_tokens(settings: Settings) -> Callable[[], str]:
+    """The current text of the API tokens secret."""
+    name = _named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
+    return partial(cloud_secrets(settings).get, name)
+
+
+def function_log() -> Log:
+    """The log of a Lambda function."""
+    from idea_explorer.observability import PowertoolsLog, powertools_logger
+
+    return PowertoolsLog(powertools_logger())

@@ -148,6 +148,7 @@ class Agent:
                 )
             )
             return error
+        took = round((clock.monotonic() - began) * 1_000)
         self.journal.append(
             Answered(
                 step=step,
@@ -155,11 +156,12 @@ class Agent:
                 stop_reason=answer.stop_reason,
                 stop_detail=answer.stop_detail,
                 usage=answer.usage,
-                duration_ms=round((clock.monotonic() - began) * 1_000),
+                duration_ms=took,
             )
         )
         cost = self.budget.price.cost(answer.usage) if self.budget.price else None
-        self.sink.emit(StepFinished(step=step, usage=EventUsage.of(answer.usage), cost=cost))
+        usage = EventUsage.of(answer.usage)
+        self.sink.emit(StepFinished(step=step, usage=usage, cost=cost, duration_ms=took))
         return None
 
     @property

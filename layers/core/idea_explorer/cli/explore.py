@@ -73,7 +73,10 @@ def run(arguments: argparse.Namespace) -> int:
         lambda sentence: print(f"idea: {sentence}", file=sys.stderr),
     )
     log.info(
-        "exploration_finished", explorationId=final.id, status=final.status, stats=stats_json(final)
+        "exploration_finished",
+        explorationId=final.id,
+        status=final.status,
+        stats=final.stats_json(),
     )
     _report(final, engine, as_json=arguments.json)
     return EXIT[final.status]
@@ -143,17 +146,9 @@ def outcome_json(final: Exploration, content: str) -> JsonObject:
         "status": final.status,
         "content": content or None,
         "path": final.path,
-        "stats": stats_json(final),
+        "stats": final.stats_json(),
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
     }
-
-
-def stats_json(final: Exploration) -> JsonObject:
-    """The stats; single calls only where the request asked for them."""
-    stats: JsonObject = final.stats.model_dump(mode="json", exclude={"tool_calls"})
-    if final.request.collect_tool_stats:
-        stats["tool_calls"] = [record.as_json() for record in final.stats.tool_calls]
-    return stats
 
 
 def summary(final: Exploration) -> str:

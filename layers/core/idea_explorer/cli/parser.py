@@ -26,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     _tool(commands)
     _tools(commands)
     _replay(commands)
+    _serve(commands)
     _doctor(commands)
     return parser
 
@@ -105,6 +106,14 @@ def _replay(commands: "Commands") -> None:
     command.add_argument("--export", metavar="FILE", help="also write the transcript to a file")
     command.add_argument("--research", metavar="DIR", help="the folder whose store is used")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
+
+
+def _serve(commands: "Commands") -> None:
+    command = _command(commands, "serve", "serve", "the API and its workers on this machine")
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    command.add_argument("--port", type=int, default=8765, help="0 takes a free one")
+    command.add_argument("--workers", type=int, default=2, metavar="N", help="runs at a time")
+    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
 
 
 def _doctor(commands: "Commands") -> None:

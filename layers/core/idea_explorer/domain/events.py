@@ -77,6 +77,7 @@ class StepFinished(Event):
     step: int
     usage: EventUsage
     cost: float | None
+    duration_ms: int | None = None
 
 
 class ApprovalRequested(Event):

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from idea_explorer.domain.errors import ErrorCode, InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
@@ -125,6 +126,14 @@ class Exploration(BaseModel):
     @property
     def is_final(self) -> bool:
         return self.status in FINAL
+
+    def stats_json(self, stats: Stats | None = None) -> JsonObject:
+        """The stats for people and scripts; single calls only where the request asked for them."""
+        shown = stats or self.stats
+        told: JsonObject = shown.model_dump(mode="json", exclude={"tool_calls"})
+        if self.request.collect_tool_stats:
+            told["tool_calls"] = [record.as_json() for record in shown.tool_calls]
+        return told
 
     def moved(self, to: Status, *, at: datetime, **changes: object) -> "Exploration":
         """The exploration in another status; raises InvalidTransitionError where that cannot be."""

@@ -1,6 +1,7 @@
 """The request: one model for API body, queue message and command line."""
 
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -38,12 +39,20 @@ def _exploration_id(text: str) -> str:
 
 
 def _https(url: str) -> str:
-    if not url.lower().startswith("https://"):
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme == "https" and parts.hostname and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole or any(character <= " " for character in url):
         raise ValueError("must be an https URL")
     return url
 
 
 Text = Annotated[str, AfterValidator(_whole_text)]
+MaxCost = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+MaxSteps = Annotated[int, Field(ge=1, le=limits.MAX_STEPS)]
+DeadlineSeconds = Annotated[int, Field(ge=1, le=limits.MAX_DEADLINE_SECONDS)]
 
 
 class ExploreRequest(BaseModel):
@@ -64,14 +73,12 @@ class ExploreRequest(BaseModel):
     continue_from: Annotated[str, AfterValidator(_exploration_id)] | None = None
     if_exists: IfExists = "run"
     collect_tool_stats: bool = False
-    max_cost_usd: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
-    max_steps: Annotated[int, Field(ge=1, le=limits.MAX_STEPS)] | None = None
-    deadline_seconds: Annotated[int, Field(ge=1, le=limits.MAX_DEADLINE_SECONDS)] = (
-        limits.DEFAULT_DEADLINE_SECONDS
-    )
+    max_cost_usd: MaxCost | None = None
+    max_steps: MaxSteps | None = None
+    deadline_seconds: DeadlineSeconds = limits.DEFAULT_DEADLINE_SECONDS
     webhook_url: Annotated[Text, Field(max_length=2_048), AfterValidator(_https)] | None = None
     callback_secret: Annotated[Text, Field(min_length=1, max_length=limits.MAX_SECRET)] | None = (
-        Field(default=None, repr=False)
+        Field(default=None, repr=False, json_schema_extra={"writeOnly": True})
     )
     repository: (
         Annotated[Text, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$")] | None
@@ -88,6 +95,16 @@ class ExploreRequest(BaseModel):
     @property
     def steps(self) -> int:
         return self.max_steps or limits.DEFAULT_STEPS[self.toolset]
+
+
+class ResumeRequest(BaseModel):
+    """New limits for a run that goes on; what is left out stays as it was."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    max_steps: MaxSteps | None = None
+    max_cost_usd: MaxCost | None = None
+    deadline_seconds: DeadlineSeconds | None = None
 
 
 def parse_request(body: str | bytes) -> ExploreRequest:

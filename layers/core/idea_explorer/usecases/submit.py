@@ -2,11 +2,12 @@
 
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Explorations
+from idea_explorer.usecases.find import find
 
 
 def submit(
@@ -20,19 +21,52 @@ def submit(
 ) -> Exploration:
     """Store the request; an id that is taken answers with what is stored under it, unchanged."""
     check(request, min_deadline_seconds)
+    conversation = _conversation(request, owner, explorations)
     now = clock.now()
     new = exploration_id or new_id(int(now.timestamp() * 1_000))
     exploration = Exploration(
-        id=new, owner=owner, request=request, conversation_id=new, created_at=now, updated_at=now
+        id=new,
+        owner=owner,
+        request=request,
+        conversation_id=conversation or new,
+        created_at=now,
+        updated_at=now,
     )
     return exploration if explorations.create(exploration) else explorations.load(new)
 
 
 def check(request: ExploreRequest, min_deadline_seconds: int) -> None:
     """What the request's own types cannot know: settings and prompts of this deployment."""
-    if request.deadline_seconds < min_deadline_seconds:
-        raise InvalidRequestError(
-            f"'deadline_seconds': must be at least {min_deadline_seconds}",
-            fields={"deadline_seconds": f"must be at least {min_deadline_seconds}"},
-        )
+    check_deadline(request.deadline_seconds, min_deadline_seconds)
     system_prompt(request.toolset, request.mode)
+
+
+def check_deadline(seconds: int, least: int) -> None:
+    if seconds < least:
+        raise InvalidRequestError(
+            f"'deadline_seconds': must be at least {least}",
+            fields={"deadline_seconds": f"must be at least {least}"},
+        )
+
+
+def _conversation(
+    request: ExploreRequest, owner: str, explorations: Explorations
+) -> ExplorationId | None:
+    """The conversation that `continue_from` goes on with; raises where there is nothing to go on from."""
+    if request.continue_from is None:
+        return None
+    try:
+        earlier = find(request.continue_from, owner, explorations)
+    except MissingError as error:
+        raise _cannot_continue("there is no such exploration") from error
+    if earlier.request.toolset != request.toolset:
+        raise _cannot_continue(f"it is an exploration of the toolset {earlier.request.toolset}")
+    if not earlier.is_final:
+        raise _cannot_continue(f"it is still {earlier.status}")
+    if earlier.stats.steps == 0:
+        raise _cannot_continue("it ended before its first step")
+    return earlier.conversation_id
+
+
+def _cannot_continue(why: str) -> InvalidRequestError:
+    return InvalidRequestError(f"'continue_from': {why}", fields={"continue_from": why})

@@ -5,6 +5,7 @@
 | exploration id | RECORD           | the record, its lease, version and status; the report's key |
 | exploration id | EVENT#000000001  | one event of its history                                    |
 | exploration id | ENTRY#000000000  | where one entry of its transcript lies in the bucket        |
+| IDEMPOTENCY    | submit#…         | the answer to a request with a key, until it expires        |
 
 The template declares the same table; a test compares the two.
 """
@@ -15,6 +16,8 @@ PK, SK = "pk", "sk"
 RECORD = "RECORD"
 EVENT = "EVENT#"
 ENTRY = "ENTRY#"
+IDEMPOTENCY = "IDEMPOTENCY"
+EXPIRES = "expires"  # the table's time to live, in seconds since 1970
 
 BY_OWNER = "by_owner"  # every exploration of an owner, by the time it was created
 BY_STATUS = "by_status"  # sparse: an exploration that has come to its end has no `active`

@@ -1,0 +1,177 @@
+"""Once per Idempotency-Key, by Powertools Idempotency: over DynamoDB, or over SQLite on one machine."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aws_lambda_powertools.utilities.idempotency import (
+    BasePersistenceLayer,
+    DynamoDBPersistenceLayer,
+    IdempotencyConfig,
+    idempotent_function,
+)
+from aws_lambda_powertools.utilities.idempotency.exceptions import (
+    IdempotencyAlreadyInProgressError,
+    IdempotencyInconsistentStateError,
+    IdempotencyItemAlreadyExistsError,
+    IdempotencyItemNotFoundError,
+    IdempotencyPersistenceLayerError,
+    IdempotencyValidationError,
+)
+from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
+    STATUS_CONSTANTS,
+    DataRecord,
+)
+
+from idea_explorer.adapters.database import Database
+from idea_explorer.adapters.dynamodb.schema import EXPIRES, IDEMPOTENCY, PK, SK
+from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UnavailableError
+from idea_explorer.domain.json import JsonObject
+
+KEPT_SECONDS = 86_400  # a day: longer than any client goes on repeating a request
+PREFIX = "submit"
+OTHER_REQUEST = "was used before with another request"
+
+
+@dataclass(frozen=True)
+class _Context:
+    """Lambda's context as far as Powertools needs it: when a first call that died gives up its key."""
+
+    seconds: float
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int(self.seconds * 1_000)
+
+
+class KeyedOnce:
+    """Keeps of a request its hash, and of the answer all: answers must hold no secret."""
+
+    def __init__(self, records: BasePersistenceLayer) -> None:
+        self._records = records
+        # once, before threads share it: Powertools would do it in the middle of the first call
+        records.configure(_config(None), key_prefix=PREFIX)
+
+    def once(
+        self,
+        owner: str,
+        key: str,
+        request: JsonObject,
+        act: Callable[[], JsonObject],
+        *,
+        seconds: float,
+    ) -> JsonObject:
+        def run(*, sent: JsonObject) -> JsonObject:  # noqa: ARG001  what it is keyed by
+            return act()
+
+        guarded = idempotent_function(
+            run,
+            data_keyword_argument="sent",
+            persistence_store=self._records,
+            config=_config(_Context(seconds)),
+            key_prefix=PREFIX,
+        )
+        try:
+            answer: JsonObject = guarded(sent={"owner": owner, "key": key, "request": request})
+        except IdempotencyValidationError as error:
+            raise InvalidRequestError(
+                f"'Idempotency-Key': {OTHER_REQUEST}", fields={"Idempotency-Key": OTHER_REQUEST}
+            ) from error
+        except (IdempotencyAlreadyInProgressError, IdempotencyInconsistentStateError) as error:
+            raise ConflictError(
+                "The first request with this Idempotency-Key is still being worked on.",
+                hint="Try again in a moment.",
+            ) from error
+        except IdempotencyPersistenceLayerError as error:
+            raise UnavailableError("The record of idempotency keys is not available.") from error
+        return answer
+
+
+def _config(context: Any) -> IdempotencyConfig:
+    return IdempotencyConfig(
+        event_key_jmespath="[owner, key]",
+        payload_validation_jmespath="request",
+        raise_on_no_idempotency_key=True,
+        expires_after_seconds=KEPT_SECONDS,
+        hash_function="sha256",
+        lambda_context=context,
+    )
+
+
+def dynamodb_records(table: str, client: Any) -> BasePersistenceLayer:
+    """Records beside the explorations, in the same table."""
+    return DynamoDBPersistenceLayer(
+        table,
+        key_attr=PK,
+        sort_key_attr=SK,
+        static_pk_value=IDEMPOTENCY,
+        expiry_attr=EXPIRES,
+        boto3_client=client,
+    )
+
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS idempotency (
+    key TEXT PRIMARY KEY, status TEXT NOT NULL, expires INTEGER NOT NULL, locked_until INTEGER,
+    payload TEXT NOT NULL, answer TEXT NOT NULL);
+"""
+FREE = "expires < :now OR (status = :working AND locked_until < :now_ms)"
+
+
+class SqliteRecords(BasePersistenceLayer):
+    """Powertools' records in a SQLite file, with the same rules as its DynamoDB layer."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._database = Database(path, SCHEMA)
+
+    def _get_record(self, idempotency_key: str) -> DataRecord:
+        row = self._database.row(
+            "SELECT key, status, expires, locked_until, answer, payload FROM idempotency"
+            " WHERE key = ?",
+            (idempotency_key,),
+        )
+        if row is None:
+            raise IdempotencyItemNotFoundError
+        return DataRecord(*row)
+
+    def _put_record(self, data_record: DataRecord) -> None:
+        now = datetime.now(UTC).timestamp()
+        values = {
+            "key": data_record.idempotency_key,
+            "status": data_record.status,
+            "expires": data_record.expiry_timestamp,
+            "locked_until": data_record.in_progress_expiry_timestamp,
+            "payload": data_record.payload_hash,
+            "now": int(now),
+            "now_ms": int(now * 1_000),
+            "working": STATUS_CONSTANTS["INPROGRESS"],
+        }
+        with self._database.transaction() as db:
+            db.execute(f"DELETE FROM idempotency WHERE {FREE}", values)  # noqa: S608
+            added = db.execute(
+                "INSERT OR IGNORE INTO idempotency"
+                " VALUES (:key, :status, :expires, :locked_until, :payload, '')",
+                values,
+            )
+        if added.rowcount == 0:
+            known = self._get_record(data_record.idempotency_key)
+            self._validate_payload(data_record, known)
+            raise IdempotencyItemAlreadyExistsError(old_data_record=known)
+
+    def _update_record(self, data_record: DataRecord) -> None:
+        with self._database.transaction() as db:
+            db.execute(
+                "UPDATE idempotency SET status = ?, expires = ?, answer = ? WHERE key = ?",
+                (
+                    data_record.status,
+                    data_record.expiry_timestamp,
+                    data_record.response_data,
+                    data_record.idempotency_key,
+                ),
+            )
+
+    def _delete_record(self, data_record: DataRecord) -> None:
+        with self._database.transaction() as db:
+            db.execute("DELETE FROM idempotency WHERE key = ?", (data_record.idempotency_key,))

@@ -1,0 +1,1 @@
+"""The HTTP API: one handler for API Gateway and for `idea serve`."""

@@ -1,0 +1,110 @@
+"""One call of the API, taken from API Gateway's event. Everything in it is untrusted but the owner."""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from idea_explorer.api.errors import RequestError, invalid_body
+
+MAX_BODY_BYTES = 262_144  # 256 KB: the largest valid request is a third of it
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Context(Protocol):
+    """What is needed of Lambda's context."""
+
+    def get_remaining_time_in_millis(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Call:
+    """`prefix` is what stands before our paths in the address, as a stage does. Header names are in
+    lower case."""
+
+    owner: str
+    path: Mapping[str, str]
+    query: Mapping[str, Sequence[str]]
+    headers: Mapping[str, str]
+    body: bytes
+    prefix: str
+    seconds_left: float
+
+    def header(self, name: str) -> str:
+        return self.headers.get(name, "").strip()
+
+    def parsed(self, model: type[Model]) -> Model:
+        """The body as a model; raises RequestError. An optional body may be left out."""
+        body = self.body if self.body.strip() or not _is_optional(model) else b"{}"
+        try:
+            return model.model_validate_json(body)
+        except ValidationError as error:
+            raise invalid_body(error) from None  # it holds what was sent
+
+    def asked(self, model: type[Model]) -> Model:
+        """The query as a model; raises RequestError."""
+        repeated = [name for name, values in self.query.items() if len(values) > 1]
+        if repeated:
+            fields = dict.fromkeys(repeated, "must be given once")
+            raise RequestError(422, "A parameter is given more than once.", fields)
+        try:
+            return model.model_validate({name: values[0] for name, values in self.query.items()})
+        except ValidationError as error:
+            raise invalid_body(error) from None
+
+
+def _is_optional(model: type[BaseModel]) -> bool:
+    return not any(field.is_required() for field in model.model_fields.values())
+
+
+def call_from(event: Mapping[str, Any], path: Mapping[str, str], context: Context) -> Call:
+    """Read the event. Raises RequestError 401 without an owner, 413 and 400 for its body."""
+    request = event.get("requestContext") or {}
+    owner = (request.get("authorizer") or {}).get("owner")
+    return Call(
+        owner=owner if isinstance(owner, str) else "",
+        path=path,
+        query=_query(event),
+        headers={str(k).lower(): str(v) for k, v in (event.get("headers") or {}).items()},
+        body=_body(event),
+        prefix=_prefix(str(request.get("path") or ""), str(event.get("path") or "")),
+        seconds_left=context.get_remaining_time_in_millis() / 1_000,
+    )
+
+
+def _query(event: Mapping[str, Any]) -> dict[str, list[str]]:
+    given = event.get("multiValueQueryStringParameters")
+    if given:
+        return {
+            str(name): [str(value) for value in values or [""]] for name, values in given.items()
+        }
+    single = event.get("queryStringParameters") or {}
+    return {str(name): [str(value)] for name, value in single.items()}
+
+
+def _body(event: Mapping[str, Any]) -> bytes:
+    body = event.get("body")
+    text = body if isinstance(body, str) else ""
+    if len(text) > 2 * MAX_BODY_BYTES:  # also where it is base64
+        raise too_large()
+    try:
+        data = (
+            base64.b64decode(text, validate=True) if event.get("isBase64Encoded") else text.encode()
+        )
+    except (binascii.Error, ValueError) as error:
+        raise RequestError(400, "The body cannot be decoded.") from error
+    if len(data) > MAX_BODY_BYTES:
+        raise too_large()
+    return data
+
+
+def too_large() -> RequestError:
+    return RequestError(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
+
+
+def _prefix(whole: str, path: str) -> str:
+    return whole.removesuffix(path) if path and whole.endswith(path) else ""

@@ -1,0 +1,138 @@
+"""The routes that start, show and steer explorations."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from idea_explorer.api.answer import Answer
+from idea_explorer.api.call import Call
+from idea_explorer.api.errors import RequestError
+from idea_explorer.api.views import Details, Listing, Submitted, details_of, summary_of
+from idea_explorer.domain.errors import MissingError
+from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.progress import progress_of
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest, Toolset
+from idea_explorer.ports import Filter
+from idea_explorer.usecases.cancel import cancel
+from idea_explorer.usecases.enqueue import enqueue
+from idea_explorer.usecases.find import find
+from idea_explorer.usecases.resume import resume
+from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.submit import submit
+
+MAX_KEY = 255
+
+
+class ListQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Status | None = None
+    mode: Annotated[str, Field(max_length=40)] | None = None
+    toolset: Toolset | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    cursor: Annotated[str, Field(max_length=500)] | None = None
+
+
+def submit_exploration(call: Call, service: Service) -> Answer:
+    request = call.parsed(ExploreRequest)
+    key = _idempotency_key(call)
+
+    def accept() -> JsonObject:
+        exploration = submit(
+            request,
+            call.owner,
+            service.explorations,
+            service.clock,
+            min_deadline_seconds=service.min_deadline_seconds,
+        )
+        enqueue(exploration, service.queue, service.log)
+        return Submitted(id=exploration.id, status=exploration.status).model_dump(mode="json")
+
+    if not key:
+        return Answer(202, accept())
+    sent: JsonObject = request.model_dump(mode="json")
+    return Answer(
+        202,
+        service.idempotency.once(call.owner, key, sent, accept, seconds=max(call.seconds_left, 1)),
+    )
+
+
+def _idempotency_key(call: Call) -> str:
+    key = call.header("idempotency-key")
+    if "idempotency-key" in call.headers and not (
+        0 < len(key) <= MAX_KEY and key.isascii() and key.isprintable()
+    ):
+        rule = f"must be 1 to {MAX_KEY} printable ASCII characters"
+        raise RequestError(422, f"'Idempotency-Key': {rule}", {"Idempotency-Key": rule})
+    return key
+
+
+def list_explorations(call: Call, service: Service) -> Answer:
+    asked = call.asked(ListQuery)
+    wanted = Filter(status=asked.status, mode=asked.mode, toolset=asked.toolset)
+    page = service.explorations.page(
+        call.owner, wanted, limit=asked.limit, cursor=asked.cursor or None
+    )
+    listed = [summary_of(exploration) for exploration in page.explorations]
+    return Answer(200, Listing(explorations=listed, cursor=page.cursor))
+
+
+def show_exploration(call: Call, service: Service) -> Answer:
+    return Answer(200, _details(_found(call, service), call, service))
+
+
+def show_report(call: Call, service: Service) -> Answer:
+    exploration = _found(call, service)
+    try:
+        markdown = service.reports.load_report(exploration.id)
+    except MissingError as error:
+        raise RequestError(
+            404, f"Exploration {exploration.id} is {exploration.status} and has no report."
+        ) from error
+    return Answer(200, markdown, content_type="text/markdown; charset=utf-8")
+
+
+def cancel_exploration(call: Call, service: Service) -> Answer:
+    cancelled = cancel(
+        call.path["exploration_id"],
+        call.owner,
+        explorations=service.explorations,
+        events=service.events,
+        clock=service.clock,
+    )
+    return Answer(202, _details(cancelled, call, service))
+
+
+def resume_exploration(call: Call, service: Service) -> Answer:
+    wanted = call.parsed(ResumeRequest)
+    queued = resume(
+        call.path["exploration_id"],
+        call.owner,
+        wanted,
+        explorations=service.explorations,
+        events=service.events,
+        queue=service.queue,
+        clock=service.clock,
+        log=service.log,
+        min_deadline_seconds=service.min_deadline_seconds,
+    )
+    return Answer(202, _details(queued, call, service))
+
+
+def _found(call: Call, service: Service) -> Exploration:
+    return find(call.path["exploration_id"], call.owner, service.explorations)
+
+
+def _details(exploration: Exploration, call: Call, service: Service) -> Details:
+    progress = progress_of(exploration, _told(exploration, service))
+    return details_of(exploration, progress, call.prefix)
+
+
+def _told(exploration: Exploration, service: Service) -> Iterator[str]:
+    """All events so far, page by page; read only when asked for."""
+    after = 0
+    while page := service.events.read(exploration.id, after=after):
+        yield from (event.data for event in page)
+        after = page[-1].number

@@ -1,0 +1,97 @@
+"""Every route of the API: what the resolver serves and what docs/openapi.json describes."""
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel
+
+from idea_explorer import __version__
+from idea_explorer.api.answer import Answer
+from idea_explorer.api.call import Call
+from idea_explorer.api.events import show_events
+from idea_explorer.api.explorations import (
+    ListQuery,
+    cancel_exploration,
+    list_explorations,
+    resume_exploration,
+    show_exploration,
+    show_report,
+    submit_exploration,
+)
+from idea_explorer.api.views import Details, Events, Health, Listing, Submitted
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest
+from idea_explorer.usecases.service import Service
+
+Content: TypeAlias = type[BaseModel] | Literal["text/markdown", "text/event-stream"] | None
+
+
+@dataclass(frozen=True)
+class Route:
+    """`answers` are the good ones: contents by status. An `open` route needs no token."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    handle: Callable[[Call, Service], Answer]
+    summary: str
+    answers: Mapping[int, tuple[Content, ...]]
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    open: bool = False
+
+
+def show_health(_call: Call, _service: Service) -> Answer:
+    python = platform.python_version()
+    return Answer(200, Health(service="idea-explorer", version=__version__, python=python))
+
+
+ONE = "/explorations/<exploration_id>"
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/explorations",
+        submit_exploration,
+        "Start an exploration",
+        answers={202: (Submitted,)},
+        body=ExploreRequest,
+        headers={"Idempotency-Key": "a repetition with the same key gets the first answer"},
+    ),
+    Route(
+        "GET",
+        "/explorations",
+        list_explorations,
+        "List your explorations, newest first",
+        answers={200: (Listing,)},
+        query=ListQuery,
+    ),
+    Route("GET", ONE, show_exploration, "Show an exploration", answers={200: (Details,)}),
+    Route(
+        "GET",
+        f"{ONE}/events",
+        show_events,
+        "Follow an exploration live",
+        answers={200: ("text/event-stream", Events), 204: (None,)},
+        headers={"Last-Event-ID": "the number of the last event seen; what follows it is sent"},
+    ),
+    Route(
+        "GET", f"{ONE}/report", show_report, "Read the report", answers={200: ("text/markdown",)}
+    ),
+    Route(
+        "POST",
+        f"{ONE}/cancel",
+        cancel_exploration,
+        "Stop soon, keeping what is there",
+        answers={202: (Details,)},
+    ),
+    Route(
+        "POST",
+        f"{ONE}/resume",
+        resume_exploration,
+        "Go on from the checkpoint of one that ended early",
+        answers={202: (Details,)},
+        body=ResumeRequest,
+    ),
+    Route("GET", "/health", show_health, "Say the versions", {200: (Health,)}, open=True),
+)

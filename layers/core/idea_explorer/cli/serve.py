@@ -1,0 +1,78 @@
+"""`idea serve`: the API and its workers on this machine, over embedded stores."""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+from idea_explorer import wiring
+from idea_explorer.api.app import handler_for
+from idea_explorer.api.server import ApiServer
+from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.workers import Workers
+from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
+from idea_explorer.ports import Clock
+from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.work import work
+
+OWNER = "local"  # the owner of what `idea explore` runs in the same folder too
+LOST_SECONDS = 10  # a queued exploration without a job, after a crash between storing and queueing
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = settings_for(arguments.research)
+    wiring.check_folder(settings)
+    log = wiring.cli_log(sys.stderr if arguments.debug else None)
+    service = wiring.service(settings, log)
+    jobs = wiring.local_queue(settings)
+    engine = wiring.local_engine(settings, log, [])
+    publisher = wiring.publisher(settings, service.clock)
+    token, tokens = _token(service.clock)
+    address = (arguments.host, arguments.port)
+    with (
+        ApiServer(address, handler_for(service), lambda: tokens) as server,
+        Workers(
+            jobs,
+            lambda job: work(job, jobs, engine, publisher),
+            _recovery(service),
+            arguments.workers,
+        ),
+    ):
+        _stop_on_signals(server)
+        print(f"Idea Explorer is on {server.url}")
+        print(f"export IDEA_API_URL={server.url}")
+        print(f"export IDEA_API_TOKEN={token}", flush=True)
+        server.serve_forever(poll_interval=0.1)
+    return 0
+
+
+def _token(clock: Clock) -> tuple[str, str]:
+    """The given token or a new one, and the list that knows it."""
+    given = os.environ.get("IDEA_API_TOKEN")
+    if given:
+        return given, dump_tokens([stored_token(given, OWNER, now=clock.now())])
+    token, stored = issue_token(OWNER, now=clock.now())
+    return token, dump_tokens([stored])
+
+
+def _recovery(service: Service) -> Callable[[], None]:
+    """Sends what is queued and has no job; a job that is there already stays as it is."""
+
+    def recover() -> None:
+        moment = service.clock.now() - timedelta(seconds=LOST_SECONDS)
+        for exploration in service.explorations.unchanged_since("queued", moment):
+            service.queue.send(exploration.id, exploration.run)
+
+    return recover
+
+
+def _stop_on_signals(server: ApiServer) -> None:
+    def stop(*_: object) -> None:
+        # from another thread: shutdown waits for the loop that this signal has interrupted
+        threading.Thread(target=server.shutdown, daemon=True).start()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)

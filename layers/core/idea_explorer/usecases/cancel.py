@@ -1,0 +1,50 @@
+"""Stop an exploration soon, keeping what is there."""
+
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ConflictError
+from idea_explorer.domain.events import StatusChanged
+from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.ports import EventLog, Explorations
+from idea_explorer.usecases.find import find
+from idea_explorer.usecases.history import History
+
+
+class _StartedError(ConflictError):
+    """It has begun in the meantime; its worker will see the request to stop."""
+
+
+def cancel(
+    exploration_id: str, owner: str, *, explorations: Explorations, events: EventLog, clock: Clock
+) -> Exploration:
+    """A queued one is cancelled at once; a running one is asked to stop. Cancelling twice is once."""
+    exploration = find(exploration_id, owner, explorations)
+    if exploration.status == "cancelled":
+        return exploration
+    if exploration.is_final:
+        raise ConflictError(
+            f"Exploration {exploration.id} is {exploration.status}; there is nothing to cancel."
+        )
+    # asked for first: should a worker take it between here and the next lines, it stops by itself
+    explorations.request_cancel(exploration.id)
+    if exploration.status != "queued":
+        return explorations.load(exploration.id)
+    try:
+        cancelled = explorations.take_over(exploration.id, lambda e: _cancelled(e, clock))
+    except _StartedError:
+        return explorations.load(exploration.id)
+    History(events, cancelled).emit(StatusChanged(from_="queued", to="cancelled"))
+    return cancelled
+
+
+def _cancelled(exploration: Exploration, clock: Clock) -> Exploration:
+    if exploration.status != "queued":
+        raise _StartedError(f"Exploration {exploration.id} has started.")
+    receipt = Receipt(
+        code="INTERNAL_ERROR",
+        message="Cancelled before it started.",
+        step=exploration.stats.steps,
+        cost_usd=exploration.stats.cost_usd,
+        has_partial_text=exploration.stats.steps > 0,
+        resume=f"idea resume {exploration.id}",
+    )
+    return exploration.finished("cancelled", at=clock.now(), receipt=receipt)

@@ -1,0 +1,67 @@
+"""Go on from the checkpoint of an exploration that ended early."""
+
+from datetime import datetime
+
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ConflictError
+from idea_explorer.domain.events import StatusChanged
+from idea_explorer.domain.exploration import RESUMABLE, Exploration, Status
+from idea_explorer.domain.request import ResumeRequest
+from idea_explorer.ports import EventLog, Explorations, Log, WorkQueue
+from idea_explorer.usecases.enqueue import enqueue
+from idea_explorer.usecases.find import find
+from idea_explorer.usecases.history import History
+from idea_explorer.usecases.submit import check_deadline
+
+
+def resume(
+    exploration_id: str,
+    owner: str,
+    wanted: ResumeRequest,
+    *,
+    explorations: Explorations,
+    events: EventLog,
+    queue: WorkQueue,
+    clock: Clock,
+    log: Log,
+    min_deadline_seconds: int,
+) -> Exploration:
+    """Queue the next run. It shares transcript, evidence and meter with the runs before it.
+
+    Two people who resume at once start one run: the second is told that it is queued already.
+    """
+    before = find(exploration_id, owner, explorations)
+    if wanted.deadline_seconds is not None:
+        check_deadline(wanted.deadline_seconds, min_deadline_seconds)
+    now = clock.now()
+    queued = explorations.take_over(before.id, lambda e: _next_run(e, wanted, now))
+    History(events, queued).emit(StatusChanged(from_=before.status, to="queued"))
+    enqueue(queued, queue, log)
+    return queued
+
+
+def _next_run(exploration: Exploration, wanted: ResumeRequest, now: datetime) -> Exploration:
+    if exploration.status not in RESUMABLE:
+        raise ConflictError(
+            f"Exploration {exploration.id} is {exploration.status};"
+            f" only one that is {', '.join(sorted(RESUMABLE))} can be resumed."
+        )
+    given = wanted.model_dump(exclude_none=True)
+    return exploration.moved(
+        "queued",
+        at=now,
+        run=exploration.run + 1,
+        request=exploration.request.model_copy(update=given),
+        base_steps=exploration.stats.steps,
+        deadline_at=None,
+        finished_at=None,
+        outcome=_written_outcome(exploration),
+        receipt=None,
+        cancel_requested=False,
+    )
+
+
+def _written_outcome(exploration: Exploration) -> Status | None:
+    """What the run came to where only publishing it failed: then it is published, not paid for again."""
+    written = exploration.status == "failed" and exploration.outcome in {"completed", "partial"}
+    return exploration.outcome if written else None

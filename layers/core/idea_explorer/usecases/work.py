@@ -1,0 +1,65 @@
+"""One job of a machine's own queue, from start to final status."""
+
+from idea_explorer.domain.errors import (
+    ConflictError,
+    ExplorerError,
+    LeaseLostError,
+    MissingError,
+)
+from idea_explorer.ports import Job, Jobs, Publisher
+from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.publish import patiently, publish
+from idea_explorer.usecases.settle import Books, settle
+
+ATTEMPTS = 3
+PAUSE_SECONDS = 2.0
+OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
+
+
+def work(job: Job, jobs: Jobs, engine: Engine, publisher: Publisher) -> None:
+    """Run and publish. Whatever happens, the job is done or due again, and nothing stays running."""
+    try:
+        ended = explore(job.exploration_id, job.run, engine)
+        patiently(
+            lambda give_up: publish(
+                ended.id,
+                ended.run,
+                explorations=engine.explorations,
+                reports=engine.reports,
+                events=engine.events,
+                publisher=publisher,
+                clock=engine.clock,
+                log=engine.log,
+                sinks=engine.sinks_for(ended),
+                give_up=give_up,
+            ),
+            engine.clock,
+            lambda sentence: engine.log.warning("publish_waits", reason=sentence),
+        )
+    except OVERTAKEN as error:
+        engine.log.info("job_overtaken", explorationId=job.exploration_id, reason=str(error))
+    except Exception as error:  # noqa: BLE001  a worker outlives whatever a job does
+        engine.log.warning(
+            "job_failed",
+            explorationId=job.exploration_id,
+            attempt=job.attempts,
+            errorType=type(error).__name__,
+        )
+        hopeless = isinstance(error, ExplorerError) and not error.retryable
+        if job.attempts < ATTEMPTS and not hopeless:
+            jobs.put_back(job, delay_seconds=PAUSE_SECONDS)
+            return
+        settle(job.exploration_id, job.run, "broken", _books(engine))
+    jobs.done(job)
+
+
+def _books(engine: Engine) -> Books:
+    return Books(
+        explorations=engine.explorations,
+        journals=engine.journals,
+        events=engine.events,
+        reports=engine.reports,
+        clock=engine.clock,
+        prices=engine.prices,
+        sinks_for=engine.sinks_for,
+    )

@@ -1,0 +1,133 @@
+"""The API in process: API Gateway's events in, answers out, over a real SQLite store."""
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
+from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.api.app import handler_for
+from idea_explorer.api.server import gateway_event
+from idea_explorer.domain.events import AnyEvent, StatusChanged
+from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.ports import Explorations, WorkQueue
+from idea_explorer.usecases.service import Service
+from tests.fakes.clock import ManualClock
+from tests.fakes.engine import RecordedLog
+from tests.fakes.service import FakeQueue
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error, after a look at its shape."""
+        body = self.json
+        assert list(body) == ["error"]
+        error: dict[str, Any] = body["error"]
+        assert {"type", "message"} <= error.keys() <= {"type", "message", "details"}
+        assert all(detail.keys() == {"field", "message"} for detail in error.get("details", []))
+        return error
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return {detail["field"]: detail["message"] for detail in self.error["details"]}
+
+
+@dataclass
+class FakeContext:
+    seconds: float = 28.0
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int(self.seconds * 1_000)
+
+
+class Api:
+    def __init__(
+        self,
+        folder: Path,
+        queue: WorkQueue | None = None,
+        explorations: Explorations | None = None,
+    ) -> None:
+        self.store = SqliteStore(folder / "store.db")
+        self.queue = FakeQueue()
+        self.clock = ManualClock()
+        self.log = RecordedLog()
+        self.context = FakeContext()
+        self.service = Service(
+            explorations=explorations or self.store,
+            events=self.store,
+            reports=self.store,
+            queue=queue or self.queue,
+            idempotency=KeyedOnce(SqliteRecords(folder / "store.db")),
+            clock=self.clock,
+            log=self.log,
+            min_deadline_seconds=60,
+        )
+        self._handle = handler_for(self.service)
+
+    def call(
+        self,
+        method: str,
+        target: str,
+        body: object = None,
+        *,
+        owner: str | None = "ada",
+        headers: dict[str, str] | None = None,
+    ) -> Reply:
+        """`body` is sent as JSON, or as it is where it is bytes."""
+        data = body if isinstance(body, bytes) else b"" if body is None else _json(body)
+        return self.send(gateway_event(method, target, headers or {}, data, owner))
+
+    def send(self, event: dict[str, Any]) -> Reply:
+        answer = self._handle(event, self.context)
+        many = answer.get("multiValueHeaders") or {}
+        headers = {name.lower(): ", ".join(values) for name, values in many.items()}
+        return Reply(answer["statusCode"], headers, answer["body"] or "")
+
+    def get(self, target: str, **options: Any) -> Reply:
+        return self.call("GET", target, **options)
+
+    def post(self, target: str, body: object = None, **options: Any) -> Reply:
+        return self.call("POST", target, body, **options)
+
+    def submitted(self, owner: str = "ada", **fields: object) -> Exploration:
+        """A queued exploration, sent in by the API."""
+        reply = self.post("/explorations", {"idea": "Urban bees", **fields}, owner=owner)
+        assert reply.status == 202, reply.text
+        return self.store.load(ExplorationId(reply.json["id"]))
+
+    def queued(self) -> int:
+        """How many explorations wait, whosever they are."""
+        later = self.clock.now() + timedelta(days=1)
+        return len(self.store.unchanged_since("queued", later))
+
+    def run_to(self, exploration: Exploration, status: Status, **changes: object) -> Exploration:
+        """Move a queued exploration through a run, with the events that belong to it."""
+        started = self.store.take_over(exploration.id, lambda e: e.started(at=self.clock.now()))
+        self.emit(started, StatusChanged(from_="queued", to="running"))
+        if status == "running":
+            return started
+        ended = started.finished(status, at=self.clock.now(), **changes)
+        self.store.save(ended)
+        self.emit(ended, StatusChanged(from_="running", to=status))
+        return ended
+
+    def emit(self, exploration: Exploration, *events: AnyEvent) -> None:
+        for event in events:
+            self.store.append(exploration.id, exploration.lease, event)
+
+
+def _json(body: object) -> bytes:
+    return json.dumps(body).encode()

@@ -1,0 +1,136 @@
+"""The API and authorizer functions over a deployment's services."""
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from idea_explorer import wiring
+from idea_explorer.adapters.aws import client
+from idea_explorer.api.authorizer import UnauthorizedError
+from idea_explorer.api.server import gateway_event
+from idea_explorer.domain.tokens import dump_tokens, issue_token
+from idea_explorer.settings import VARIABLES, Settings
+from tests.fakes.api import FakeContext
+from tests.fakes.clock import START
+
+FUNCTIONS = Path(__file__).parents[2] / "functions"
+ARN = "arn:aws:execute-api:eu-central-1:123456789012:abc/prod/GET/explorations"
+Call = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def deployed(aws: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """A deployment's settings, in the environment as well."""
+    settings = aws.model_copy(update={"api_tokens_secret_id": "tokens"})
+    given = settings.model_dump(exclude_defaults=True)
+    for name, field in VARIABLES.items():
+        if field in given:
+            monkeypatch.setenv(name, str(given[field]))
+    monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "1")
+    return settings
+
+
+def handler_of(function: str) -> Callable[[Any, Any], Any]:
+    spec = importlib.util.spec_from_file_location(
+        f"function_{function}", FUNCTIONS / function / "app.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: Callable[[Any, Any], Any] = module.handler
+    return found
+
+
+@pytest.fixture
+def call(deployed: Settings) -> Call:
+    handler = handler_of("api")
+
+    def answered(
+        method: str, target: str, body: object = None, key: str = "", owner: str = "ada"
+    ) -> dict[str, Any]:
+        headers = {"Idempotency-Key": key} if key else {}
+        headers["Accept"] = "application/json"
+        data = b"" if body is None else json.dumps(body).encode()
+        answer = handler(gateway_event(method, target, headers, data, owner), FakeContext(4))
+        return {"status": answer["statusCode"], "body": json.loads(answer["body"])}
+
+    return answered
+
+
+def sent(settings: Settings) -> list[Any]:
+    found = client("sqs").receive_message(QueueUrl=settings.queue_url, MaxNumberOfMessages=10)
+    return [json.loads(message["Body"]) for message in found.get("Messages", [])]
+
+
+def test_an_exploration_is_submitted_listed_shown_cancelled_and_resumed(
+    call: Call, deployed: Settings
+) -> None:
+    submitted = call("POST", "/explorations", {"idea": "Urban bees"})
+    exploration_id = submitted["body"]["id"]
+
+    assert submitted["status"] == 202
+    assert sent(deployed) == [{"id": exploration_id, "run": 1}]
+    listed = call("GET", "/explorations?limit=1")["body"]["explorations"]
+    assert [line["id"] for line in listed] == [exploration_id]
+    assert call("GET", f"/explorations/{exploration_id}", owner="bob")["status"] == 404
+    cancelled = call("POST", f"/explorations/{exploration_id}/cancel")
+    assert cancelled["body"]["status"] == "cancelled"
+    resumed = call("POST", f"/explorations/{exploration_id}/resume", {"max_steps": 3})
+    assert (resumed["status"], resumed["body"]["run"]) == (202, 2)
+    assert sent(deployed) == [{"id": exploration_id, "run": 2}]
+    told = call("GET", f"/explorations/{exploration_id}/events")["body"]["events"]
+    assert [event["data"]["to"] for event in told] == ["cancelled", "queued"]
+
+
+def test_a_repeated_key_starts_nothing_and_another_body_is_refused(
+    call: Call, deployed: Settings
+) -> None:
+    first = call("POST", "/explorations", {"idea": "Urban bees"}, key="k1")
+    again = call("POST", "/explorations", {"idea": "Urban bees"}, key="k1")
+    other = call("POST", "/explorations", {"idea": "Rural bees"}, key="k1")
+
+    assert first == again
+    assert other["status"] == 422
+    assert len(sent(deployed)) == 1
+
+
+def test_a_key_whose_first_request_died_is_locked_only_as_long_as_it_could_have_lived(
+    deployed: Settings,
+) -> None:
+    """The second call comes while the first is being worked on, then after its time."""
+    once = wiring.idempotency(deployed)
+    request: dict[str, Any] = {"idea": "bees"}
+
+    def nested() -> dict[str, Any]:
+        with pytest.raises(Exception, match="still being worked on"):
+            once.once("ada", "k", request, lambda: {"n": 2}, seconds=30)
+        return {"n": 1}
+
+    assert once.once("ada", "k", request, nested, seconds=30) == {"n": 1}
+
+    class DiedError(BaseException):
+        """As a killed function: nothing is tidied up."""
+
+    def die() -> dict[str, Any]:
+        raise DiedError
+
+    with pytest.raises(DiedError):
+        once.once("ada", "k2", request, die, seconds=0)
+    assert once.once("ada", "k2", request, lambda: {"n": 3}, seconds=30) == {"n": 3}
+
+
+def test_the_authorizer_knows_the_tokens_of_the_secret(deployed: Settings) -> None:
+    token, stored = issue_token("ada", now=START)
+    client("secretsmanager").create_secret(Name="tokens", SecretString=dump_tokens([stored]))
+    handler = handler_of("authorize")
+
+    allowed = handler({"authorizationToken": f"Bearer {token}", "methodArn": ARN}, None)
+
+    assert allowed["context"] == {"owner": "ada"}
+    with pytest.raises(UnauthorizedError, match=r"^Unauthorized$"):
+        handler({"authorizationToken": "Bearer wrong", "methodArn": ARN}, None)

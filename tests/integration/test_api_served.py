@@ -1,0 +1,175 @@
+"""`idea serve` over loopback: the API, its workers, and what they survive."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.fakes.anthropic_faults import hang
+from tests.fakes.anthropic_scripts import ByConversation
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import answer, text, tool_use
+from tests.fakes.served import Served
+
+REPORT = text("# Urban bees\n\n## Verdict\n\n**Verdict: PIVOT**\n\nBecause.")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with Served(tmp_path_factory.mktemp("served")) as server:
+        yield server
+
+
+@pytest.fixture
+def api(served: Served) -> Iterator[httpx.Client]:
+    with served.client() as client:
+        yield client
+
+
+def followed(api: httpx.Client, exploration_id: str, after: int = 0) -> list[tuple[int, Any]]:
+    """Every event to the last, with a new request for each answer."""
+    seen: list[tuple[int, Any]] = []
+    while True:
+        path = f"/explorations/{exploration_id}/events"
+        reply = api.get(path, headers={"Last-Event-ID": str(after)})
+        if reply.status_code == 204:
+            return seen
+        assert reply.status_code == 200, reply.text
+        for frame in reply.text.split("\n\n"):
+            lines = dict(line.split(": ", 1) for line in frame.split("\n") if line)
+            if "data" in lines:
+                after = int(lines["id"])
+                seen.append((after, json.loads(lines["data"])))
+
+
+def submitted(api: httpx.Client, **fields: object) -> str:
+    reply = api.post("/explorations", json={"idea": "Urban bees", **fields})
+    assert reply.status_code == 202, reply.text
+    return str(reply.json()["id"])
+
+
+def test_an_idea_becomes_a_report(api: httpx.Client, served: Served) -> None:
+    exploration_id = submitted(api)
+
+    seen = followed(api, exploration_id)
+
+    assert [number for number, _ in seen] == list(range(1, len(seen) + 1))
+    assert seen[-1][1] == {"type": "status_changed", "from": "running", "to": "completed"}
+    shown = api.get(f"/explorations/{exploration_id}").json()
+    report = api.get(f"/explorations/{exploration_id}/report").text
+    assert shown["status"] == "completed"
+    assert "# Urban bees" in report
+    assert report.strip() in Path(shown["path"]).read_text("utf-8")
+
+
+def test_the_wrong_token_sees_nothing(served: Served) -> None:
+    with served.client("wrong") as stranger:
+        assert stranger.get("/explorations").status_code == 401
+        assert stranger.post("/explorations", json={"idea": "bees"}).status_code == 401
+        assert stranger.get("/health").status_code == 200
+
+
+def test_callers_at_the_same_time_do_not_meet(served: Served) -> None:
+    """A resolver that is shared between threads would answer one with the other's call."""
+    wrong: list[str] = []
+
+    def ask(number: int) -> None:
+        with served.client() as client:
+            for n in range(15):
+                name = f"field-{number}-{n}"
+                reply = client.post("/explorations", json={"idea": "bees", name: 1})
+                if reply.json()["error"]["details"][0]["field"] != name:
+                    wrong.append(reply.text)
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        ("POST /explorations HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n", 400),
+        ("POST /explorations HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 413),
+        ("POST /explorations HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 411),
+        ("BREW /explorations HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+        ("nonsense\r\n\r\n", 400),
+        ("GET /explorations?a=%zz&%00 HTTP/1.1\r\nHost: x\r\n\r\n", 401),
+    ],
+)
+def test_strange_http_is_answered_in_our_shape(
+    served: Served, request_text: str, status: int
+) -> None:
+    url = httpx.URL(served.url)
+    assert url.port is not None
+    with socket.create_connection((url.host, url.port), timeout=10) as connection:
+        connection.sendall(request_text.encode())
+        connection.shutdown(socket.SHUT_WR)
+        received = b""
+        while data := connection.recv(65_536):
+            received += data
+    head, _, body = received.partition(b"\r\n\r\n")
+
+    assert int(head.split()[1]) == status
+    assert b"nosniff" in head
+    assert json.loads(body)["error"].keys() >= {"type", "message"}
+
+
+def test_a_run_that_dies_with_the_server_is_taken_up_by_the_next(tmp_path: Path) -> None:
+    steps = [
+        answer(tool_use("list_research", {})),
+        answer(REPORT, fault=hang(times=1)),
+    ]
+    with FakeAnthropic(ByConversation(steps)) as model:
+        served = Served(tmp_path, {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": model.url})
+        with served, served.client() as api:
+            running = submitted(api)
+            before = seen_when(api, running, lambda: len(model.requests) == 2)
+            served.end(signal.SIGKILL)
+        with served, served.client() as api:
+            seen = followed(api, running, before)
+            assert [number for number, _ in seen] == list(range(before + 1, seen[-1][0] + 1))
+            assert api.get(f"/explorations/{running}").json()["status"] == "completed"
+
+    assert len(model.requests) == 3  # the tool's step, the one that died, and its repetition
+
+
+def seen_when(api: httpx.Client, exploration_id: str, reached: Callable[[], bool]) -> int:
+    """Follow until something has happened; the number of the last event seen by then."""
+    after = 0
+    while not reached():
+        path = f"/explorations/{exploration_id}/events"
+        headers = {"Last-Event-ID": str(after), "Accept": "application/json"}
+        after = api.get(path, headers=headers).json()["last_event_id"]
+    return after
+
+
+def test_it_ends_when_asked_to(tmp_path: Path) -> None:
+    served = Served(tmp_path).start()
+
+    assert served.end() == 0
+
+
+def test_a_port_that_is_taken_is_said_in_one_sentence(tmp_path: Path) -> None:
+    with Served(tmp_path) as served:
+        port = served.url.rpartition(":")[2]
+        command = [sys.executable, "-m", "idea_explorer", "serve", "--port", port]
+        done = subprocess.run(
+            command, env=served.env, capture_output=True, text=True, check=False, timeout=30
+        )
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("idea: Cannot listen on 127.0.0.1:")
+    assert len(done.stderr.splitlines()) == 1

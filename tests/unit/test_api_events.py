@@ -1,0 +1,232 @@
+"""The live view: nothing is missed, nothing comes twice, and it ends."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.domain.events import StatusChanged, TextDelta
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import NumberedEvent
+from idea_explorer.usecases import follow
+from tests.fakes.api import Api, Reply
+from tests.fakes.clock import ManualClock
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Api:
+    return Api(tmp_path)
+
+
+def events(
+    api: Api, exploration: Exploration, after: object = None, accept: str = "text/event-stream"
+) -> Reply:
+    headers = {"Accept": accept}
+    if after is not None:
+        headers["Last-Event-ID"] = str(after)
+    return api.get(f"/explorations/{exploration.id}/events", headers=headers)
+
+
+def frames(reply: Reply) -> list[dict[str, str]]:
+    """The events of a stream, read as the standard says."""
+    found = []
+    for frame in reply.text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in frame.split("\n") if line)
+        if "data" in lines:
+            found.append(lines)
+    return found
+
+
+def numbers(reply: Reply) -> list[int]:
+    return [int(frame["id"]) for frame in frames(reply)]
+
+
+def with_texts(api: Api, *texts: str) -> Exploration:
+    running = api.run_to(api.submitted(), "running")
+    api.emit(running, *(TextDelta(content=text) for text in texts))
+    return running
+
+
+def test_an_answer_holds_all_events_as_a_stream(api: Api) -> None:
+    running = with_texts(api, "Bees\nare\r\n\u2028small")
+
+    reply = events(api, running)
+
+    assert reply.headers["content-type"] == "text/event-stream; charset=utf-8"
+    assert [frame["event"] for frame in frames(reply)] == ["status_changed", "text_delta"]
+    assert numbers(reply) == [1, 2]
+    assert json.loads(frames(reply)[1]["data"]) == {
+        "type": "text_delta",
+        "content": "Bees\nare\r\n\u2028small",
+    }
+    assert reply.text.endswith("retry: 500\n\n")
+
+
+def test_reconnecting_anywhere_misses_nothing_and_repeats_nothing(api: Api) -> None:
+    running = with_texts(api, *"abcdefgh")
+
+    for after in range(9):
+        assert numbers(events(api, running, after)) == list(range(after + 1, 10))
+
+
+def test_what_is_new_is_answered_at_once(api: Api) -> None:
+    events(api, with_texts(api, "a"), 1)
+
+    assert api.clock.slept == []
+
+
+def test_without_news_it_waits_and_says_when_to_ask_again(api: Api) -> None:
+    reply = events(api, with_texts(api, "a"), 2)
+
+    assert (reply.status, frames(reply)) == (200, [])
+    assert reply.text == "retry: 500\n\n"
+    assert api.clock.elapsed == pytest.approx(20)
+
+
+def test_an_event_that_comes_while_waiting_is_answered(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    running = with_texts(api, "a")
+    clock = Busy(api, running, at=3)
+    news = follow.follow(
+        running.id,
+        2,
+        explorations=api.store,
+        events=api.store,
+        clock=clock,
+        wait_seconds=20,
+        poll_seconds=1,
+    )
+
+    assert [event.number for event in news.events] == [3]
+    assert clock.elapsed == pytest.approx(3)
+
+
+class Busy(ManualClock):
+    """A clock during whose third second something happens."""
+
+    def __init__(self, api: Api, running: Exploration, at: float) -> None:
+        super().__init__()
+        self._api, self._running, self._at = api, running, at
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        if self.elapsed == self._at:
+            self._api.emit(self._running, TextDelta(content="late"))
+
+
+def test_it_answers_before_the_function_runs_out_of_time(api: Api) -> None:
+    api.context.seconds = 8
+
+    events(api, with_texts(api, "a"), 2)
+
+    assert api.clock.elapsed == pytest.approx(5)
+
+
+def test_after_the_final_event_there_is_nothing_more(api: Api) -> None:
+    done = api.run_to(api.submitted(), "completed")
+
+    last = events(api, done, 1)
+    after = events(api, done, 2)
+
+    assert numbers(last) == [2]
+    assert (after.status, after.text) == (204, "")
+    assert api.clock.slept == []
+
+
+def test_a_resumed_exploration_goes_on_after_its_final_event(api: Api) -> None:
+    partial = api.run_to(api.submitted(), "partial")
+    assert events(api, partial, 2).status == 204
+
+    api.post(f"/explorations/{partial.id}/resume")
+
+    assert numbers(events(api, partial, 2)) == [3]
+
+
+def test_a_final_status_whose_event_is_still_to_come_is_waited_for(api: Api) -> None:
+    running = with_texts(api)
+    api.store.save(running.finished("completed", at=api.clock.now()))
+
+    assert events(api, running, 1).status == 200
+
+    api.emit(running, StatusChanged(from_="running", to="completed"))
+    assert numbers(events(api, running, 1)) == [2]
+
+
+def test_a_final_event_that_was_lost_is_not_waited_for_for_ever(api: Api) -> None:
+    running = with_texts(api)
+    api.store.save(running.finished("completed", at=api.clock.now()))
+    api.clock.pass_time(timedelta(minutes=2).total_seconds())
+
+    assert events(api, running, 1).status == 204
+
+
+def test_json_is_answered_where_it_is_asked_for(api: Api) -> None:
+    running = with_texts(api, "a", "b")
+
+    found = events(api, running, 1, accept="application/json").json
+
+    assert [event["id"] for event in found["events"]] == [2, 3]
+    assert found["events"][0]["data"] == {"type": "text_delta", "content": "a"}
+    assert (found["last_event_id"], found["over"]) == (3, False)
+
+
+def test_json_says_that_it_is_over(api: Api) -> None:
+    done = api.run_to(api.submitted(), "completed")
+
+    found = events(api, done, 2, accept="application/json").json
+
+    assert found == {"events": [], "last_event_id": 2, "over": True}
+
+
+@pytest.mark.parametrize("given", ["-1", "one", "1.5", "9" * 5_000, "٣", "1; DROP", "99"])
+def test_a_strange_last_event_id_is_refused(api: Api, given: str) -> None:
+    reply = events(api, with_texts(api, "a"), given)
+
+    assert reply.status == 422
+    assert list(reply.fields) == ["Last-Event-ID"]
+
+
+def test_an_empty_last_event_id_is_the_beginning(api: Api) -> None:
+    assert numbers(events(api, with_texts(api, "a"), "")) == [1, 2]
+
+
+class Full:
+    """A log with more in it than one answer holds."""
+
+    def __init__(self, *sizes: int) -> None:
+        self._events = [
+            NumberedEvent(number, "text_delta", "x" * size)
+            for number, size in enumerate(sizes, start=1)
+        ]
+
+    def append(self, *_: object) -> None:
+        raise NotImplementedError
+
+    def read(self, _id: object, *, after: int = 0, limit: int = 1_000) -> list[NumberedEvent]:
+        return self._events[after : after + limit]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "held"),
+    [
+        ([900_000, 900_000, 900_000], 2),
+        ([3_000_000, 1], 1),
+        ([1, 3_000_000], 1),
+        ([1] * 1_500, 1_000),
+    ],
+)
+def test_an_answer_holds_what_lambda_can_send_and_at_least_one(
+    api: Api, sizes: list[int], held: int
+) -> None:
+    news = follow.follow(
+        api.submitted().id,
+        0,
+        explorations=api.store,
+        events=Full(*sizes),
+        clock=api.clock,
+        wait_seconds=1,
+        poll_seconds=1,
+    )
+
+    assert [event.number for event in news.events] == list(range(1, held + 1))

@@ -1,0 +1,101 @@
+"""One job, whatever happens to it: it is done or due again, and nothing stays running."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.folder_publisher import FolderPublisher
+from idea_explorer.adapters.local_queue import LocalQueue
+from idea_explorer.agent.toolset import Toolset
+from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.usecases.work import ATTEMPTS, PAUSE_SECONDS, work
+from tests.fakes.engine import Bench
+from tests.fakes.models import ScriptedModel, says
+
+REPORT = "# Tea\n\nA room."
+
+
+class World:
+    def __init__(self, folder: Path, *replies: Exception | str) -> None:
+        script = [says(reply) if isinstance(reply, str) else reply for reply in replies]
+        self.bench = Bench(folder, ScriptedModel(list(script)))
+        self.queue = LocalQueue(folder / "queue.db", self.bench.clock)
+        self.engine = self.bench.engine
+        self.id = self.bench.submit().id
+        self.queue.send(self.id, 1)
+
+    def work(self) -> bool:
+        """Do the next job that is due; whether there was one."""
+        job = self.queue.take()
+        if job is None:
+            return False
+        publisher = FolderPublisher(self.bench.root, self.bench.root / "publishing.lock")
+        work(job, self.queue, self.engine, publisher)
+        return True
+
+    @property
+    def exploration(self) -> Exploration:
+        return self.bench.store.load(self.id)
+
+
+def test_a_job_ends_with_a_published_report(tmp_path: Path) -> None:
+    world = World(tmp_path, REPORT)
+
+    world.work()
+
+    assert world.exploration.status == "completed"
+    assert world.exploration.path is not None
+    assert not world.work()
+
+
+def test_a_bug_is_tried_again_and_then_settled(tmp_path: Path) -> None:
+    world = World(tmp_path, RuntimeError("a bug"))
+
+    for _ in range(ATTEMPTS):
+        assert world.work()
+        assert not world.work()
+        world.bench.clock.pass_time(PAUSE_SECONDS)
+
+    assert world.exploration.status == "failed"
+    assert world.exploration.receipt is not None
+    assert not world.work()
+
+
+def test_a_bug_that_passes_costs_nothing_but_time(tmp_path: Path) -> None:
+    world = World(tmp_path, RuntimeError("a bug"), REPORT)
+
+    world.work()
+    world.bench.clock.pass_time(PAUSE_SECONDS)
+    world.work()
+
+    assert world.exploration.status == "completed"
+
+
+def test_what_no_repetition_can_cure_is_settled_at_once(tmp_path: Path) -> None:
+    world = World(tmp_path, REPORT)
+
+    def unavailable(_: Exploration) -> Toolset:
+        raise ConfigurationError("The toolset is not available here.")
+
+    world.engine = replace(world.engine, toolset_for=unavailable)
+    world.work()
+
+    assert world.exploration.status == "failed"
+    assert not world.work()
+
+
+@pytest.mark.parametrize("status", ["cancelled", "gone on"])
+def test_what_has_gone_on_without_it_is_left_alone(tmp_path: Path, status: str) -> None:
+    world = World(tmp_path, REPORT)
+    at = world.bench.clock.now()
+    world.bench.store.take_over(world.id, lambda e: e.finished("cancelled", at=at))
+    if status == "gone on":
+        world.bench.store.take_over(world.id, lambda e: e.moved("queued", at=at, run=2))
+    before = world.exploration.status
+
+    world.work()
+
+    assert world.exploration.status == before
+    assert not world.work()
