@@ -124,6 +124,7 @@ class GitStore:
                     ["git", "cat-file", "--batch"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
                     env=self._environment,
                 )
             stdin, stdout = self._reader.stdin, self._reader.stdout
