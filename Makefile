@@ -70,3 +70,7 @@ adversarial: $(DEV) ## A thousand models that spend all they can, against small 
 
 chaos: $(DEV) ## Kill a run before and after each of its side effects
 	@$(BIN)/python -m tests.chaos.run
+
+.PHONY: faults
+faults: $(DEV) ## Sixty things that go wrong outside, one at a time
+	@$(BIN)/python -m tests.adversarial.faults

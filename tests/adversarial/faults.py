@@ -6,6 +6,7 @@ Prints a table: fault, status, code, steps, commits. The run is driven as the wo
 what may pass is tried again, what does not is settled from the last checkpoint.
 """
 
+import os
 import sys
 import tempfile
 import time
@@ -46,7 +47,7 @@ from tests.fakes.anthropic_turns import (
     web_search,
     web_search_result,
 )
-from tests.fakes.aws import fake_aws
+from tests.fakes.aws import REGION, fake_aws
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
 
@@ -206,6 +207,7 @@ class Row:
 
 
 def run(fault: Fault, folder: Path) -> Row:
+    os.environ.setdefault("AWS_DEFAULT_REGION", REGION)
     with ExitStack() as stack:
         settings = stack.enter_context(fake_aws())
         server = stack.enter_context(FakeAnthropic(fault.script, repeat_last=True))
