@@ -42,6 +42,8 @@ class Settings(BaseModel):
     max_total_tokens: int = Field(default=80_000, gt=0)
     events_wait_seconds: float = Field(default=20.0, ge=0, le=25)  # API Gateway ends a call at 29
     events_poll_seconds: float = Field(default=1.0, gt=0)
+    otlp_endpoint: str | None = None
+    trace_content: bool = False  # whether spans carry what was asked, read and written
 
     # A deployment's own: names of what it has, never their contents.
     table_name: str | None = None
@@ -102,6 +104,8 @@ VARIABLES = {
     "IDEA_MIN_DEADLINE_SECONDS": "min_deadline_seconds",
     "IDEA_MAX_COST_USD": "max_cost_usd",
     "IDEA_MAX_TOTAL_TOKENS": "max_total_tokens",
+    "IDEA_TRACE_CONTENT": "trace_content",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_endpoint",
     "IDEA_SECRET_MAX_AGE_SECONDS": "secret_max_age_seconds",
     "TABLE_NAME": "table_name",
     "BUCKET_NAME": "bucket_name",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import (
     Clock,
     EventLog,
@@ -139,6 +140,29 @@ def cli_log(stream: TextIO | None) -> Log:
     return stream_log(stream) if stream else SilentLog()
 
 
+def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequence[EventSink]:
+    """Spans where an endpoint for them is set; nothing of OpenTelemetry is loaded otherwise."""
+    if settings.otlp_endpoint is None:
+        return []
+    try:
+        from idea_explorer.adapters.otlp import otlp_tracing
+        from idea_explorer.span_attributes import AGENT
+        from idea_explorer.spans import SpanSink
+    except ImportError as missing:
+        log.warning("spans_not_exported", error=str(missing), hint="Install the extra `otel`.")
+        return []
+    tracing = otlp_tracing(AGENT)
+    return [
+        SpanSink(
+            exploration,
+            tracing.tracer,
+            system_clock(),
+            capture=settings.trace_content,
+            flush=tracing.flush,
+        )
+    ]
+
+
 def local_store(settings: Settings) -> "SqliteStore":
     from idea_explorer.adapters.sqlite import SqliteStore
 
@@ -244,7 +268,11 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         reports=kept_in.reports,
         model=model(settings),
         toolset_for=lambda exploration: toolset(settings, exploration.request.toolset),
-        sinks_for=lambda exploration: [LogSink(log, exploration), *sinks],
+        sinks_for=lambda exploration: [
+            LogSink(log, exploration),
+            *span_sinks(settings, exploration, log),
+            *sinks,
+        ],
         clock=system_clock(),
         log=log,
         model_ids=settings.models if settings.uses_claude else OFFLINE_MODELS,

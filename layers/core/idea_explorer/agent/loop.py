@@ -160,8 +160,15 @@ class Agent:
             )
         )
         cost = self.budget.price.cost(answer.usage) if self.budget.price else None
-        usage = EventUsage.of(answer.usage)
-        self.sink.emit(StepFinished(step=step, usage=usage, cost=cost, duration_ms=took))
+        self.sink.emit(
+            StepFinished(
+                step=step,
+                usage=EventUsage.of(answer.usage),
+                cost=cost,
+                duration_ms=took,
+                stop_reason=answer.stop_reason,
+            )
+        )
         return None
 
     @property

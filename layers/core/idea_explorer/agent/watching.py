@@ -121,6 +121,7 @@ class Watching:
                         tool_call_id=call_id,
                         tool_name=text_of(block.get("name")),
                         input=given if isinstance(given, dict) else {},
+                        during_answer=True,
                     )
                 )
             case "web_search_tool_result":

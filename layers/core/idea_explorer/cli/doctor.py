@@ -1,6 +1,7 @@
 """`idea doctor`: what is configured, what is missing, and the command that fixes it."""
 
 import argparse
+import importlib.util
 import json
 import os
 import platform
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from idea_explorer import __version__
 from idea_explorer.cli.environment import settings_for
@@ -47,6 +49,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _repository(settings)
     yield from _folder(settings)
     yield _deployment()
+    yield from _spans(settings)
     yield _sam()
 
 
@@ -122,6 +125,22 @@ def _deployment() -> Finding:
         "deployment",
         "none: commands such as `idea submit` need IDEA_API_URL, IDEA_API_TOKEN",
     )
+
+
+def _spans(settings: Settings) -> Iterator[Finding]:
+    if settings.otlp_endpoint is None:
+        return
+    if importlib.util.find_spec("opentelemetry.sdk") is None:
+        yield Finding(
+            "problem",
+            "spans",
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the extra `otel` is not installed",
+            "pip install --editable '.[otel]'",
+        )
+        return
+    contents = "with" if settings.trace_content else "without"
+    to = urlsplit(settings.otlp_endpoint).hostname  # the address may hold a password
+    yield Finding("ok", "spans", f"exported to {to}, {contents} contents")
 
 
 def _sam() -> Finding:

@@ -1,7 +1,7 @@
 """What happens in a run, as a closed set of events. Log, metrics, history and live view follow from them.
 
-Fields are spelled as the live view sends them. `record` and `message` fields marked `exclude` feed the
-log and the metrics and are never sent.
+Fields are spelled as the live view sends them. Fields marked `exclude` feed log, metrics and spans and
+are never sent.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -39,6 +39,7 @@ class MessageStart(Event):
     type: Literal["message_start"] = "message_start"
     message_id: str
     conversation_id: str
+    model_id: str = Field(default="", exclude=True)
 
 
 class TextDelta(Event):
@@ -51,6 +52,7 @@ class ToolCallStart(Event):
     tool_call_id: str
     tool_name: str
     input: JsonObject
+    during_answer: bool = Field(default=False, exclude=True)  # run by the model's own side
 
 
 class ToolCallEnd(Event):
@@ -78,6 +80,7 @@ class StepFinished(Event):
     usage: EventUsage
     cost: float | None
     duration_ms: int | None = None
+    stop_reason: str = Field(default="", exclude=True)
 
 
 class ApprovalRequested(Event):
@@ -108,6 +111,10 @@ class StatusChanged(Event):
 class MessageEnd(Event):
     type: Literal["message_end"] = "message_end"
     usage: EventUsage
+    outcome: str = Field(default="", exclude=True)
+    stop_reason: str = Field(default="", exclude=True)
+    error: str = Field(default="", exclude=True)
+    error_code: ErrorCode | None = Field(default=None, exclude=True)
 
 
 class Failed(Event):

@@ -76,7 +76,9 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     _open(journal, exploration, toolset, engine)
     sink.emit(
         MessageStart(
-            message_id=f"{exploration.id}-{run}", conversation_id=exploration.conversation_id
+            message_id=f"{exploration.id}-{run}",
+            conversation_id=exploration.conversation_id,
+            model_id=State(journal.entries).opening.model_id,
         )
     )
     finish = _agent(exploration, journal, toolset, sink, engine).run()
@@ -188,7 +190,15 @@ def _conclude(
         }
     )
     engine.explorations.save(ended)
-    sink.emit(MessageEnd(usage=EventUsage.of(stats.usage)))
+    sink.emit(
+        MessageEnd(
+            usage=EventUsage.of(stats.usage),
+            outcome=finish.status,
+            stop_reason=finish.stop_reason,
+            error=finish.error.sentence if finish.error else "",
+            error_code=finish.error.code if finish.error else None,
+        )
+    )
     if finish.error:
         sink.emit(Failed(code=finish.error.code, message=finish.error.sentence))
     return ended
