@@ -1,4 +1,4 @@
-"""AWS by moto, in this process, with what a deployment has: table, bucket, queues, workflow, secrets.
+"""AWS by moto, with what a deployment has: table, bucket, queues, workflow, secrets.
 
 moto checks a condition and writes in two steps, and rolls a refused transaction back by putting the
 whole table back. DynamoDB does either at once, so here one request to it is served at a time.
@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 from moto import mock_aws
 from moto.dynamodb.responses import DynamoHandler
+from moto.server import ThreadedMotoServer
 
 from idea_explorer.adapters.aws import client
 from idea_explorer.adapters.dynamodb.schema import TABLE
@@ -34,7 +35,6 @@ def fake_aws() -> Iterator[Settings]:
 
 @contextmanager
 def atomic_dynamodb() -> Iterator[None]:
-    """Also for a moto server in this process."""
     serve = DynamoHandler.call_action
 
     def alone(handler: DynamoHandler) -> Any:
@@ -45,13 +45,29 @@ def atomic_dynamodb() -> Iterator[None]:
         yield
 
 
-def create_services() -> dict[str, str]:
-    client("dynamodb").create_table(TableName=NAMES["TABLE_NAME"], **TABLE)
-    client("s3").create_bucket(
+@contextmanager
+def moto_server() -> Iterator[Settings]:
+    """The same behind a real port, for those who come over HTTP."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    with atomic_dynamodb():
+        server.start()
+        try:
+            host, port = server.get_host_and_port()
+            endpoint = f"http://{host}:{port}"
+            names = {"AWS_ENDPOINT_URL": endpoint} | NAMES | create_services(endpoint)
+            yield Settings.from_environment(names)
+        finally:
+            server.stop()
+
+
+def create_services(endpoint_url: str | None = None) -> dict[str, str]:
+    """What the template declares; returns the addresses that a deployment gives its functions."""
+    client("dynamodb", endpoint_url).create_table(TableName=NAMES["TABLE_NAME"], **TABLE)
+    client("s3", endpoint_url).create_bucket(
         Bucket=NAMES["BUCKET_NAME"], CreateBucketConfiguration={"LocationConstraint": REGION}
     )
-    sqs = client("sqs")
-    machine = client("stepfunctions").create_state_machine(
+    sqs = client("sqs", endpoint_url)
+    machine = client("stepfunctions", endpoint_url).create_state_machine(
         name="exploration", definition=json.dumps(MACHINE), roleArn=ROLE
     )
     return {

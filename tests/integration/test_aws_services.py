@@ -5,13 +5,16 @@ from typing import Any
 
 import boto3
 import pytest
+import requests
 
 from idea_explorer.adapters.aws import client
 from idea_explorer.adapters.secrets import CloudSecrets
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.ids import new_id
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import cloud_queue, cloud_workflow
+from idea_explorer.wiring import cloud_queue, cloud_secrets, cloud_stores, cloud_workflow
+from tests.fakes.aws import REGION, moto_server
+from tests.fakes.explorations import an_exploration, said, words
 
 ID = new_id(0)
 
@@ -23,6 +26,32 @@ def messages(queue_url: str | None) -> list[dict[str, Any]]:
     )
     found: list[dict[str, Any]] = answer.get("Messages", [])
     return found
+
+
+def test_the_standard_endpoint_variable_leads_to_every_service(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    with moto_server() as settings:
+        stores = cloud_stores(settings)
+        exploration = an_exploration()
+        stores.explorations.create(exploration)
+        taken = stores.explorations.take_over(exploration.id, lambda e: e)
+        stores.events.append(taken.id, taken.lease, words("over HTTP"))
+        stores.journals.open(taken.id, taken.lease).append(said("over HTTP"))
+        file_id, upload = stores.uploads.presign("ada", "notes.txt", 4)
+        assert upload.url.startswith(str(settings.aws_endpoint_url))
+        requests.post(upload.url, data=upload.fields, files={"file": b"bees"}, timeout=5)
+
+        assert stores.uploads.read("ada", file_id).content == b"bees"
+        assert len(stores.events.read(taken.id)) == 1
+        assert len(stores.journals.open(taken.id, taken.lease).entries) == 1
+        cloud_queue(settings).send(taken.id, 1)
+        assert cloud_workflow(settings).start(taken.id, 1, 120)
+        put_secret("github", "ghp_1", settings.aws_endpoint_url)
+        assert cloud_secrets(settings).get("github") == "ghp_1"
 
 
 def test_a_message_names_the_exploration_and_its_run(aws: Settings) -> None:
@@ -106,8 +135,8 @@ def secrets(max_age_seconds: int) -> CloudSecrets:
     return CloudSecrets(lambda: client("secretsmanager"), max_age_seconds)
 
 
-def put_secret(name: str, value: str) -> None:
-    manager: Any = boto3.client("secretsmanager")
+def put_secret(name: str, value: str, endpoint_url: str | None = None) -> None:
+    manager = client("secretsmanager", endpoint_url)
     try:
         manager.create_secret(Name=name, SecretString=value)
     except manager.exceptions.ResourceExistsException:

@@ -378,3 +378,27 @@ def test_a_report_outlives_later_changes_of_its_record(stores: Stores) -> None:
     stores.explorations.save(second.finished("completed", at=LATER))
 
     assert stores.reports.load_report(first.id) == "# First"
+
+
+# Spend
+
+
+def test_what_an_owner_spent_is_summed_by_day(stores: Stores) -> None:
+    today, yesterday = NOW.date(), NOW.date() - timedelta(days=1)
+    assert stores.spend.spent("ada", today) == 0
+
+    stores.spend.record("ada", today, "a-1", 0.1)
+    stores.spend.record("ada", today, "a-2", 0.2)
+    stores.spend.record("ada", yesterday, "a-1", 5)
+    stores.spend.record("eve", today, "b-1", 0.0000001)
+
+    assert stores.spend.spent("ada", today) == pytest.approx(0.3)
+    assert stores.spend.spent("ada", yesterday) == 5
+    assert stores.spend.spent("eve", today) == 0.0000001
+
+
+def test_what_a_run_spent_counts_once(stores: Stores) -> None:
+    for usd in (0.1, 0.4, 0.4):
+        stores.spend.record("ada", NOW.date(), "a-1", usd)
+
+    assert stores.spend.spent("ada", NOW.date()) == pytest.approx(0.4)

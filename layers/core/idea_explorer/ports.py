@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+from datetime import date, datetime
+from typing import Literal, Protocol
 
 from idea_explorer.domain.deadline import Clock as Clock
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.files import FileId
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.paths import ResearchPath
@@ -241,6 +242,41 @@ class Reports(Protocol):
 
 class Journals(Protocol):
     def open(self, exploration_id: ExplorationId, lease: int) -> Journal: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """How to send a file's content: POST a form of these fields and then `file`, or PUT it as it is."""
+
+    method: Literal["POST", "PUT"]
+    url: str
+    fields: Mapping[str, str]
+
+
+class Uploads(Protocol):
+    """Files that owners have sent. Nobody reaches another's, whatever id they name."""
+
+    def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
+        """Make room for a file of at most `size` bytes; raises InvalidRequestError."""
+        ...
+
+    def has(self, owner: str, file_id: str) -> bool:
+        """Whether the owner has sent the file."""
+        ...
+
+    def read(self, owner: str, file_id: str) -> UploadedFile:
+        """Raises MissingError. What comes back is untrusted data."""
+        ...
+
+
+class Spend(Protocol):
+    """What each owner's explorations have cost, day by day."""
+
+    def record(self, owner: str, day: date, run: str, usd: float) -> None:
+        """What a run has cost on that day. A repeat replaces what was recorded, so it may be repeated."""
+        ...
+
+    def spent(self, owner: str, day: date) -> float: ...
 
 
 class Tree(Protocol):

@@ -19,7 +19,7 @@ PRICES = {
     "claude-opus-5-5": Price(input=4.0, output=20.0, cache_write=5.0, cache_read=0.2),
     "offline": Price(input=0.0, output=0.0, cache_write=0.0, cache_read=0.0, search=0.0),
 }
-STORE = Path(".idea-explorer") / "explorations.db"
+KEPT = Path(".idea-explorer")
 
 
 class Settings(BaseModel):
@@ -74,7 +74,12 @@ class Settings(BaseModel):
 
     @property
     def store(self) -> Path:
-        return self.research_dir / STORE
+        return self.research_dir / KEPT / "explorations.db"
+
+    @property
+    def kept(self) -> Path:
+        """The folder of whatever else is kept on this machine."""
+        return self.research_dir / KEPT
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:

@@ -22,6 +22,8 @@ from idea_explorer.ports import (
     Reports,
     ResearchRepository,
     Secrets,
+    Spend,
+    Uploads,
     WorkQueue,
 )
 from idea_explorer.settings import Settings
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from idea_explorer.adapters.github_client import GitHubClient
     from idea_explorer.adapters.local_queue import LocalQueue
     from idea_explorer.adapters.sqlite import SqliteStore
+    from idea_explorer.adapters.uploads import FilesOf, LocalUploads
     from idea_explorer.usecases.explore import Engine
     from idea_explorer.usecases.service import Service
 
@@ -177,6 +180,8 @@ class Stores:
     journals: Journals
     events: EventLog
     reports: Reports
+    uploads: Uploads
+    spend: Spend
 
 
 def stores(settings: Settings) -> Stores:
@@ -185,15 +190,37 @@ def stores(settings: Settings) -> Stores:
 
 def local_stores(settings: Settings) -> Stores:
     store = local_store(settings)
-    return Stores(explorations=store, journals=store, events=store, reports=store)
+    return Stores(
+        explorations=store,
+        journals=store,
+        events=store,
+        reports=store,
+        uploads=local_uploads(settings),
+        spend=store,
+    )
+
+
+def local_uploads(settings: Settings, base_url: str = "") -> "LocalUploads":
+    """Files on this machine; `base_url` is where its API is reached."""
+    from idea_explorer.adapters.uploads import LocalUploads
+
+    return LocalUploads(settings.kept, base_url)
+
+
+def files_of(exploration: Exploration, uploads: Uploads) -> "FilesOf":
+    from idea_explorer.adapters.uploads import FilesOf
+
+    return FilesOf(uploads, exploration.owner, exploration.request.files)
 
 
 def cloud_stores(settings: Settings) -> Stores:
     from idea_explorer.adapters.dynamodb.events import DynamoEventLog
     from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
     from idea_explorer.adapters.dynamodb.journals import CloudJournals, CloudReports
+    from idea_explorer.adapters.dynamodb.spend import DynamoSpend
     from idea_explorer.adapters.dynamodb.table import Table
     from idea_explorer.adapters.s3 import Bucket
+    from idea_explorer.adapters.uploads import CloudUploads
 
     name = _named("TABLE_NAME", settings.table_name)
     table = Table(name, _connect("dynamodb", settings), system_clock())
@@ -203,6 +230,8 @@ def cloud_stores(settings: Settings) -> Stores:
         journals=CloudJournals(table, bucket),
         events=DynamoEventLog(table),
         reports=CloudReports(table, bucket),
+        uploads=CloudUploads(bucket),
+        spend=DynamoSpend(table),
     )
 
 

@@ -58,7 +58,7 @@ LIMITS = frozenset(
     TransactionInProgressException TransactionConflictException""".split()
 )
 REFUSALS = frozenset(
-    """AccessDenied AccessDeniedException AuthFailure UnauthorizedOperation NotAuthorized
+    """403 AccessDenied AccessDeniedException AuthFailure UnauthorizedOperation NotAuthorized
     ExpiredToken ExpiredTokenException InvalidAccessKeyId InvalidClientTokenId InvalidToken
     MissingAuthenticationToken SignatureDoesNotMatch InvalidSignatureException
     UnrecognizedClientException KMSAccessDeniedException KmsAccessDenied""".split()

@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ class Database:
                 hint="Choose a folder you may write to with IDEA_RESEARCH_DIR.",
             ) from error
         self._lock = threading.RLock()
+        weakref.finalize(self, self._connection.close)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

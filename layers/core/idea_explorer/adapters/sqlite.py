@@ -1,9 +1,10 @@
 """Explorations, transcripts and events in one SQLite file: the embedded store."""
 
+import math
 import sqlite3
 import zlib
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 from idea_explorer.adapters.database import Database
@@ -28,12 +29,15 @@ CREATE TABLE IF NOT EXISTS events (
     id TEXT NOT NULL, number INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY (id, number));
 CREATE TABLE IF NOT EXISTS reports (id TEXT PRIMARY KEY, markdown TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS spend (
+    owner TEXT NOT NULL, day TEXT NOT NULL, run TEXT NOT NULL, usd REAL NOT NULL,
+    PRIMARY KEY (owner, day, run));
 """
 SELECT = "SELECT record, lease, cancel_requested, position FROM explorations WHERE "
 
 
 class SqliteStore:
-    """Explorations, EventLog, Reports and Journals at once; safe between threads and processes."""
+    """Explorations, EventLog, Reports, Journals and Spend at once; safe between threads and processes."""
 
     def __init__(self, path: Path) -> None:
         self._db = Database(path, SCHEMA)
@@ -166,6 +170,21 @@ class SqliteStore:
         )
         entries = [parse_entry(zlib.decompress(data)) for (data,) in rows]
         return _SqliteJournal(self._db, exploration_id, lease, entries)
+
+    # Spend
+
+    def record(self, owner: str, day: date, run: str, usd: float) -> None:
+        with self._db.transaction() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO spend VALUES (?, ?, ?, ?)",
+                (owner, day.isoformat(), run, usd),
+            )
+
+    def spent(self, owner: str, day: date) -> float:
+        rows = self._db.rows(
+            "SELECT usd FROM spend WHERE owner = ? AND day = ?", [owner, day.isoformat()]
+        )
+        return math.fsum(usd for (usd,) in rows)
 
 
 class _SqliteJournal:

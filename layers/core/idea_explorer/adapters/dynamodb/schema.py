@@ -1,11 +1,12 @@
 """The one table. Everything of an exploration stands under its id; only RECORD items are indexed.
 
-| pk             | sk               | holds                                                       |
-|----------------|------------------|-------------------------------------------------------------|
-| exploration id | RECORD           | the record, its lease, version and status; the report's key |
-| exploration id | EVENT#000000001  | one event of its history                                    |
-| exploration id | ENTRY#000000000  | where one entry of its transcript lies in the bucket        |
-| IDEMPOTENCY    | submit#…         | the answer to a request with a key, until it expires        |
+| pk              | sk              | holds                                                       |
+|-----------------|-----------------|-------------------------------------------------------------|
+| exploration id  | RECORD          | the record, its lease, version and status; the report's key |
+| exploration id  | EVENT#000000001 | one event of its history                                    |
+| exploration id  | ENTRY#000000000 | where one entry of its transcript lies in the bucket        |
+| SPEND#day#owner | a run           | what the run has cost its owner on that day                 |
+| IDEMPOTENCY     | submit#…        | the answer to a request with a key, until it expires        |
 
 The template declares the same table; a test compares the two.
 """

@@ -1,0 +1,128 @@
+"""Uploaded files, each in its owner's folder: in the bucket of a deployment, or on this machine.
+
+The folder is named by a hash of the owner, and the id by chance. So an id that another owner names
+leads nowhere.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from idea_explorer.adapters.s3 import Bucket
+from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.files import (
+    FileId,
+    check_upload,
+    known_shape,
+    new_file_id,
+    no_such_file,
+)
+from idea_explorer.ports import Upload, UploadedFile, Uploads
+
+NAME = "name"  # metadata may only be ASCII, so the name is encoded
+
+
+class CloudUploads:
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
+        check_upload(name, size)
+        file_id = new_file_id()
+        encoded = base64.urlsafe_b64encode(name.encode()).decode()
+        url, fields = self._bucket.presign(
+            _place(owner, file_id), max_bytes=size, metadata={NAME: encoded}
+        )
+        return file_id, Upload("POST", url, fields)
+
+    def has(self, owner: str, file_id: str) -> bool:
+        try:
+            return self._bucket.has(_place(owner, known_shape(file_id)))
+        except MissingError:
+            return False
+
+    def read(self, owner: str, file_id: str) -> UploadedFile:
+        try:
+            content, metadata = self._bucket.get_with_metadata(_place(owner, known_shape(file_id)))
+        except MissingError as error:
+            raise no_such_file(file_id) from error
+        return UploadedFile(base64.urlsafe_b64decode(metadata[NAME]).decode(), content)
+
+
+class LocalUploads:
+    """`base_url` is where this machine's API takes what is then given to `store`."""
+
+    def __init__(self, folder: Path, base_url: str = "") -> None:
+        self._folder = folder
+        self._base_url = base_url
+
+    def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
+        check_upload(name, size)
+        file_id = new_file_id()
+        about = self._path(owner, file_id).with_suffix(".json")
+        about.parent.mkdir(parents=True, exist_ok=True)
+        about.write_text(json.dumps({"name": name, "size": size}))
+        return file_id, Upload("PUT", f"{self._base_url}/files/{file_id}", {})
+
+    def store(self, owner: str, file_id: str, content: bytes) -> None:
+        """Take what was announced; raises MissingError, or InvalidRequestError where it is larger."""
+        path = self._path(owner, known_shape(file_id))
+        if len(content) > self._about(path).size:
+            raise InvalidRequestError("The file is larger than was announced.")
+        part = path.with_suffix(".part")
+        part.write_bytes(content)
+        part.replace(path)
+
+    def add(self, owner: str, name: str, content: bytes) -> FileId:
+        """A file that is on this machine already."""
+        file_id, _ = self.presign(owner, name, len(content))
+        self.store(owner, file_id, content)
+        return file_id
+
+    def has(self, owner: str, file_id: str) -> bool:
+        try:
+            return self._path(owner, known_shape(file_id)).is_file()
+        except MissingError:
+            return False
+
+    def read(self, owner: str, file_id: str) -> UploadedFile:
+        path = self._path(owner, known_shape(file_id))
+        if not path.is_file():
+            raise no_such_file(file_id)
+        return UploadedFile(self._about(path).name, path.read_bytes())
+
+    def _about(self, path: Path) -> "_Announced":
+        try:
+            return _Announced(**json.loads(path.with_suffix(".json").read_text()))
+        except FileNotFoundError as error:
+            raise no_such_file(path.name) from error
+
+    def _path(self, owner: str, file_id: FileId) -> Path:
+        return self._folder / _place(owner, file_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Announced:
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilesOf:
+    """The files that came with one exploration."""
+
+    uploads: Uploads
+    owner: str
+    file_ids: Sequence[str]
+
+    def read_all(self) -> Iterator[UploadedFile]:
+        """One after the other, so that not all need to be in memory."""
+        for file_id in self.file_ids:
+            yield self.uploads.read(self.owner, file_id)
+
+
+def _place(owner: str, file_id: FileId) -> str:
+    return f"uploads/{hashlib.sha256(owner.encode()).hexdigest()[:32]}/{file_id}"

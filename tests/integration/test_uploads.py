@@ -1,0 +1,140 @@
+"""Files that owners send, in the cloud and on this machine."""
+
+import base64
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import requests
+
+from idea_explorer.adapters.uploads import LocalUploads
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.files import new_file_id
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.ports import Upload, UploadedFile, Uploads
+from idea_explorer.settings import Settings
+from idea_explorer.wiring import Stores, cloud_stores, files_of, local_uploads
+from tests.fakes.explorations import an_exploration
+
+
+def send(uploads: Uploads, owner: str, file_id: str, upload: Upload, content: bytes) -> None:
+    """As a client does; on this machine the API hands the body on."""
+    if isinstance(uploads, LocalUploads):
+        assert upload.method == "PUT"
+        uploads.store(owner, file_id, content)
+    else:
+        answer = requests.post(upload.url, data=upload.fields, files={"file": content}, timeout=5)
+        assert answer.status_code == 204, answer.text
+
+
+def test_a_file_is_read_back_by_its_owner(stores: Stores) -> None:
+    file_id, upload = stores.uploads.presign("ada", "Notizen – Grüße 🐝.txt", 100)
+    assert not stores.uploads.has("ada", file_id)
+
+    send(stores.uploads, "ada", file_id, upload, b"\x00bees\xff")
+
+    assert stores.uploads.has("ada", file_id)
+    assert stores.uploads.read("ada", file_id) == UploadedFile(
+        "Notizen – Grüße 🐝.txt", b"\x00bees\xff"
+    )
+
+
+def test_a_file_of_another_owner_is_not_there(stores: Stores) -> None:
+    file_id, upload = stores.uploads.presign("ada", "notes.txt", 100)
+    send(stores.uploads, "ada", file_id, upload, b"bees")
+
+    assert not stores.uploads.has("eve", file_id)
+    with pytest.raises(MissingError):
+        stores.uploads.read("eve", file_id)
+
+
+@pytest.mark.parametrize(
+    "file_id",
+    ["", "file-", "../../explorations.db", "file-" + "0" * 32, "file-" + "Z" * 32, "a\x00"],
+)
+def test_an_id_that_leads_nowhere_is_missing(stores: Stores, file_id: str) -> None:
+    assert not stores.uploads.has("ada", file_id)
+    with pytest.raises(MissingError):
+        stores.uploads.read("ada", file_id)
+
+
+def test_a_file_that_was_announced_but_never_sent_is_missing(stores: Stores) -> None:
+    file_id, _ = stores.uploads.presign("ada", "notes.txt", 100)
+
+    with pytest.raises(MissingError):
+        stores.uploads.read("ada", file_id)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "field"),
+    [
+        ("", 1, "name"),
+        ("../x", 1, "name"),
+        ("a\\b", 1, "name"),
+        ("a\nb", 1, "name"),
+        ("\ud800", 1, "name"),
+        ("x" * 201, 1, "name"),
+        ("x", -1, "size"),
+        ("x", limits.MAX_UPLOAD_BYTES + 1, "size"),
+    ],
+)
+def test_what_cannot_be_uploaded_is_refused(
+    stores: Stores, name: str, size: int, field: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        stores.uploads.presign("ada", name, size)
+    assert set(refused.value.fields) == {field}
+
+
+def test_the_files_of_an_exploration_are_its_owners(stores: Stores) -> None:
+    ids = []
+    for name in ("one.txt", "two.txt"):
+        file_id, upload = stores.uploads.presign("ada", name, 100)
+        send(stores.uploads, "ada", file_id, upload, name.encode())
+        ids.append(file_id)
+    exploration = an_exploration(request=ExploreRequest(idea="x", files=tuple(ids)))
+
+    found = list(files_of(exploration, stores.uploads).read_all())
+
+    assert found == [UploadedFile("one.txt", b"one.txt"), UploadedFile("two.txt", b"two.txt")]
+    stolen = exploration.model_copy(update={"owner": "eve"})
+    with pytest.raises(MissingError):
+        list(files_of(stolen, stores.uploads).read_all())
+
+
+def test_the_signature_allows_this_object_of_this_size_for_a_while(aws: Settings) -> None:
+    file_id, upload = cloud_stores(aws).uploads.presign("ada", "notes.txt", 1_234)
+
+    assert upload.method == "POST"
+    policy = json.loads(base64.b64decode(upload.fields["policy"]))
+    assert ["content-length-range", 0, 1_234] in policy["conditions"]
+    assert {"bucket": aws.bucket_name} in policy["conditions"]
+    assert {"key": upload.fields["key"]} in policy["conditions"]
+    assert upload.fields["key"].endswith(f"/{file_id}")
+    assert {"x-amz-algorithm": "AWS4-HMAC-SHA256"} in policy["conditions"]
+    until = datetime.strptime(policy["expiration"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    assert 0 < (until - datetime.now(UTC)).total_seconds() <= 900
+
+
+def test_on_this_machine_no_more_is_taken_than_was_announced(tmp_path: Path) -> None:
+    uploads = local_uploads(Settings(research_dir=tmp_path), "http://127.0.0.1:8787")
+    file_id, upload = uploads.presign("ada", "notes.txt", 3)
+
+    assert upload == Upload("PUT", f"http://127.0.0.1:8787/files/{file_id}", {})
+    with pytest.raises(InvalidRequestError):
+        uploads.store("ada", file_id, b"1234")
+    with pytest.raises(MissingError):
+        uploads.store("eve", file_id, b"123")
+    with pytest.raises(MissingError):
+        uploads.store("ada", new_file_id(), b"123")
+    assert not uploads.has("ada", file_id)
+
+
+def test_a_file_of_this_machine_needs_no_upload(tmp_path: Path) -> None:
+    uploads = local_uploads(Settings(research_dir=tmp_path))
+
+    file_id = uploads.add("ada", "notes.txt", b"bees")
+
+    assert uploads.read("ada", file_id) == UploadedFile("notes.txt", b"bees")
