@@ -113,11 +113,8 @@ def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publ
 def github_client(settings: Settings) -> "GitHubClient":
     from idea_explorer.adapters.github_client import GitHubClient
 
-    assert settings.github_token is not None
     assert settings.github_repository is not None
-    return GitHubClient(
-        settings.github_repository, settings.github_token.get_secret_value, settings.github_api_url
-    )
+    return GitHubClient(settings.github_repository, github_token(settings), settings.github_api_url)
 
 
 def toolset(settings: Settings, name: str) -> Toolset:
