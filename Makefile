@@ -32,10 +32,10 @@ demo: $(RUNTIME) ## Run one exploration here: no key, no AWS, no GitHub
 	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore "A subscription box for urban beekeepers"
 
 test: $(DEV) ## Run the tests
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist loadgroup
 
 check: static ## Everything a commit must pass
-	@$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
+	@$(BIN)/pytest -n auto --dist loadgroup --cov --cov-report=term:skip-covered
 
 static: format-check lint types imports ## The checks that need no test run
 
@@ -56,6 +56,30 @@ format: $(DEV) ## Format and fix what can be fixed
 
 openapi: $(DEV) ## Write docs/openapi.json from the API's routes
 	@./scripts/openapi $(BIN)
+
+MACHINE := $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
+ARCHITECTURE ?= arm64
+SAM := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" ARCHITECTURE=$(ARCHITECTURE) SAM_CLI_TELEMETRY=0 $(BIN)/sam
+
+.PHONY: validate build invoke e2e
+validate: $(DEV) ## Check template and state machine
+	@$(SAM) validate --lint --region us-east-1
+	@$(BIN)/pytest tests/workflow tests/unit/test_template.py
+
+build: $(DEV) ## Build for deployment; ARCHITECTURE=x86_64 for the other kind
+	@$(BIN)/python scripts/check-python
+	@$(SAM) build --parameter-overrides Architecture=$(ARCHITECTURE)
+	@$(BIN)/pytest -m slow tests/unit/test_build.py
+
+EVENT ?= events/explore-queue-message.json
+FUNCTION ?= ExploreFunction
+invoke: $(DEV) ## Run one function in a container, as Lambda would; FUNCTION=… EVENT=…
+	@./scripts/container-engine
+	@$(MAKE) --no-print-directory build ARCHITECTURE=$(MACHINE)
+	@$(SAM) local invoke $(FUNCTION) --event $(EVENT) --parameter-overrides Architecture=$(MACHINE)
+
+e2e: $(DEV) ## Run the whole service on this machine, the heavy cases too
+	@$(BIN)/pytest tests/e2e -m "slow or not slow" --durations=10
 
 lock: $(VENV)/bin/python ## Resolve the dependencies anew and write the locks
 	@$(PIP) uv

@@ -174,7 +174,20 @@ def test_a_report_that_could_not_be_published_is_kept(world: World) -> None:
     assert settled.status == "failed"
     assert settled.receipt is not None
     assert settled.receipt.message == "The report was written but not published."
+    assert settled.receipt.stage == "publish"
     assert world.store.load_report(exploration.id) == "# Whole"
+
+
+def test_a_report_whose_publishing_was_stopped_by_hand_is_cancelled_and_kept(world: World) -> None:
+    exploration = world.with_checkpoint()
+    world.store.save_report(exploration.id, exploration.lease, "# Whole")
+    world.store.save(exploration.model_copy(update={"outcome": "completed"}))
+
+    settled = settle(exploration.id, 1, "stopped", world.books)
+
+    assert settled.status == "cancelled"
+    assert settled.receipt is not None
+    assert settled.receipt.has_partial_text
 
 
 def test_an_outcome_without_a_text_becomes_the_status(world: World) -> None:

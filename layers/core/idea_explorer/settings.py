@@ -56,6 +56,9 @@ class Settings(BaseModel):
     api_tokens_secret_id: str | None = None
     secret_max_age_seconds: int = Field(default=300, ge=0)
     max_running: int = Field(default=20, ge=1)
+    defer_seconds: int = Field(default=30, ge=0, le=900)
+    queued_too_long_seconds: int = Field(default=900, ge=0)
+    running_too_long_seconds: int = Field(default=7_200, ge=0)
     aws_endpoint_url: str | None = None
     sam_local: bool = False
 
@@ -121,6 +124,9 @@ VARIABLES = {
     "ANTHROPIC_SECRET_ID": "anthropic_secret_id",
     "API_TOKENS_SECRET_ID": "api_tokens_secret_id",
     "MAX_RUNNING": "max_running",
+    "IDEA_DEFER_SECONDS": "defer_seconds",
+    "IDEA_QUEUED_TOO_LONG_SECONDS": "queued_too_long_seconds",
+    "IDEA_RUNNING_TOO_LONG_SECONDS": "running_too_long_seconds",
     "AWS_ENDPOINT_URL": "aws_endpoint_url",
     "AWS_SAM_LOCAL": "sam_local",
     "IDEA_EVENTS_WAIT_SECONDS": "events_wait_seconds",

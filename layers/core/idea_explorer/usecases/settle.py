@@ -60,7 +60,7 @@ def settle(exploration_id: ExplorationId, run: int, cause: Cause, books: Books) 
         exploration = books.explorations.take_over(exploration_id, lambda e: _open_run(e, run, now))
     except ConflictError:
         return books.explorations.load(exploration_id)
-    settled = _unpublished(exploration, books) or _from_checkpoint(exploration, cause, books)
+    settled = _unpublished(exploration, cause, books) or _from_checkpoint(exploration, cause, books)
     books.explorations.save(settled)
     sink = Everywhere([History(books.events, settled), *books.sinks_for(settled)])
     if settled.receipt:
@@ -75,15 +75,17 @@ def _open_run(exploration: Exploration, run: int, now: datetime) -> Exploration:
     return exploration.started(at=now) if exploration.status == "queued" else exploration
 
 
-def _unpublished(exploration: Exploration, books: Books) -> Exploration | None:
+def _unpublished(exploration: Exploration, cause: Cause, books: Books) -> Exploration | None:
     """A run that came to its outcome and was not published: what there was to publish is kept."""
     if exploration.outcome is None:
         return None
     receipt, now = exploration.receipt, books.clock.now()
     if receipt and not receipt.has_partial_text:
         return exploration.finished(exploration.outcome, at=now)
-    told = _receipt(exploration, UNPUBLISHED, exploration.stats, has_text=True)
-    return exploration.finished("failed", at=now, receipt=told)
+    ending = ENDINGS[cause] if cause == "stopped" else UNPUBLISHED
+    told = _receipt(exploration, ending, exploration.stats, has_text=True)
+    unpublished = told.model_copy(update={"stage": "publish"})
+    return exploration.finished(ending.status, at=now, receipt=unpublished)
 
 
 def _from_checkpoint(exploration: Exploration, cause: Cause, books: Books) -> Exploration:

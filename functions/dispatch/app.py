@@ -1,0 +1,31 @@
+"""Dispatch: starts an execution for each message of the queue, and sweeps up what was lost."""
+
+from idea_explorer import deployment, serverless
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.message import Message
+from idea_explorer.usecases.dispatch import dispatch
+from idea_explorer.usecases.settle import settle
+from idea_explorer.usecases.sweep import sweep
+
+
+@serverless.entry
+def handler(event: serverless.Event) -> JsonObject:
+    """SQS sends messages; everything else is the schedule's call to sweep."""
+    if "Records" in event:
+        return serverless.each_message(event, _dispatch)
+    swept = sweep(
+        deployment.desk(),
+        _close,
+        queued_seconds=deployment.settings().queued_too_long_seconds,
+        running_seconds=deployment.settings().running_too_long_seconds,
+    )
+    return {"sent_again": swept.sent_again, "settled": swept.settled}
+
+
+def _dispatch(message: Message) -> JsonObject:
+    return {"dispatched": dispatch(message, deployment.desk())}
+
+
+def _close(exploration: Exploration) -> Exploration:
+    return settle(exploration.id, exploration.run, "broken", deployment.books())

@@ -1,0 +1,30 @@
+"""Explore: runs an exploration for the workflow, settles one that stopped, or works a message alone."""
+
+from idea_explorer import deployment, serverless
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.message import Message
+from idea_explorer.usecases.alone import work_alone
+from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.settle import settle
+
+
+@serverless.entry
+def handler(event: serverless.Event) -> JsonObject:
+    if "Records" in event:
+        return serverless.each_message(event, _work_alone)
+    work = serverless.work_in(event)
+    serverless.correlate(work.id)
+    if work.settle:
+        exploration = settle(work.id, work.run, work.why, deployment.books())
+    else:
+        exploration = explore(work.id, work.run, deployment.engine())
+    return {"id": work.id, "run": work.run, "status": exploration.outcome or exploration.status}
+
+
+def _work_alone(message: Message) -> JsonObject:
+    """For `sam local invoke`, and wherever a queue is all there is."""
+    settings = deployment.settings()
+    final = work_alone(
+        message, deployment.engine(), deployment.publisher(), settings.min_deadline_seconds
+    )
+    return {"id": final.id, "status": final.status, "path": final.path}

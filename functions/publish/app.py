@@ -1,0 +1,23 @@
+"""Publish: writes a report to the repository, once, and gives its exploration the final status."""
+
+from idea_explorer import deployment, serverless, wiring
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.usecases.publish import publish
+
+
+@serverless.entry
+def handler(event: serverless.Event) -> JsonObject:
+    work = serverless.work_in(event)
+    serverless.correlate(work.id)
+    stores = deployment.stores()
+    final = publish(
+        work.id,
+        work.run,
+        explorations=stores.explorations,
+        reports=stores.reports,
+        events=stores.events,
+        publisher=deployment.publisher(),
+        clock=wiring.system_clock(),
+        sinks=deployment.sinks_for(stores.explorations.load(work.id)),
+    )
+    return {"id": final.id, "run": final.run, "status": final.status}

@@ -1,0 +1,91 @@
+"""What the functions of a deployment work with, put together from their environment.
+
+Under `sam local` there is no deployment around: the same functions work with the embedded stores.
+"""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from idea_explorer import wiring
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.observability import LogSink
+from idea_explorer.ports import EventSink, Publisher
+from idea_explorer.serverless import log
+from idea_explorer.settings import Settings
+
+if TYPE_CHECKING:
+    from idea_explorer.usecases.dispatch import Desk
+    from idea_explorer.usecases.explore import Engine
+    from idea_explorer.usecases.settle import Books
+
+EMBEDDED = Path("/tmp/idea-explorer")  # noqa: S108  the only place where Lambda lets a function write
+
+
+@cache
+def settings() -> Settings:
+    found = Settings.from_environment(os.environ)
+    return _embedded(found) if found.sam_local else found
+
+
+def _embedded(found: Settings) -> Settings:
+    """A deployment's secrets are not reachable; keys given in the environment are used, if any."""
+    EMBEDDED.mkdir(exist_ok=True)
+    unreachable = {"github_secret_id": None, "anthropic_secret_id": None}
+    return found.model_copy(update={"research_dir": EMBEDDED, **unreachable})
+
+
+@cache
+def stores() -> wiring.Stores:
+    return wiring.stores(settings())
+
+
+def engine() -> "Engine":
+    """Made for each run, so that it has the current secrets."""
+    make = wiring.cloud_engine if settings().in_cloud else wiring.local_engine
+    return dataclasses.replace(make(settings(), log(), []), sinks_for=sinks_for)
+
+
+def desk() -> "Desk":
+    from idea_explorer.usecases.dispatch import Desk
+
+    return Desk(
+        explorations=stores().explorations,
+        events=stores().events,
+        queue=wiring.cloud_queue(settings()),
+        workflow=wiring.cloud_workflow(settings()),
+        clock=wiring.system_clock(),
+        log=log(),
+        max_running=settings().max_running,
+        min_deadline_seconds=settings().min_deadline_seconds,
+        defer_seconds=settings().defer_seconds,
+    )
+
+
+def books() -> "Books":
+    from idea_explorer.usecases.settle import Books
+
+    return Books(
+        explorations=stores().explorations,
+        journals=stores().journals,
+        events=stores().events,
+        reports=stores().reports,
+        clock=wiring.system_clock(),
+        prices=settings().prices,
+        sinks_for=sinks_for,
+    )
+
+
+def publisher() -> Publisher | None:
+    """None where a deployment has no repository: its reports are stored, and read by the API."""
+    has_place = settings().uses_github or not settings().in_cloud
+    return wiring.publisher(settings(), wiring.system_clock()) if has_place else None
+
+
+def sinks_for(exploration: Exploration) -> Sequence[EventSink]:
+    from idea_explorer.metrics import MetricSink
+
+    return [LogSink(log(), exploration), MetricSink(exploration, wiring.system_clock())]

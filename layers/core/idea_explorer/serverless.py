@@ -1,0 +1,151 @@
+"""Where Lambda meets the product: what it hands in, and under which names the workflow sees failures."""
+
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from idea_explorer.domain.errors import ExplorerError, RateLimitedError
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.message import Message
+from idea_explorer.observability import PowertoolsLog, powertools_logger
+from idea_explorer.ports import Log
+from idea_explorer.usecases.settle import Cause
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools import Logger
+
+Event: TypeAlias = Mapping[str, Any]
+
+# How an execution ended, as the workflow's Catch and as EventBridge name it; anything else broke off.
+CAUSES: dict[str, Cause] = {
+    "States.Timeout": "timed_out",
+    "TIMED_OUT": "timed_out",
+    "ABORTED": "stopped",
+}
+
+
+class RetryableError(Exception):
+    """The workflow may try again; workflow/exploration.asl.yaml names this class."""
+
+
+class ThrottledError(Exception):
+    """The workflow may try again, but not soon; named there too."""
+
+
+class InternalError(Exception):
+    """Something that nobody foresaw. Its message is only the kind of error: more might quote an idea."""
+
+
+class Work(BaseModel):
+    """What the workflow asks for: run an exploration, or settle one whose run has stopped."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: ExplorationId
+    run: int
+    deadline_seconds: int | None = None
+    settle: bool = False
+    cause: str = ""
+
+    @property
+    def why(self) -> Cause:
+        return CAUSES.get(self.cause, "broken")
+
+
+def work_in(event: Event) -> Work:
+    """The workflow's call, or EventBridge's word that an execution, named `{id}-{run}`, has ended."""
+    detail = event.get("detail")
+    if detail is None:
+        return Work.model_validate(event)
+    exploration_id, _, run = str(detail["name"]).rpartition("-")
+    return Work(
+        id=ExplorationId(exploration_id), run=int(run), settle=True, cause=str(detail["status"])
+    )
+
+
+def messages_in(event: Event) -> list[Message]:
+    """The messages of a delivery by SQS."""
+    return [
+        Message(
+            id=record["messageId"],
+            body=record["body"],
+            receives=int(record.get("attributes", {}).get("ApproximateReceiveCount", 1)),
+        )
+        for record in event["Records"]
+    ]
+
+
+def each_message(event: Event, work: Callable[[Message], JsonObject]) -> JsonObject:
+    """Work on each message; those that failed are named, so that only they are delivered again."""
+    results: list[JsonObject] = []
+    failed: list[JsonObject] = []
+    for message in messages_in(event):
+        try:
+            with known_errors():
+                results.append(work(message))
+        except Exception as error:  # noqa: BLE001  whatever it was, the message comes back
+            log().error("message_failed", messageId=message.id, error=str(error))
+            failed.append({"itemIdentifier": message.id})
+    return {"results": list(results), "batchItemFailures": list(failed)}
+
+
+def entry(work: Callable[[Event], JsonObject]) -> Callable[[Event, object], JsonObject]:
+    """A handler for Lambda: logged, traced, and failing only in ways that the workflow can name."""
+
+    def handler(event: Event, context: object) -> JsonObject:  # noqa: ARG001
+        with known_errors():
+            return work(event)
+
+    logged = _logger().inject_lambda_context(_traced(handler), clear_state=True)
+    return cast("Callable[[Event, object], JsonObject]", logged)
+
+
+def _traced(handler: Callable[[Event, object], JsonObject]) -> Callable[..., Any]:
+    """What goes in and comes out is not captured: it may be an idea or a report."""
+    if os.environ.get("POWERTOOLS_TRACE_DISABLED"):
+        return handler  # X-Ray takes a third of a second to import
+    from aws_lambda_powertools import Tracer
+
+    tracer = Tracer(patch_modules=("botocore",))
+    traced: Callable[..., Any] = tracer.capture_lambda_handler(
+        handler, capture_response=False, capture_error=False
+    )
+    return traced
+
+
+@contextmanager
+def known_errors() -> Iterator[None]:
+    try:
+        yield
+    except RateLimitedError as error:
+        raise ThrottledError(error.sentence) from None
+    except ExplorerError as error:
+        if error.retryable:
+            raise RetryableError(error.sentence) from None
+        raise
+    except Exception as error:  # noqa: BLE001  told by its kind only
+        kind = type(error).__name__
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        log().error("unexpected_error", errorType=kind, traceback=frames)
+        raise InternalError(kind) from None
+
+
+def correlate(exploration_id: str) -> None:
+    """From now on every line of this invocation names the exploration."""
+    _logger().append_keys(explorationId=exploration_id, correlation_id=exploration_id)
+
+
+@cache
+def log() -> Log:
+    return PowertoolsLog(_logger())
+
+
+@cache
+def _logger() -> "Logger":
+    return powertools_logger()

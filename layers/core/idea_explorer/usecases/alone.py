@@ -1,0 +1,39 @@
+"""Work a queue message from its request to its report, with no queue and no workflow around."""
+
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.message import QUEUE_OWNER, Message, Submission, parse_message
+from idea_explorer.ports import Publisher
+from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.submit import submit
+
+
+def work_alone(
+    message: Message, engine: Engine, publisher: Publisher | None, min_deadline_seconds: int
+) -> Exploration:
+    """Run the one exploration that a message names or asks for; one that has ended stays as it is."""
+    named = parse_message(message)
+    if isinstance(named, Submission):
+        exploration = submit(
+            named.request,
+            QUEUE_OWNER,
+            engine.explorations,
+            engine.clock,
+            min_deadline_seconds=min_deadline_seconds,
+            exploration_id=named.id,
+        )
+    else:
+        exploration = engine.explorations.load(named.id)
+    if exploration.is_final:
+        return exploration
+    explored = explore(exploration.id, exploration.run, engine)
+    return publish(
+        explored.id,
+        explored.run,
+        explorations=engine.explorations,
+        reports=engine.reports,
+        events=engine.events,
+        publisher=publisher,
+        clock=engine.clock,
+        sinks=engine.sinks_for(explored),
+    )

@@ -1,0 +1,34 @@
+"""An explore function that ignores its clock: time stands still for it, so it never hurries."""
+
+import dataclasses
+from datetime import UTC, datetime
+
+from idea_explorer import deployment, serverless
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.settle import settle
+
+
+class StoppedClock:
+    def __init__(self) -> None:
+        self._now = datetime.now(UTC)
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    def sleep(self, seconds: float) -> None:
+        """No time passes."""
+
+
+@serverless.entry
+def handler(event: serverless.Event) -> JsonObject:
+    work = serverless.work_in(event)
+    if work.settle:
+        exploration = settle(work.id, work.run, work.why, deployment.books())
+    else:
+        engine = dataclasses.replace(deployment.engine(), clock=StoppedClock())
+        exploration = explore(work.id, work.run, engine)
+    return {"status": exploration.outcome or exploration.status}

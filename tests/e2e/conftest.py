@@ -1,0 +1,61 @@
+"""One machine for all tests here, and a stack that most of them share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.harness.minds import Minds
+from tests.e2e.harness.stack import Machine, Options, Stack, credentials
+from tests.fakes.anthropic_server import FakeAnthropic
+
+ANTHROPIC_KEY = "sk-ant-a-key-that-must-never-be-logged"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All on one machine: tests that run side by side share it instead of starting another."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.xdist_group("e2e"))
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    with credentials():
+        machine = Machine(tmp_path_factory.mktemp("machine"))
+        try:
+            yield machine
+        finally:
+            machine.close()
+
+
+@pytest.fixture(scope="session")
+def minds() -> Minds:
+    return Minds()
+
+
+@pytest.fixture(scope="session")
+def anthropic(minds: Minds) -> Iterator[FakeAnthropic]:
+    with FakeAnthropic(minds, expected_key=ANTHROPIC_KEY) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def options(anthropic: FakeAnthropic) -> Options:
+    """A deployment whose outside world is here, with deadlines and waits that a test can wait for."""
+    return Options(
+        environment={
+            "ANTHROPIC_BASE_URL": anthropic.url,
+            "IDEA_MIN_DEADLINE_SECONDS": "1",
+            "IDEA_DEFER_SECONDS": "1",
+        },
+        secrets={"AnthropicSecret": ANTHROPIC_KEY},
+        warm=("DispatchFunction", "ExploreFunction", "PublishFunction"),
+    )
+
+
+@pytest.fixture(scope="session")
+def stack(machine: Machine, options: Options) -> Iterator[Stack]:
+    with machine.stack(options) as stack:
+        yield stack

@@ -1,0 +1,192 @@
+"""One execution environment: a process with the real runtime client, and the API it polls.
+
+The process runs `awslambdaric` as on Lambda. It is killed, really, when its invocation takes longer
+than the function may, and it may be killed by a test at any moment.
+"""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.harness.serving import Replying, port_of, serve, stop
+from tests.e2e.harness.template import ACCOUNT, REGION
+
+INVOCATION = "/2018-06-01/runtime/invocation/"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function as the template declares it, with what its code is run from."""
+
+    name: str
+    code: Path
+    timeout: float
+    memory: int
+    environment: Mapping[str, str]
+    python_path: tuple[Path, ...] = ()
+    handler: str = "app.handler"
+    reserved: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an invocation came to. `error` is the type of what went wrong."""
+
+    payload: Any
+    error: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+
+def failed(error: str, message: str) -> Answer:
+    return Answer({"errorType": error, "errorMessage": message}, error)
+
+
+@dataclass
+class _Invocation:
+    id: str
+    event: bytes
+    deadline_ms: int
+    answer: "queue.Queue[Answer]"
+
+
+class Environment:
+    """Runs one invocation at a time, and many one after the other."""
+
+    def __init__(self, function: Function, log: Path) -> None:
+        self.function = function
+        self._next: queue.Queue[_Invocation | None] = queue.Queue()
+        self._current: _Invocation | None = None
+        self._doomed = False
+        self._api = _serve_runtime_api(self)
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "awslambdaric", function.handler],
+                env=self._variables(),
+                cwd=function.code,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    @property
+    def alive(self) -> bool:
+        return not self._doomed and self.process.poll() is None
+
+    def invoke(self, event: bytes) -> Answer:
+        timeout = self.function.timeout
+        deadline_ms = int((time.time() + timeout) * 1_000)
+        invocation = _Invocation(str(uuid.uuid4()), event, deadline_ms, queue.Queue())
+        self._current = invocation
+        self._next.put(invocation)
+        if self.process.poll() is not None:  # it died before it could be told
+            self._ended()
+        try:
+            return invocation.answer.get(timeout=timeout)
+        except queue.Empty:
+            self.kill()
+            message = (
+                f"RequestId: {invocation.id} Error: Task timed out after {timeout:.2f} seconds"
+            )
+            return failed("Sandbox.Timedout", message)
+        finally:
+            self._current = None
+
+    def kill(self) -> None:
+        """As the platform does it: no warning, no clean-up."""
+        self._doomed = True
+        self.process.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        self.kill()
+        self.process.wait()
+        self._next.put(None)
+        stop(self._api)
+
+    def next(self) -> _Invocation | None:
+        return self._next.get()
+
+    def answered(self, invocation_id: str, answer: Answer) -> None:
+        current = self._current
+        if current and current.id == invocation_id:
+            current.answer.put(answer)
+
+    def _watch(self) -> None:
+        self.process.wait()
+        self._ended()
+
+    def _ended(self) -> None:
+        current = self._current
+        if current:
+            how = self.process.returncode
+            reason = "signal: killed" if how == -signal.SIGKILL else f"exit status {how}"
+            message = f"RequestId: {current.id} Error: Runtime exited with error: {reason}"
+            current.answer.put(failed("Runtime.ExitError", message))
+
+    def _variables(self) -> dict[str, str]:
+        function = self.function
+        path = [str(function.code), *map(str, function.python_path)]
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+        return {
+            **kept,
+            **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")},
+            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{port_of(self._api)}",
+            "AWS_LAMBDA_FUNCTION_NAME": function.name,
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
+            "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
+            "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+            "LAMBDA_TASK_ROOT": str(function.code),
+            "PYTHONPATH": os.pathsep.join(path),
+            "PYTHONUNBUFFERED": "1",
+            **function.environment,
+        }
+
+
+def _serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
+    class Api(Replying):
+        """The part of Lambda's runtime API that a runtime client uses."""
+
+        def _next(self) -> None:
+            invocation = environment.next()
+            if invocation is None:
+                self.close_connection = True
+                return
+            headers = {
+                "Lambda-Runtime-Aws-Request-Id": invocation.id,
+                "Lambda-Runtime-Deadline-Ms": str(invocation.deadline_ms),
+                "Lambda-Runtime-Invoked-Function-Arn": arn_of(environment.function.name),
+                "Content-Type": "application/json",
+            }
+            self.reply(200, invocation.event, headers)
+
+        def _answered(self) -> None:
+            body = self.read_body()
+            invocation_id, _, what = self.path.removeprefix(INVOCATION).partition("/")
+            if what == "response":
+                environment.answered(invocation_id, Answer(json.loads(body)))
+            elif what == "error":
+                payload = json.loads(body)
+                environment.answered(invocation_id, Answer(payload, str(payload["errorType"])))
+            self.reply(202, b"{}")
+
+        do_GET, do_POST = _next, _answered  # noqa: N815
+
+    return serve(Api)
+
+
+def arn_of(name: str) -> str:
+    return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"

@@ -1,0 +1,329 @@
+"""A deployment on this machine: what template.yaml declares, made of moto's services and our functions.
+
+Queue, table, bucket, secrets and state machine are created with the template's own properties; the
+functions run from the source tree with the template's variables. Several stacks share one machine.
+"""
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from idea_explorer import wiring
+from idea_explorer.domain.exploration import FINAL, Exploration, Status
+from idea_explorer.domain.ids import ExplorationId, id_from_key
+from idea_explorer.domain.message import QUEUE_OWNER
+from idea_explorer.settings import Settings
+from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource
+from tests.e2e.harness.functions import Functions
+from tests.e2e.harness.gateway import Gateway
+from tests.e2e.harness.runtime import Answer, Function, arn_of
+from tests.e2e.harness.services import CREDENTIALS, Services
+from tests.e2e.harness.template import (
+    ROOT,
+    Resolver,
+    as_json,
+    properties,
+    resources_of,
+    state_machine,
+)
+
+PATIENCE_SECONDS = 60.0
+NOT_IN_MOTO = ("PointInTimeRecoverySpecification", "SSESpecification", "TimeToLiveSpecification")
+TOKEN = "a-token-for-ada"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a stack differs from the template: parameters, variables of all functions, other code."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    code: Mapping[str, Path] = field(default_factory=dict)
+    visibility_seconds: int | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    warm: tuple[str, ...] = ()
+
+
+class Stack:
+    def __init__(self, services: Services, functions: Functions, options: Options) -> None:
+        self.services = services
+        self.functions = functions
+        self.name = f"stack-{uuid.uuid4().hex[:8]}"
+        self._options = options
+        self._names: dict[str, Any] = {"AWS::StackName": self.name, **options.parameters}
+        self._create_state()
+        self._create_queues()
+        self._name_functions()
+        self._create_workflow()
+        self._add_functions()
+        self.stores = wiring.cloud_stores(
+            Settings(
+                table_name=self._names["ExplorationsTable"],
+                bucket_name=self._names["ExplorationsBucket"],
+                aws_endpoint_url=services.url,
+            )
+        )
+        self.gateway = Gateway(
+            functions, self.named("ApiFunction"), self.named("AuthorizeFunction")
+        )
+        self._ended = self._ended_executions()
+        self._background = [self._queue_source(), Background(self._ended.tell)]
+        for function in options.warm:
+            functions.warm(self.named(function))
+
+    def close(self) -> None:
+        for background in self._background:
+            background.close()
+        self.gateway.close()
+
+    # What tests do
+
+    def named(self, function: str) -> str:
+        name: str = self._names[function]
+        return name
+
+    def invoke(self, function: str, event: Any) -> Answer:
+        return self.functions.invoke(self.named(function), event)
+
+    def send(self, body: object, *, times: int = 1) -> list[ExplorationId]:
+        """Send a raw message; gives the id that each delivery's exploration would have."""
+        text = body if isinstance(body, str) else json.dumps(body)
+        key = body.get("dedup_key") if isinstance(body, dict) else None
+        sent = [
+            self.services.client("sqs").send_message(QueueUrl=self.queue_url, MessageBody=text)
+            for _ in range(times)
+        ]
+        return [id_from_key(QUEUE_OWNER, key or answer["MessageId"]) for answer in sent]
+
+    def load(self, exploration_id: str) -> Exploration:
+        return self.stores.explorations.load(ExplorationId(exploration_id))
+
+    def status(self, exploration_id: str) -> Status | None:
+        from idea_explorer.domain.errors import MissingError
+
+        try:
+            return self.load(exploration_id).status
+        except MissingError:
+            return None
+
+    def wait_until_final(
+        self, exploration_id: str, *, seconds: float = PATIENCE_SECONDS
+    ) -> Exploration:
+        self.wait(lambda: self.status(exploration_id) in FINAL, seconds=seconds)
+        return self.load(exploration_id)
+
+    def wait(self, happened: Callable[[], bool], *, seconds: float = PATIENCE_SECONDS) -> None:
+        until = time.monotonic() + seconds
+        while not happened():
+            if time.monotonic() > until:
+                raise TimeoutError(f"it did not happen within {seconds} s\n{self.logs()}")
+            time.sleep(0.1)
+
+    def wait_for_execution(self, exploration_id: str, run: int = 1) -> str:
+        """How the execution of a run ended."""
+        self.wait(lambda: self.execution(exploration_id, run)["status"] != "RUNNING")
+        return str(self.execution(exploration_id, run)["status"])
+
+    def execution(self, exploration_id: str, run: int = 1) -> dict[str, Any]:
+        arn = self.machine.replace(":stateMachine:", ":execution:")
+        states = self.services.client("stepfunctions")
+        found: dict[str, Any] = states.describe_execution(
+            executionArn=f"{arn}:{exploration_id}-{run}"
+        )
+        return found
+
+    def stop_execution(self, exploration_id: str, run: int = 1) -> None:
+        self._ended.stop(self.execution(exploration_id, run)["executionArn"])
+
+    def executions(self) -> list[dict[str, Any]]:
+        states = self.services.client("stepfunctions")
+        found: list[dict[str, Any]] = states.list_executions(stateMachineArn=self.machine)[
+            "executions"
+        ]
+        return found
+
+    def waiting_messages(self) -> int:
+        """How many messages are in the queue, under way or delayed."""
+        names = [
+            "ApproximateNumberOfMessages",
+            "ApproximateNumberOfMessagesNotVisible",
+            "ApproximateNumberOfMessagesDelayed",
+        ]
+        answer = self.services.client("sqs").get_queue_attributes(
+            QueueUrl=self.queue_url, AttributeNames=names
+        )
+        return sum(int(answer["Attributes"][name]) for name in names)
+
+    def dead_letters(self) -> list[str]:
+        """The bodies of what was set aside, which are gone from there afterwards."""
+        sqs = self.services.client("sqs")
+        answer = sqs.receive_message(
+            QueueUrl=self.dead_letter_queue_url, MaxNumberOfMessages=10, VisibilityTimeout=600
+        )
+        return [message["Body"] for message in answer.get("Messages", [])]
+
+    def sweep(self) -> Answer:
+        event = json.loads((ROOT / "events" / "dispatch-sweep.json").read_text("utf-8"))
+        return self.invoke("DispatchFunction", event)
+
+    def kill(self, function: str) -> int:
+        return self.functions.kill(self.named(function))
+
+    def logs(self) -> str:
+        names = [self.named(function) for function in resources_of("AWS::Serverless::Function")]
+        return "\n".join(f"--- {name}\n{self.functions.log(name)[-4_000:]}" for name in names)
+
+    @property
+    def queue_url(self) -> str:
+        return str(self._names["ExplorationsQueue"])
+
+    @property
+    def dead_letter_queue_url(self) -> str:
+        return str(self._names["DeadLetterQueue"])
+
+    @property
+    def machine(self) -> str:
+        return str(self._names["ExplorationWorkflow"])
+
+    # How it is put together
+
+    def _resolved(self, resource: str) -> dict[str, Any]:
+        resolved: dict[str, Any] = Resolver(self._names).resolve(properties(resource))
+        return resolved
+
+    def _create_state(self) -> None:
+        declared = self._resolved("ExplorationsTable")
+        table = {name: value for name, value in declared.items() if name not in NOT_IN_MOTO}
+        self.services.client("dynamodb").create_table(TableName=self.name, **table)
+        self._names["ExplorationsTable"] = self.name
+        self.services.client("s3").create_bucket(Bucket=self.name)
+        self._names["ExplorationsBucket"] = self.name
+        secrets = self.services.client("secretsmanager")
+        for resource in resources_of("AWS::SecretsManager::Secret"):
+            declared = self._resolved(resource)
+            value = self._options.secrets.get(resource) or declared.get("SecretString")
+            given = {"SecretString": value} if value else {}
+            answer = secrets.create_secret(Name=declared["Name"], **given)
+            self._names[resource] = answer["ARN"]
+
+    def _create_queues(self) -> None:
+        for resource in ("DeadLetterQueue", "ExplorationsQueue"):
+            declared = self._resolved(resource)
+            if self._options.visibility_seconds is not None and "VisibilityTimeout" in declared:
+                declared["VisibilityTimeout"] = self._options.visibility_seconds
+            attributes = {
+                name: json.dumps(value) if isinstance(value, dict) else str(value)
+                for name, value in declared.items()
+            }
+            sqs = self.services.client("sqs")
+            url = sqs.create_queue(QueueName=f"{self.name}-{resource}", Attributes=attributes)[
+                "QueueUrl"
+            ]
+            arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+            self._names[resource] = url
+            self._names[f"{resource}.Arn"] = arn["Attributes"]["QueueArn"]
+
+    def _name_functions(self) -> None:
+        for resource in resources_of("AWS::Serverless::Function"):
+            name = Resolver(self._names).resolve(properties(resource)["FunctionName"])
+            self._names[resource] = name
+            self._names[f"{resource}.Arn"] = arn_of(name)
+
+    def _create_workflow(self) -> None:
+        given = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
+        substitutions = Resolver(self._names).resolve(given)
+        answer = self.services.client("stepfunctions").create_state_machine(
+            name=self.name,
+            definition=as_json(state_machine(substitutions, quick=True)),
+            roleArn="arn:aws:iam::123456789012:role/workflow",
+        )
+        self._names["ExplorationWorkflow"] = answer["stateMachineArn"]
+
+    def _add_functions(self) -> None:
+        from tests.e2e.harness.template import template
+
+        shared = template()["Globals"]["Function"]
+        for resource in resources_of("AWS::Serverless::Function"):
+            declared = {**shared, **properties(resource)}
+            variables = {
+                **shared["Environment"]["Variables"],
+                **declared.get("Environment", {}).get("Variables", {}),
+            }
+            resolver = Resolver(self._names)
+            environment = {name: str(v) for name, v in resolver.resolve(variables).items()}
+            self.functions.add(
+                Function(
+                    name=self.named(resource),
+                    code=self._options.code.get(resource) or ROOT / declared["CodeUri"],
+                    timeout=float(declared["Timeout"]),
+                    memory=int(declared["MemorySize"]),
+                    environment={
+                        **CREDENTIALS,
+                        "AWS_ENDPOINT_URL": self.services.url,
+                        "POWERTOOLS_TRACE_DISABLED": "true",
+                        **environment,
+                        **self._options.environment,
+                    },
+                    python_path=(ROOT / "layers" / "core", ROOT),
+                    handler=declared["Handler"],
+                )
+            )
+
+    def _queue_source(self) -> Background:
+        source = properties("DispatchFunction")["Events"]["Messages"]["Properties"]
+        at_once = source["ScalingConfig"]["MaximumConcurrency"]
+        queue = QueueSource(
+            self.services, self.functions, self.queue_url, self.named("DispatchFunction")
+        )
+        return Background(queue.deliver, threads=at_once)
+
+    def _ended_executions(self) -> EndedExecutions:
+        rule = properties("ExploreFunction")["Events"]["Stopped"]["Properties"]
+        return EndedExecutions(
+            self.services,
+            self.functions,
+            self.machine,
+            self.named("ExploreFunction"),
+            rule["Pattern"],
+        )
+
+
+class Machine:
+    """Services and functions for any number of stacks, started once for many tests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.functions = Functions(folder)
+        self.services = Services(self.functions, folder / "moto.log")
+
+    @contextmanager
+    def stack(self, options: Options) -> Iterator[Stack]:
+        stack = Stack(self.services, self.functions, options)
+        try:
+            yield stack
+        finally:
+            stack.close()
+
+    def close(self) -> None:
+        self.functions.close()
+        self.services.close()
+
+
+@contextmanager
+def credentials() -> Iterator[None]:
+    """For what this process itself asks of the services."""
+    before = {name: os.environ.get(name) for name in CREDENTIALS}
+    os.environ.update(CREDENTIALS)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

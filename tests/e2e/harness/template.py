@@ -1,0 +1,107 @@
+"""The deployment as template.yaml declares it, with names in place of references."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from samtranslator.yaml_helper import intrinsics_multi_constructor
+
+ROOT = Path(__file__).parents[3]
+ACCOUNT = "123456789012"
+REGION = "us-east-1"
+PSEUDO = {"AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
+_SUBSTITUTION = re.compile(r"\$\{([^!}]+)\}")
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads short forms such as !Ref as CloudFormation does."""
+
+
+_Loader.add_multi_constructor("!", intrinsics_multi_constructor)
+
+
+@cache
+def template() -> dict[str, Any]:
+    """The template as it stands, intrinsic functions in their long form."""
+    text = (ROOT / "template.yaml").read_text("utf-8")
+    parsed: dict[str, Any] = yaml.load(text, Loader=_Loader)
+    return parsed
+
+
+def resources_of(kind: str) -> dict[str, dict[str, Any]]:
+    """Resources of a type by logical id."""
+    found = template()["Resources"].items()
+    return {name: declared for name, declared in found if declared["Type"] == kind}
+
+
+def properties(name: str) -> dict[str, Any]:
+    declared: dict[str, Any] = template()["Resources"][name].get("Properties", {})
+    return declared
+
+
+def defaults() -> dict[str, Any]:
+    return {name: given.get("Default", "") for name, given in template()["Parameters"].items()}
+
+
+class Resolver:
+    """Puts values in place of Ref, GetAtt, Sub and If. `names` has what each reference stands for,
+    attributes as `Resource.Attribute`."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self._names = {**PSEUDO, **defaults(), **names}
+
+    def resolve(self, value: Any) -> Any:
+        match value:
+            case {"Ref": name, **rest} if not rest:
+                return self._named(name)
+            case {"Fn::GetAtt": attribute, **rest} if not rest:
+                parts = attribute if isinstance(attribute, list) else [attribute]
+                return self._named(".".join(parts))
+            case {"Fn::Sub": text, **rest} if not rest:
+                return _SUBSTITUTION.sub(lambda match: str(self._named(match[1])), text)
+            case {"Fn::If": [condition, yes, no], **rest} if not rest:
+                return self.resolve(yes if self._holds(condition) else no)
+            case dict():
+                return {name: self.resolve(inner) for name, inner in value.items()}
+            case list():
+                return [self.resolve(inner) for inner in value]
+            case _:
+                return value
+
+    def _named(self, name: str) -> Any:
+        return self._names[name]
+
+    def _holds(self, condition: str) -> bool:
+        return self._evaluate(template()["Conditions"][condition])
+
+    def _evaluate(self, expression: Any) -> bool:
+        match expression:
+            case {"Fn::Not": [inner]}:
+                return not self._evaluate(inner)
+            case {"Fn::Equals": [one, other]}:
+                return str(self.resolve(one)) == str(self.resolve(other))
+            case _:
+                raise ValueError(f"not a condition of this template: {expression}")
+
+
+def state_machine(substitutions: Mapping[str, str], *, quick: bool = False) -> dict[str, Any]:
+    """The workflow as Step Functions gets it. `quick` waits a second where it would wait longer."""
+    text = (ROOT / properties("ExplorationWorkflow")["DefinitionUri"]).read_text("utf-8")
+    definition: dict[str, Any] = yaml.safe_load(
+        _SUBSTITUTION.sub(lambda match: substitutions[match[1]], text)
+    )
+    if quick:
+        for state in definition["States"].values():
+            for retry in state.get("Retry", []):
+                retry["IntervalSeconds"] = 1
+                retry["BackoffRate"] = 1.0
+                retry.pop("MaxDelaySeconds", None)
+    return definition
+
+
+def as_json(definition: Mapping[str, Any]) -> str:
+    return json.dumps(definition)

@@ -1,0 +1,280 @@
+"""The rules that template.yaml keeps."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from idea_explorer.adapters.dynamodb import schema
+from idea_explorer.domain import limits
+from idea_explorer.settings import VARIABLES
+from idea_explorer.usecases.dispatch import LAST_RECEIVE
+from tests.e2e.harness.template import ROOT, properties, resources_of, state_machine, template
+
+FUNCTIONS = resources_of("AWS::Serverless::Function")
+ALARMS = resources_of("AWS::CloudWatch::Alarm")
+ROLES = resources_of("AWS::IAM::Role")
+
+# The only actions that may name every resource: their services know none.
+EVERYWHERE = {
+    "xray:PutTraceSegments", "xray:PutTelemetryRecords",
+    "xray:GetSamplingRules", "xray:GetSamplingTargets",
+    "logs:CreateLogDelivery", "logs:DeleteLogDelivery", "logs:DescribeLogGroups",
+    "logs:DescribeResourcePolicies", "logs:GetLogDelivery", "logs:ListLogDeliveries",
+    "logs:PutResourcePolicy", "logs:UpdateLogDelivery",
+}  # fmt: skip
+# Objects of our bucket can only be named by their prefix.
+PREFIXES = re.compile(r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/\*")
+
+
+def declared(function: str) -> dict[str, Any]:
+    """A function's properties, with what all functions share."""
+    return {**template()["Globals"]["Function"], **properties(function)}
+
+
+def variables(function: str) -> dict[str, Any]:
+    shared = template()["Globals"]["Function"]["Environment"]["Variables"]
+    own: dict[str, Any] = properties(function).get("Environment", {}).get("Variables", {})
+    return {**shared, **own}
+
+
+def statements(role: str) -> Iterator[tuple[list[str], list[Any]]]:
+    """Actions and resources of each statement of a role."""
+    for policy in properties(role)["Policies"]:
+        for statement in policy["PolicyDocument"]["Statement"]:
+            assert statement["Effect"] == "Allow"
+            actions, resources = statement["Action"], statement["Resource"]
+            yield (
+                actions if isinstance(actions, list) else [actions],
+                resources if isinstance(resources, list) else [resources],
+            )
+
+
+def test_every_function_has_a_role_of_its_own() -> None:
+    roles = [properties(function)["Role"]["Fn::GetAtt"][0] for function in FUNCTIONS]
+
+    assert len(set(roles)) == len(roles) == 6
+    assert set(roles) < set(ROLES)
+
+
+def test_no_role_has_managed_policies() -> None:
+    assert not [role for role in ROLES if "ManagedPolicyArns" in properties(role)]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_allows_no_more_than_it_names(role: str) -> None:
+    for actions, resources in statements(role):
+        assert not [action for action in actions if "*" in action]
+        for resource in resources:
+            text = resource if isinstance(resource, str) else json.dumps(resource)
+            if resource == "*":
+                assert set(actions) <= EVERYWHERE
+            else:
+                assert "*" not in PREFIXES.sub("", text)
+
+
+def test_only_functions_that_need_a_secret_may_read_it() -> None:
+    readers = {
+        (role, resource["Ref"])
+        for role in ROLES
+        for actions, resources in statements(role)
+        if "secretsmanager:GetSecretValue" in actions
+        for resource in resources
+    }
+
+    assert readers == {
+        ("ApiRole", "GitHubSecret"),
+        ("AuthorizeRole", "ApiTokensSecret"),
+        ("ExploreRole", "AnthropicSecret"),
+        ("ExploreRole", "GitHubSecret"),
+        ("PublishRole", "GitHubSecret"),
+    }
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_variable_holds_a_secret(function: str) -> None:
+    assert not {"ANTHROPIC_API_KEY", "GITHUB_TOKEN"} & set(variables(function))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_variable_is_one_that_is_read(function: str) -> None:
+    ours = {name for name in variables(function) if not name.startswith("POWERTOOLS_")}
+
+    assert ours <= set(VARIABLES)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_runs_logs_and_traces_as_the_others_do(function: str) -> None:
+    settings = declared(function)
+
+    assert settings["Runtime"] == "python3.13"
+    assert settings["Architectures"] == [{"Ref": "Architecture"}]
+    assert settings["Tracing"] == "Active"
+    assert settings["LoggingConfig"]["LogFormat"] == "JSON"
+    group = properties(settings["LoggingConfig"]["LogGroup"]["Ref"])
+    assert group["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+    assert (
+        group["LogGroupName"]["Fn::Sub"].removeprefix("/aws/lambda/")
+        == (settings["FunctionName"]["Fn::Sub"])
+    )
+
+
+@pytest.mark.parametrize("handler", sorted(ROOT.glob("functions/*/app.py")), ids=str)
+def test_a_handler_is_thin(handler: Path) -> None:
+    assert len(handler.read_text("utf-8").splitlines()) <= 40
+
+
+def test_all_log_groups_forget() -> None:
+    groups = resources_of("AWS::Logs::LogGroup")
+
+    assert all("RetentionInDays" in properties(group) for group in groups)
+
+
+def test_architecture_and_stage_take_only_what_is_allowed() -> None:
+    parameters = template()["Parameters"]
+
+    assert parameters["Architecture"]["AllowedValues"] == ["arm64", "x86_64"]
+    assert parameters["Architecture"]["Default"] == "arm64"
+    assert parameters["Stage"]["AllowedValues"] == ["dev", "prod"]
+
+
+def test_the_queue_waits_long_enough_and_ends_in_the_dead_letter_queue() -> None:
+    queue = properties("ExplorationsQueue")
+
+    assert queue["VisibilityTimeout"] >= 6 * declared("DispatchFunction")["Timeout"]
+    redrive = queue["RedrivePolicy"]
+    assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": ["DeadLetterQueue", "Arn"]}
+    assert redrive["maxReceiveCount"] > LAST_RECEIVE  # we get to say why before the queue gives up
+    assert properties("DeadLetterQueue")["MessageRetentionPeriod"] == 1_209_600
+    assert queue["SqsManagedSseEnabled"]
+
+
+def test_messages_come_one_by_one_and_fail_one_by_one() -> None:
+    source = properties("DispatchFunction")["Events"]["Messages"]["Properties"]
+
+    assert source["BatchSize"] == 1
+    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert source["ScalingConfig"] == {"MaximumConcurrency": 2}
+
+
+def test_the_sweep_comes_every_five_minutes() -> None:
+    sweep = properties("DispatchFunction")["Events"]["Sweep"]["Properties"]
+
+    assert sweep["Schedule"] == "rate(5 minutes)"
+
+
+def test_the_rule_tells_of_every_end_that_is_not_success() -> None:
+    pattern = properties("ExploreFunction")["Events"]["Stopped"]["Properties"]["Pattern"]
+
+    assert pattern["detail"]["status"] == ["FAILED", "TIMED_OUT", "ABORTED"]
+    assert pattern["detail"]["stateMachineArn"] == [{"Ref": "ExplorationWorkflow"}]
+
+
+def test_explore_outlives_the_longest_deadline_and_its_task_keeps_the_asked_one() -> None:
+    task = state_machine(dict.fromkeys(substitutions(), "x"))["States"]["Explore"]
+
+    assert declared("ExploreFunction")["Timeout"] >= limits.MAX_DEADLINE_SECONDS + 60
+    assert task["TimeoutSecondsPath"] == "$.deadline_seconds"
+
+
+@pytest.mark.parametrize(
+    ("state", "function"), [("Publish", "PublishFunction"), ("Notify", "NotifyFunction")]
+)
+def test_a_task_waits_longer_than_its_function_runs(state: str, function: str) -> None:
+    task = state_machine(dict.fromkeys(substitutions(), "x"))["States"][state]
+
+    assert task["TimeoutSeconds"] > declared(function)["Timeout"]
+
+
+def substitutions() -> dict[str, Any]:
+    given: dict[str, Any] = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
+    return given
+
+
+def test_the_workflow_may_invoke_the_functions_it_names_and_no_other() -> None:
+    named = {name for name in substitutions() if name.endswith("FunctionArn")}
+    invoked = [
+        resources
+        for actions, resources in statements("WorkflowRole")
+        if "lambda:InvokeFunction" in actions
+    ]
+
+    assert [{r["Fn::GetAtt"][0] + r["Fn::GetAtt"][1] for r in invoked[0]}] == [named]
+
+
+def test_the_table_is_the_one_that_the_code_expects() -> None:
+    table = properties("ExplorationsTable")
+    expected = schema.TABLE
+
+    assert {name: table[name] for name in expected} == expected
+    assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert table["SSESpecification"] == {"SSEEnabled": True}
+
+
+def test_the_bucket_is_private_encrypted_and_forgets() -> None:
+    bucket = properties("ExplorationsBucket")
+
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert bucket["BucketEncryption"]
+    assert {rule["Status"] for rule in bucket["LifecycleConfiguration"]["Rules"]} == {"Enabled"}
+    (statement,) = properties("ExplorationsBucketPolicy")["PolicyDocument"]["Statement"]
+    assert statement["Effect"] == "Deny"
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": False}}
+
+
+@pytest.mark.parametrize("resource", ["ExplorationsTable", "ExplorationsBucket"])
+def test_research_survives_the_stack(resource: str) -> None:
+    assert template()["Resources"][resource]["DeletionPolicy"] == "Retain"
+    assert template()["Resources"][resource]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_every_route_but_health_needs_a_token() -> None:
+    auth = properties("Api")["Auth"]
+    routes = [event["Properties"] for event in properties("ApiFunction")["Events"].values()]
+
+    assert auth["DefaultAuthorizer"] == "BearerToken"
+    assert auth["Authorizers"]["BearerToken"]["Identity"]["ReauthorizeEvery"] == 60
+    assert [route["Path"] for route in routes if "Auth" in route] == ["/health"]
+
+
+def test_what_api_gateway_answers_by_itself_has_our_shape_and_headers() -> None:
+    answers = properties("Api")["GatewayResponses"]
+
+    assert {"UNAUTHORIZED", "DEFAULT_4XX", "DEFAULT_5XX"} <= set(answers)
+    for answer in answers.values():
+        body = json.loads(answer["ResponseTemplates"]["application/json"])
+        assert set(body) == {"error"}
+        assert set(body["error"]) == {"type", "message"}
+        headers = answer["ResponseParameters"]["Headers"]
+        assert {"X-Content-Type-Options", "Strict-Transport-Security"} <= set(headers)
+        assert all(value.startswith("'") and value.endswith("'") for value in headers.values())
+        assert all("'" not in value[1:-1] for value in headers.values())
+
+
+@pytest.mark.parametrize("alarm", ALARMS)
+def test_an_alarm_tells_somebody_and_the_runbook_knows_it(alarm: str) -> None:
+    assert properties(alarm)["AlarmActions"] == [{"Ref": "AlarmTopic"}]
+    assert f"## {alarm}" in Path(ROOT / "docs" / "runbook.md").read_text("utf-8")
+
+
+def test_the_alarms_watch_what_matters() -> None:
+    metrics = {properties(alarm).get("MetricName", "ExecutionsFailed") for alarm in ALARMS}
+
+    assert metrics == {
+        "ApproximateNumberOfMessagesVisible",
+        "ApproximateAgeOfOldestMessage",
+        "ExecutionsFailed",
+        "Explorations",
+        "5XXError",
+        "CostUsd",
+    }
+
+
+def test_the_dashboard_is_valid_and_shows_every_alarm() -> None:
+    body = properties("Dashboard")["DashboardBody"]["Fn::Sub"]
+    widgets = json.loads(body)["widgets"]
+
+    assert {f"${{{alarm}.Arn}}" for alarm in ALARMS} == set(widgets[0]["properties"]["alarms"])

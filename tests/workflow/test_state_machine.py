@@ -1,0 +1,115 @@
+"""The state machine as Step Functions gets it, and the rules it keeps."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cfnlint.api import lint
+
+from idea_explorer import serverless
+from tests.e2e.harness.template import properties, state_machine
+
+NAMES = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
+ARN = "arn:aws:lambda:us-east-1:123456789012:function:"
+DEFINITION = state_machine({name: "aws" if name == "Partition" else ARN + name for name in NAMES})
+STATES: dict[str, Any] = DEFINITION["States"]
+TASKS = {name: state for name, state in STATES.items() if state["Type"] == "Task"}
+PLATFORM = ("Lambda.", "Runtime.", "Sandbox.", "States.")
+
+
+def complaints(definition: dict[str, Any]) -> list[str]:
+    """What cfn-lint has to say about a state machine."""
+    role = "arn:aws:iam::123456789012:role/workflow"
+    resource = {
+        "Type": "AWS::StepFunctions::StateMachine",
+        "Properties": {"RoleArn": role, "Definition": definition},
+    }
+    found = lint(json.dumps({"Resources": {"Machine": resource}}))
+    return [f"{finding.rule.id} {finding.message}" for finding in found]
+
+
+def test_the_rendered_definition_is_valid() -> None:
+    assert complaints(DEFINITION) == []
+
+
+def test_a_broken_definition_would_be_found() -> None:
+    broken = json.loads(json.dumps(DEFINITION))
+    del broken["States"]["Notify"]["Resource"]
+
+    assert [complaint[:5] for complaint in complaints(broken)] == ["E3601"]
+
+
+def reached(state: str, seen: set[str]) -> set[str]:
+    if state in seen:
+        return seen
+    seen.add(state)
+    declared = STATES[state]
+    following = [declared.get("Next"), declared.get("Default")]
+    following += [rule["Next"] for rule in declared.get("Catch", []) + declared.get("Choices", [])]
+    for name in following:
+        if name:
+            reached(name, seen)
+    return seen
+
+
+def test_every_state_is_reached() -> None:
+    assert reached(DEFINITION["StartAt"], set()) == set(STATES)
+
+
+def test_it_uses_only_what_the_emulator_runs_too() -> None:
+    text = json.dumps(DEFINITION)
+
+    assert "QueryLanguage" not in text
+    assert not [state for state in STATES.values() if state["Type"] in {"Parallel", "Map"}]
+    assert "TimeoutSeconds" not in DEFINITION  # a machine's own timeout cannot be caught in it
+
+
+def retries() -> Iterator[tuple[str, str]]:
+    for name, task in TASKS.items():
+        for retry in task.get("Retry", []):
+            for error in retry["ErrorEquals"]:
+                yield name, error
+
+
+@pytest.mark.parametrize(("task", "error"), sorted(set(retries())))
+def test_only_what_says_so_is_tried_again(task: str, error: str) -> None:
+    assert error not in {"States.ALL", "States.TaskFailed"}
+    if not error.startswith(PLATFORM):
+        assert issubclass(getattr(serverless, error), Exception)
+
+
+def test_a_deadline_is_never_tried_again() -> None:
+    assert "States.Timeout" not in [error for task, error in retries() if task == "Explore"]
+
+
+@pytest.mark.parametrize("error", ["Runtime.ExitError", "Lambda.Unknown"])
+def test_a_killed_function_is_tried_again(error: str) -> None:
+    assert {task for task, retried in retries() if retried == error} >= {"Explore", "Publish"}
+
+
+@pytest.mark.parametrize("task", ["Explore", "Publish"])
+def test_whatever_else_happens_the_record_is_settled(task: str) -> None:
+    assert TASKS[task]["Catch"][-1] == {
+        "ErrorEquals": ["States.ALL"],
+        "ResultPath": "$.failure",
+        "Next": "Settle",
+    }
+
+
+def test_a_receiver_that_fails_changes_nothing() -> None:
+    (caught,) = TASKS["Notify"]["Catch"]
+
+    assert caught["ErrorEquals"] == ["States.ALL"]
+    assert caught["Next"] == TASKS["Notify"]["Next"]
+    assert caught["ResultPath"] is None
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_only_ids_cross_the_workflow(task: str) -> None:
+    payload = TASKS[task]["Parameters"]["Payload"]
+
+    assert {name.removesuffix(".$") for name in payload} <= {
+        "id", "run", "deadline_seconds", "settle", "cause",
+    }  # fmt: skip
+    assert TASKS[task].get("ResultSelector", {"status.$": ""}).keys() == {"status.$"}
