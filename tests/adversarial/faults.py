@@ -254,7 +254,7 @@ def engine(stores: Stores, model_url: str, world: World) -> Engine:
         events=stores.events,
         reports=stores.reports,
         model=Claude("key", model_url),
-        toolset_for=lambda _: research_tools(repository, "web_search_20250305"),
+        toolset_for=lambda *_: research_tools(repository, "web_search_20250305"),
         sinks_for=lambda _: [],
         clock=world.clock,
         log=SilentLog(),

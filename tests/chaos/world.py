@@ -160,7 +160,7 @@ class World:
             events=broken,
             reports=broken,
             model=cast("Any", Breakable(self._models[model], "model", ["answer"], boundaries)),
-            toolset_for=lambda _: toolset,
+            toolset_for=lambda *_: toolset,
             sinks_for=lambda _: [],
             clock=clock,
             log=SilentLog(),

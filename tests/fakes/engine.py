@@ -75,7 +75,7 @@ class Bench:
             events=self.store,
             reports=self.store,
             model=model,
-            toolset_for=lambda _: tools,
+            toolset_for=lambda *_: tools,
             sinks_for=lambda _: [self.seen],
             clock=self.clock,
             log=self.log,

@@ -400,3 +400,10 @@ def test_events_tell_the_whole_story_in_order(tmp_path: Path) -> None:
     assert [e.to for e in b.seen.of(StatusChanged)] == ["running", "completed"]  # type: ignore[union-attr]
     assert len(b.seen.of(MessageEnd)) == 1
     assert "".join(e.content for e in b.seen.of(TextDelta)) == REPORT  # type: ignore[union-attr]
+
+
+def test_arguments_that_no_store_can_hold_are_replaced_and_the_run_goes_on(tmp_path: Path) -> None:
+    b = bench(tmp_path, calls(("re\ud800ad", {"pa\udfffth": ["\ud800"]})), says(REPORT))
+    done = b.run()
+    assert done.status == "completed"
+    assert "Unknown tool: re?ad" in str(tool_results(requests(b)[1])[0]["content"])

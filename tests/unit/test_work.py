@@ -76,7 +76,7 @@ def test_a_bug_that_passes_costs_nothing_but_time(tmp_path: Path) -> None:
 def test_what_no_repetition_can_cure_is_settled_at_once(tmp_path: Path) -> None:
     world = World(tmp_path, REPORT)
 
-    def unavailable(_: Exploration) -> Toolset:
+    def unavailable(*_: object) -> Toolset:
         raise ConfigurationError("The toolset is not available here.")
 
     world.engine = replace(world.engine, toolset_for=unavailable)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, Protocol
 
+from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.deadline import Clock as Clock
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.events import AnyEvent
@@ -277,6 +278,46 @@ class Spend(Protocol):
         ...
 
     def spent(self, owner: str, day: date) -> float: ...
+
+
+class Approvals(Protocol):
+    """Requests for a person's decision. A request is stored once, and so is its decision."""
+
+    def request_approval(self, approval: Approval) -> None:
+        """Store a request; one that is there stays as it is."""
+        ...
+
+    def approvals(self, exploration_id: ExplorationId) -> Sequence[Approval]:
+        """All of an exploration, in the order of asking."""
+        ...
+
+    def decide(self, decided: Approval) -> Approval:
+        """Store the decision unless there is one; what is stored then is returned.
+
+        Raises MissingError where nobody asked.
+        """
+        ...
+
+    def keep_token(self, exploration_id: ExplorationId, token: str) -> None:
+        """Keep the workflow's token, which never leaves the server."""
+        ...
+
+    def token(self, exploration_id: ExplorationId) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAt:
+    commit: str | None
+    branch: str | None
+
+
+class ChangeWriter(Protocol):
+    """Writes approved changes where the exploration's code lives."""
+
+    def write_change(self, exploration: Exploration, approval: Approval) -> WrittenAt:
+        """Write once, however often it is called. Raises BaseMovedError where the file is no longer what
+        the proposal was made from; then nothing was written."""
+        ...
 
 
 class Tree(Protocol):

@@ -293,7 +293,7 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         events=kept_in.events,
         reports=kept_in.reports,
         model=model(settings),
-        toolset_for=lambda exploration: toolset(settings, exploration.request.toolset),
+        toolset_for=lambda exploration, _: toolset(settings, exploration.request.toolset),
         sinks_for=lambda exploration: [
             LogSink(log, exploration),
             *span_sinks(settings, exploration, log),

@@ -16,16 +16,19 @@ from idea_explorer.agent.state import State
 from idea_explorer.agent.watching import Interrupted, Watching, searches_in
 from idea_explorer.agent.wrappers import Recorded
 from idea_explorer.domain import limits
+from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, Deadline
 from idea_explorer.domain.errors import ExplorerError, ExternalError, RateLimitedError
 from idea_explorer.domain.events import EventUsage, StepFinished
-from idea_explorer.domain.json import text_of
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import Block, storable, text_of
 from idea_explorer.domain.report import best_text
-from idea_explorer.domain.tools import ToolCall
+from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     Answered,
     Asked,
     Cut,
+    PendingCall,
     Restarted,
     Said,
     StoredResult,
@@ -42,6 +45,7 @@ WRITE_MARGIN_SECONDS = 2.0  # kept of the deadline to store and settle what was 
 class Agent:
     """One run's parts. `cancelled` is asked between steps and while an answer streams."""
 
+    exploration_id: ExplorationId
     journal: Journal
     model: Model
     tools: Recorded
@@ -152,7 +156,7 @@ class Agent:
         self.journal.append(
             Answered(
                 step=step,
-                content=answer.content,
+                content=[_storable(block) for block in answer.content],
                 stop_reason=answer.stop_reason,
                 stop_detail=answer.stop_detail,
                 usage=answer.usage,
@@ -188,19 +192,23 @@ class Agent:
         return _ended(self._state, "model_error", error)
 
     def _run_tools(self, state: State) -> ToolsRan:
-        results = side_by_side([partial(self._stored, call) for call in state.calls()])
-        return ToolsRan(step=state.steps, results=tuple(results))
+        outcomes = side_by_side([partial(self._call, call) for call in state.calls()])
+        return ToolsRan(
+            step=state.steps,
+            results=tuple(o for o in outcomes if isinstance(o, StoredResult)),
+            pending=tuple(o for o in outcomes if isinstance(o, PendingCall)),
+        )
 
-    def _stored(self, call: ToolCall) -> StoredResult:
+    def _call(self, call: ToolCall) -> StoredResult | PendingCall:
         result, record = self.tools.recorded(call)
-        return StoredResult(
+        if result.proposal is None:
+            return stored_result(call, result, record)
+        return PendingCall(
             call_id=call.id,
             name=call.name,
             input=call.input,
-            payload=result.payload,
-            sha256=result.sha256,
-            record=record,
-            passages=result.passages,
+            approval_id=approval_id(self.exploration_id, call.id),
+            proposal=result.proposal,
         )
 
     def _words(self, move: Say) -> Said:
@@ -209,6 +217,24 @@ class Agent:
         assert move.reason is not None
         text = prompt("write_now", reason=WHY[move.reason])
         return Said(purpose="write", reason=move.reason, text=text)
+
+
+def _storable(block: Block) -> Block:
+    stored = storable(block)
+    assert isinstance(stored, dict)
+    return stored
+
+
+def stored_result(call: ToolCall, result: ToolResult, record: ToolRecord) -> StoredResult:
+    return StoredResult(
+        call_id=call.id,
+        name=call.name,
+        input=call.input,
+        payload=result.payload,
+        sha256=result.sha256,
+        record=record,
+        passages=result.passages,
+    )
 
 
 WHY = {

@@ -14,7 +14,7 @@ from idea_explorer.domain.transcript import (
     sendable,
 )
 
-FinalStatus = Literal["completed", "partial", "failed", "cancelled"]
+FinalStatus = Literal["completed", "partial", "failed", "cancelled", "awaiting_approval"]
 
 # Reasons for writing that mean the research itself was cut short.
 CUT_SHORT: frozenset[WriteReason] = frozenset({"deadline", "budget"})
@@ -71,6 +71,8 @@ def next_move(state: State, bounds: Bounds) -> Move:
     last = state.last
     if isinstance(last, Answered):
         return AFTER.get(last.stop_reason, _after_end)(state, bounds)
+    if state.waiting:
+        return Finish("awaiting_approval", "approval")
     if state.writing:
         return Ask(tools_off=True)
     if state.pending:

@@ -12,7 +12,9 @@ from idea_explorer.domain.transcript import (
     AnyEntry,
     Asked,
     Cut,
+    Decided,
     Opening,
+    PendingCall,
     Restarted,
     Said,
     StoredResult,
@@ -50,7 +52,7 @@ class State:
 
     @cached_property
     def results(self) -> list[StoredResult]:
-        ran = [entry for entry in self.entries if isinstance(entry, ToolsRan)]
+        ran = [entry for entry in self.entries if isinstance(entry, ToolsRan | Decided)]
         return [result for entry in ran for result in entry.results]
 
     @cached_property
@@ -81,7 +83,7 @@ class State:
             match entry:
                 case Answered():
                     found.extend(searched_passages(entry.content))
-                case ToolsRan():
+                case ToolsRan() | Decided():
                     found.extend(p for result in entry.results for p in result.passages)
                 case _:
                     pass
@@ -103,7 +105,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, Said):
                 return entry.purpose == "continue"
-            if isinstance(entry, ToolsRan | Opening | Restarted):
+            if isinstance(entry, ToolsRan | Decided | Opening | Restarted):
                 return False
         return False
 
@@ -139,7 +141,7 @@ class State:
                     findings = {p.sha256 for p in searched_passages(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
                     seen_findings |= findings
-                case ToolsRan():
+                case ToolsRan() | Decided():
                     new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
                     for result in entry.results:
                         key = f"{result.name} {canonical(result.input)}"
@@ -151,6 +153,12 @@ class State:
                 case _:
                     pass
         return "no_new_evidence" if barren >= BARREN_STEPS else None
+
+    @property
+    def waiting(self) -> tuple[PendingCall, ...]:
+        """The calls that a person has still to decide."""
+        last = self.last
+        return last.pending if isinstance(last, ToolsRan) else ()
 
     def calls(self) -> list[ToolCall]:
         """The calls of the last answer that are to be run here."""

@@ -155,7 +155,8 @@ class Recorded:
         began = self._clock.monotonic()
         result = self._inner.call(call)
         record = _record(call, result, round((self._clock.monotonic() - began) * 1_000))
-        self._sink.emit(_ending(call, result, record))
+        if result.proposal is None:
+            self._sink.emit(_ending(call, result, record))
         return result, record
 
 

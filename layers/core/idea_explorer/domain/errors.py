@@ -5,6 +5,7 @@ ExplorerError
 ├── MissingError               no such exploration, file or document
 ├── ConflictError              right request, wrong moment (status, second decision, moved base)
 │   └── InvalidTransitionError
+├── BaseMovedError             a proposal's file has changed since; nothing was written
 ├── LeaseLostError             another worker took over; stop and write nothing more
 ├── ConfigurationError         the deployment or machine lacks something; says how to set it
 ├── RefusedError               the model declined; never retried
@@ -76,6 +77,10 @@ class ConflictError(ExplorerError):
 
 
 class InvalidTransitionError(ConflictError):
+    pass
+
+
+class BaseMovedError(ExplorerError):
     pass
 
 

@@ -106,6 +106,7 @@ class Exploration(BaseModel):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     deadline_at: datetime | None = None
+    awaiting_since: datetime | None = None  # the deadline's clock stands still from here on
     lease: int = 0
     cancel_requested: bool = False
     stats: Stats = Field(default_factory=Stats)

@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import re
 from typing import TypeAlias
 
 from pydantic import JsonValue
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 Block: TypeAlias = JsonObject
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def canonical(value: JsonValue) -> str:
@@ -17,6 +19,19 @@ def canonical(value: JsonValue) -> str:
 
 def digest(value: JsonValue) -> str:
     return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def storable(value: JsonValue) -> JsonValue:
+    """The value with lone surrogates replaced: JSON can spell them, but UTF-8 cannot hold them."""
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode() if _SURROGATE.search(value) else value
+        case list():
+            return [storable(item) for item in value]
+        case dict():
+            return {str(storable(name)): storable(item) for name, item in value.items()}
+        case _:
+            return value
 
 
 def text_of(value: JsonValue) -> str:

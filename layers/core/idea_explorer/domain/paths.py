@@ -1,6 +1,7 @@
 """The path rules: every path that a model or a user gives is checked here, before any request leaves."""
 
 import re
+from typing import NewType
 
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.text import trim
@@ -52,3 +53,58 @@ def research_path(given: str) -> ResearchPath:
         if breaks(path):
             raise ToolError("path_validation", message)
     return ResearchPath(path, given)
+
+
+RepositoryPath = NewType("RepositoryPath", str)
+"""A checked path below a repository's root, without `.`, empty or `..` segments; the root itself is ''."""
+
+MAX_REPOSITORY_PATH = 1_000
+_MAX_SEGMENT_BYTES = 255  # what file systems take for one name
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+# what HFS+ leaves out when it compares names
+_INVISIBLE = re.compile(r"[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_DRIVE = re.compile(r"[a-zA-Z]:(/|$)")
+
+
+def _segments(path: str) -> list[str]:
+    return path.split("/")
+
+
+def _is_git_folder(name: str) -> bool:
+    """Also in the spellings that some file systems take for it."""
+    visible = _INVISIBLE.sub("", name)
+    return visible.lower().rstrip(". ") in {".git", "git~1"}
+
+
+# The same way of deciding as above. '..' counts as a segment only: `[...slug].tsx` is a file's name.
+_REPOSITORY_RULES = (
+    (lambda path: not path, "Path is empty. Give a path relative to the root; '.' is the root."),
+    (lambda path: len(path) > MAX_REPOSITORY_PATH, "Path is longer than 1,000 characters."),
+    (
+        lambda path: _CONTROL.search(path) or _SURROGATE.search(path),
+        "Path contains control characters.",
+    ),
+    (lambda path: "\\" in path, "Path contains a backslash. Use '/'."),
+    (
+        lambda path: path.startswith("/") or _DRIVE.match(path),
+        "Path is absolute. Give a path relative to the root.",
+    ),
+    (lambda path: ".." in _segments(path), "Path contains '..'."),
+    (
+        lambda path: any(_is_git_folder(segment) for segment in _segments(path)),
+        "Path leads into .git, which is not part of the repository's content.",
+    ),
+    (
+        lambda path: any(len(s.encode()) > _MAX_SEGMENT_BYTES for s in _segments(path)),
+        "Path holds a name longer than 255 bytes.",
+    ),
+)
+
+
+def repository_path(given: str) -> RepositoryPath:
+    """Check a path for the code tools; raises ToolError `path_validation` with the broken rule."""
+    path = trim(given)
+    for breaks, message in _REPOSITORY_RULES:
+        if breaks(path):
+            raise ToolError("path_validation", message)
+    return RepositoryPath("/".join(s for s in _segments(path) if s not in {"", "."}))

@@ -10,6 +10,7 @@ from idea_explorer.domain.transcript import (
     Answered,
     AnyEntry,
     Cut,
+    Decided,
     Opening,
     Restarted,
     Said,
@@ -32,7 +33,7 @@ def written_text(entries: Sequence[AnyEntry]) -> str:
         match entry:
             case Answered():
                 turn.extend(entry.content)
-            case Opening() | Restarted() | ToolsRan():
+            case Opening() | Restarted() | ToolsRan() | Decided():
                 turn = []
             case Said() if entry.purpose != "continue":
                 turn = []

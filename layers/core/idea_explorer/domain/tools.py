@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import JsonObject, canonical, digest
+from idea_explorer.domain.proposals import Proposal
 
 SharedErrorType = Literal[
     "invalid_arguments",
@@ -44,6 +45,7 @@ class ToolOutput:
     result_count: int | None = None
     size: int | None = None
     passages: tuple[Passage, ...] = field(default=())
+    proposal: Proposal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class ToolResult:
     result_count: int | None = None
     size: int | None = None
     passages: tuple[Passage, ...] = field(default=())
+    proposal: Proposal | None = None  # the result waits for a person
 
     @property
     def ok(self) -> bool:
@@ -76,6 +79,7 @@ class ToolResult:
             result_count=output.result_count,
             size=output.size,
             passages=output.passages,
+            proposal=output.proposal,
         )
 
     @classmethod

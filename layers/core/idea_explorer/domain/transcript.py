@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, JsonObject, canonical
+from idea_explorer.domain.proposals import Proposal
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 
@@ -85,12 +86,39 @@ class StoredResult(Entry):
     passages: tuple[Passage, ...] = ()
 
 
+class PendingCall(Entry):
+    """A call whose result is a person's decision."""
+
+    call_id: str
+    name: str
+    input: JsonObject
+    approval_id: str
+    proposal: Proposal
+
+
 class ToolsRan(Entry):
-    """The results of one step's calls, in the order of the calls."""
+    """The results of one step's calls, in the order of the calls, and the calls that still wait."""
 
     kind: Literal["tools_ran"] = "tools_ran"
     step: int
     results: tuple[StoredResult, ...]
+    pending: tuple[PendingCall, ...] = ()
+
+
+class WrittenChange(Entry):
+    """A change that was approved and written, as every tool sees it from then on."""
+
+    path: str
+    content: str
+
+
+class Decided(Entry):
+    """What became of the calls that waited: a result for each of them."""
+
+    kind: Literal["decided"] = "decided"
+    step: int
+    results: tuple[StoredResult, ...]
+    written: tuple[WrittenChange, ...] = ()
 
 
 class Said(Entry):
@@ -111,7 +139,8 @@ class Restarted(Entry):
 
 
 AnyEntry: TypeAlias = Annotated[
-    Opening | Asked | Answered | Cut | ToolsRan | Said | Restarted, Field(discriminator="kind")
+    Opening | Asked | Answered | Cut | ToolsRan | Decided | Said | Restarted,
+    Field(discriminator="kind"),
 ]
 _ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)
 
@@ -127,6 +156,7 @@ def dump_entry(entry: AnyEntry) -> bytes:
 def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
     """The `messages` of the next request. Each request extends the one before."""
     turns: list[tuple[str, list[Block]]] = []
+    waiting: list[StoredResult] = []
     for entry in entries:
         match entry:
             case Opening():
@@ -136,12 +166,23 @@ def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
             case Answered() if sendable(entry):
                 _extend(turns, "assistant", sendable(entry))
             case ToolsRan():
-                _extend(turns, "user", [_result_block(result) for result in entry.results])
+                waiting = [] if not entry.pending else list(entry.results)
+                if not entry.pending:
+                    _extend(turns, "user", [_result_block(result) for result in entry.results])
+            case Decided():
+                results = _in_order([*waiting, *entry.results], turns[-1][1])
+                _extend(turns, "user", [_result_block(result) for result in results])
             case Said():
                 _extend(turns, "user", [{"type": "text", "text": entry.text}])
             case _:
                 pass
     return [{"role": role, "content": list(content)} for role, content in turns]
+
+
+def _in_order(results: list[StoredResult], answer: Sequence[Block]) -> list[StoredResult]:
+    """The results of one step in the order of its calls, whenever each of them came."""
+    order = {block.get("id"): index for index, block in enumerate(answer)}
+    return sorted(results, key=lambda result: order.get(result.call_id, len(order)))
 
 
 def sendable(answer: Answered) -> list[Block]:

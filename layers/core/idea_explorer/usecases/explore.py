@@ -17,9 +17,11 @@ from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageS
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Answered, Opening, Said
+from idea_explorer.domain.transcript import Answered, AnyEntry, Opening, Said
 from idea_explorer.domain.usage import Price, cost_of
 from idea_explorer.ports import (
+    Approvals,
+    ChangeWriter,
     EventLog,
     EventSink,
     Explorations,
@@ -29,6 +31,7 @@ from idea_explorer.ports import (
     Model,
     Reports,
 )
+from idea_explorer.usecases.approvals import act, all_decided, ask
 from idea_explorer.usecases.conclude import conclude
 from idea_explorer.usecases.history import Everywhere, GroupedText, History
 
@@ -42,7 +45,7 @@ class Engine:
     events: EventLog
     reports: Reports
     model: Model
-    toolset_for: Callable[[Exploration], Toolset]
+    toolset_for: Callable[[Exploration, Sequence[AnyEntry]], Toolset]
     sinks_for: Callable[[Exploration], Sequence[EventSink]]
     clock: Clock
     log: Log
@@ -51,6 +54,8 @@ class Engine:
     default_max_cost_usd: float | None = None
     max_total_tokens: int | None = None
     search_tokens: int = 10_000
+    approvals: Approvals | None = None
+    writer_for: Callable[[Exploration], ChangeWriter] | None = None
 
 
 def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:
@@ -60,6 +65,8 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     """
     now = engine.clock.now()
     was = engine.explorations.load(exploration_id)
+    if was.status == "awaiting_approval" and not _is_decided(was, engine):
+        return was
     exploration = engine.explorations.take_over(exploration_id, lambda e: _begin(e, run, now))
     sink = Everywhere(
         [
@@ -72,7 +79,10 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     if exploration.outcome:
         return exploration
     journal = engine.journals.open(exploration_id, exploration.lease)
-    toolset = engine.toolset_for(exploration)
+    if journal.entries and engine.approvals:
+        writer = engine.writer_for(exploration) if engine.writer_for else None
+        act(exploration, journal, engine.approvals, writer, sink)
+    toolset = engine.toolset_for(exploration, journal.entries)
     _open(journal, exploration, toolset, engine)
     sink.emit(
         MessageStart(
@@ -82,6 +92,8 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
         )
     )
     finish = _agent(exploration, journal, toolset, sink, engine).run()
+    if finish.status == "awaiting_approval":
+        return _suspend(exploration, journal, sink, engine)
     return _conclude(exploration, journal, finish, sink, engine)
 
 
@@ -93,8 +105,29 @@ def _begin(exploration: Exploration, run: int, now: datetime) -> Exploration:
     deadline = exploration.deadline_at or now + timedelta(
         seconds=exploration.request.deadline_seconds
     )
+    if exploration.awaiting_since:
+        deadline += now - exploration.awaiting_since
     begun = exploration if exploration.status == "running" else exploration.started(at=now)
-    return begun.model_copy(update={"deadline_at": deadline})
+    return begun.model_copy(update={"deadline_at": deadline, "awaiting_since": None})
+
+
+def _is_decided(exploration: Exploration, engine: Engine) -> bool:
+    assert engine.approvals is not None
+    return all_decided(engine.approvals.approvals(exploration.id))
+
+
+def _suspend(
+    exploration: Exploration, journal: Journal, sink: EventSink, engine: Engine
+) -> Exploration:
+    """Ask, then wait. Whoever dies between the two asks again, and the same."""
+    assert engine.approvals is not None
+    now = engine.clock.now()
+    ask(exploration, journal, engine.approvals, sink, now)
+    stats = stats_of(State(journal.entries), "approval", engine.prices)
+    waiting = exploration.moved("awaiting_approval", at=now, awaiting_since=now, stats=stats)
+    engine.explorations.save(waiting)
+    sink.emit(StatusChanged(from_=exploration.status, to=waiting.status))
+    return waiting
 
 
 def _open(journal: Journal, exploration: Exploration, toolset: Toolset, engine: Engine) -> None:
@@ -142,6 +175,7 @@ def _agent(
     left = (exploration.deadline_at - clock.now()).total_seconds()
     runner = Bounded(Retried(Executed(log), clock, log))
     return Agent(
+        exploration_id=exploration.id,
         journal=journal,
         model=engine.model,
         tools=Recorded(Validated(toolset, runner, log), sink, clock),

@@ -1,0 +1,98 @@
+"""Unified diffs, as git writes them, in bounded time."""
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Literal
+
+CONTEXT_LINES = 3
+MAX_COMPARED_LINES = 2_000  # difflib is quadratic at worst; a larger change is shown as a whole
+NO_NEWLINE = "\\ No newline at end of file"
+
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+Group = list[tuple[str, int, int, int, int]]
+
+
+def unified_diff(path: str, old: str | None, new: str) -> str:
+    """What turns `old` (None: no such file) into `new`; empty where they are equal."""
+    before, after = _lines(old or ""), _lines(new)
+    names = (f"--- a/{path}" if old is not None else "--- /dev/null", f"+++ b/{path}")
+    body = [line for group in _groups(before, after) for line in _hunk(group, before, after)]
+    if not body and old is not None:
+        return ""
+    return "\n".join([*names, *body]) + "\n"
+
+
+def _lines(text: str) -> list[str]:
+    """With their ends, and at line feeds only: form feeds and the like are part of a line."""
+    lines = text.split("\n")
+    ended = [line + "\n" for line in lines[:-1]]
+    return [*ended, lines[-1]] if lines[-1] else ended
+
+
+def _groups(before: Sequence[str], after: Sequence[str]) -> Iterator[Group]:
+    """The changed lines in groups, each with its context."""
+    for group in _Precomputed(_opcodes(before, after)).get_grouped_opcodes(CONTEXT_LINES):
+        if any(tag != "equal" for tag, *_ in group):
+            yield group
+
+
+def _opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
+    """What both share at their ends is set aside first: edits of large files are mostly small."""
+    shortest = min(len(before), len(after))
+    head = 0
+    while head < shortest and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < shortest - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    old_end, new_end = len(before) - tail, len(after) - tail
+    opcodes: list[Opcode] = []
+    if head:
+        opcodes.append(("equal", 0, head, 0, head))
+    for tag, a, b, c, d in _compare(before[head:old_end], after[head:new_end]):
+        opcodes.append((tag, a + head, b + head, c + head, d + head))
+    if tail:
+        opcodes.append(("equal", old_end, len(before), new_end, len(after)))
+    return opcodes
+
+
+class _Precomputed(SequenceMatcher[str]):
+    def __init__(self, opcodes: list[Opcode]) -> None:
+        super().__init__()
+        self._computed = opcodes
+
+    def get_opcodes(self) -> list[Opcode]:
+        return self._computed
+
+
+def _compare(before: Sequence[str], after: Sequence[str]) -> Sequence[Opcode]:
+    if not before and not after:
+        return []
+    if max(len(before), len(after)) > MAX_COMPARED_LINES:
+        return [("replace", 0, len(before), 0, len(after))]
+    return SequenceMatcher(None, before, after).get_opcodes()
+
+
+def _hunk(group: Group, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    _, old_start, _, new_start, _ = group[0]
+    _, _, old_end, _, new_end = group[-1]
+    yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@"
+    for tag, a, b, c, d in group:
+        if tag == "equal":
+            yield from _marked(" ", before[a:b])
+        else:
+            yield from _marked("-", before[a:b])
+            yield from _marked("+", after[c:d])
+
+
+def _range(start: int, end: int) -> str:
+    length = end - start
+    first = start + 1 if length else start
+    return f"{first}" if length == 1 else f"{first},{length}"
+
+
+def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield mark + line.removesuffix("\n")
+        if not line.endswith("\n"):
+            yield NO_NEWLINE

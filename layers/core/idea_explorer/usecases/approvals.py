@@ -1,0 +1,132 @@
+"""Asking a person, and acting on the answer: the two ends of a suspended step."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from idea_explorer.agent.loop import stored_result
+from idea_explorer.agent.state import State
+from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.errors import BaseMovedError, ConfigurationError
+from idea_explorer.domain.events import ApprovalRequested, ToolCallEnd, ToolCallError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
+from idea_explorer.domain.transcript import Decided, PendingCall, StoredResult, WrittenChange
+from idea_explorer.ports import Approvals, ChangeWriter, EventSink, Journal
+
+
+def ask(
+    exploration: Exploration, journal: Journal, approvals: Approvals, sink: EventSink, now: datetime
+) -> None:
+    """Ask for a decision on everything that waits; safe to repeat."""
+    for call in State(journal.entries).waiting:
+        proposal = call.proposal
+        approvals.request_approval(
+            Approval(
+                id=call.approval_id,
+                exploration_id=exploration.id,
+                call_id=call.call_id,
+                proposal=proposal,
+                requested_at=now,
+            )
+        )
+        sink.emit(
+            ApprovalRequested(
+                approval_id=call.approval_id,
+                tool_call_id=call.call_id,
+                path=proposal.path,
+                description=proposal.description,
+                diff=proposal.diff,
+                base_sha=proposal.base_sha or "",
+                content_hash=proposal.content_hash,
+            )
+        )
+
+
+def all_decided(approvals: Sequence[Approval]) -> bool:
+    return all(approval.decision for approval in approvals)
+
+
+def act(
+    exploration: Exploration,
+    journal: Journal,
+    approvals: Approvals,
+    writer: ChangeWriter | None,
+    sink: EventSink,
+) -> None:
+    """Write what was approved and give the model its results. What was written stays written once."""
+    waiting = State(journal.entries).waiting
+    if not waiting:
+        return
+    if writer is None:
+        raise ConfigurationError("This exploration has no place to write changes to.")
+    decided = {approval.id: approval for approval in approvals.approvals(exploration.id)}
+    results: list[StoredResult] = []
+    written: list[WrittenChange] = []
+    for call in waiting:
+        approval = decided[call.approval_id]
+        result = _outcome(exploration, approval, writer)
+        if result.ok:
+            change = WrittenChange(path=approval.proposal.path, content=approval.approved_content)
+            written.append(change)
+        results.append(_told(call, result, sink))
+    step = State(journal.entries).steps
+    journal.append(Decided(step=step, results=tuple(results), written=tuple(written)))
+
+
+def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter) -> ToolResult:
+    path = approval.proposal.path
+    if approval.decision == "reject":
+        because = f": {approval.reason}" if approval.reason else ""
+        return ToolResult.failure("rejected", f"User rejected changes{because}")
+    try:
+        at = writer.write_change(exploration, approval)
+    except BaseMovedError as error:
+        return ToolResult.failure("base_moved", error.sentence)
+    fields: JsonObject = {
+        "ok": True,
+        "path": path,
+        "approvalId": approval.id,
+        "decision": "approve",
+        "edited": approval.is_edited,
+        "commit": at.commit,
+        "branch": at.branch,
+    }
+    if approval.is_edited:
+        fields["content"] = approval.approved_content
+    how = "approved after an edit" if approval.is_edited else "approved"
+    return ToolResult(payload=fields, summary=f"{path} {how} and written")
+
+
+def _told(call: PendingCall, result: ToolResult, sink: EventSink) -> StoredResult:
+    """The result as stored, and the event that ends the call."""
+    # how long a person took is not how long the tool took
+    record = ToolRecord(
+        name=call.name,
+        path=call.proposal.path,
+        duration_ms=0,
+        ok=result.ok,
+        error_type=result.error_type,
+    )
+    if result.ok:
+        sink.emit(
+            ToolCallEnd(
+                tool_call_id=call.call_id,
+                summary=result.summary,
+                output=result.payload,
+                record=record,
+            )
+        )
+    else:
+        sink.emit(
+            ToolCallError(
+                tool_call_id=call.call_id,
+                error=result.summary,
+                retryable=False,
+                was_retried=False,
+                record=record,
+            )
+        )
+    return stored_result(
+        ToolCall(id=call.call_id, name=call.name, input=call.input), result, record
+    )

@@ -1,0 +1,230 @@
+"""A run that waits for a person: asked once, decided once, written once."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from idea_explorer.adapters.folder_writer import FolderWriter
+from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.agent.toolset import Arguments, Tool, Toolset
+from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.errors import ConflictError, MissingError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.proposals import propose
+from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.usecases.decide import DecisionRequest, decide
+from idea_explorer.usecases.explore import explore
+from tests.fakes.engine import Bench
+from tests.fakes.models import calls, says, scripted, tool_results
+
+
+class Edit(Arguments):
+    path: str
+    content: str
+
+
+class Read(Arguments):
+    path: str
+
+
+class World:
+    """A folder of code, and a model that reads one file and proposes to change others."""
+
+    def __init__(self, tmp_path: Path, *replies: Any) -> None:
+        self.code = tmp_path / "code"
+        self.code.mkdir()
+        (self.code / "a.txt").write_text("old a\n")
+        (self.code / "b.txt").write_text("old b\n")
+        self.model = scripted(replies)
+        self.bench = Bench(tmp_path / "bench", self.model, toolset=self._tools())
+        self.approvals = SqliteApprovals(tmp_path / "approvals.db")
+        self.bench.engine = replace(
+            self.bench.engine,
+            approvals=self.approvals,
+            writer_for=lambda _: FolderWriter(self.code),
+        )
+        self.woken: list[str] = []
+
+    def _tools(self) -> Toolset:
+        return Toolset(
+            [
+                Tool("edit_file", "Edit.", Edit, self._edit, example={}, reads_only=False),
+                Tool("read_file", "Read.", Read, self._read, example={}),
+            ]
+        )
+
+    def _edit(self, arguments: Edit) -> ToolOutput:
+        base = (self.code / arguments.path).read_bytes()
+        proposal = propose(RepositoryPath(arguments.path), arguments.content, "Change it", base)
+        return ToolOutput(fields={}, summary="proposed", proposal=proposal)
+
+    def _read(self, arguments: Read) -> ToolOutput:
+        return ToolOutput({"content": (self.code / arguments.path).read_text()}, "read")
+
+    def decide(self, exploration: Exploration, approval: Approval, **fields: Any) -> Approval:
+        return decide(
+            exploration.id,
+            approval.id,
+            DecisionRequest.model_validate(fields),
+            "tester",
+            explorations=self.bench.store,
+            approvals=self.approvals,
+            events=self.bench.store,
+            clock=self.bench.clock,
+            wake=lambda e: self.woken.append(e.id),
+        )
+
+    def asked(self, exploration: Exploration) -> Sequence[Approval]:
+        return self.approvals.approvals(exploration.id)
+
+    def go_on(self, exploration: Exploration) -> Exploration:
+        return explore(exploration.id, exploration.run, self.bench.engine)
+
+
+EDIT = calls(
+    ("edit_file", {"path": "a.txt", "content": "new a\n"}),
+    ("read_file", {"path": "b.txt"}),
+    ("edit_file", {"path": "b.txt", "content": "new b\n"}),
+)
+DONE = says("# Done")
+
+
+def test_the_run_waits_with_the_rest_of_the_step_intact(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    assert waiting.status == "awaiting_approval"
+    first, second = world.asked(waiting)
+    assert "-old a" in first.proposal.diff
+    assert "+new a" in first.proposal.diff
+    assert (world.code / "a.txt").read_text() == "old a\n"
+    world.decide(waiting, second, decision="approve")
+    assert world.woken == []
+    assert world.go_on(waiting).status == "awaiting_approval"
+    world.decide(waiting, first, decision="reject", reason="Not that one.")
+    assert world.woken == [waiting.id]
+    done = world.go_on(waiting)
+    assert done.outcome == "completed"
+    assert (world.code / "a.txt").read_text() == "old a\n"
+    assert (world.code / "b.txt").read_text() == "new b\n"
+    results = [str(block["content"]) for block in tool_results(world.model.requests[1])]
+    assert "User rejected changes: Not that one." in results[0]
+    assert "old b" in results[1]
+    assert '"decision":"approve"' in results[2]
+
+
+def test_the_deadline_stands_still_while_waiting(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore(deadline_seconds=120)
+    world.bench.clock.pass_time(3 * 24 * 3_600)
+    for approval in world.asked(waiting):
+        world.decide(waiting, approval, decision="approve")
+    assert world.go_on(waiting).outcome == "completed"
+
+
+def test_an_edited_approval_writes_what_the_person_wrote_and_tells_the_model(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, calls(("edit_file", {"path": "a.txt", "content": "new\n"})), DONE)
+    waiting = world.bench.explore()
+    world.decide(waiting, world.asked(waiting)[0], decision="approve", content="mine\n")
+    world.go_on(waiting)
+    assert (world.code / "a.txt").read_text() == "mine\n"
+    (result,) = tool_results(world.model.requests[1])
+    assert '"edited":true' in str(result["content"])
+
+
+def test_a_moved_base_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    (world.code / "a.txt").write_text("somebody was here\n")
+    for approval in world.asked(waiting):
+        world.decide(waiting, approval, decision="approve")
+    assert world.go_on(waiting).outcome == "completed"
+    assert (world.code / "a.txt").read_text() == "somebody was here\n"
+    results = [str(block["content"]) for block in tool_results(world.model.requests[1])]
+    assert "base_moved" in results[0]
+
+
+def test_the_first_decision_stands(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    approval = world.asked(waiting)[0]
+    world.decide(waiting, approval, decision="approve")
+    world.decide(waiting, approval, decision="approve")
+    with pytest.raises(ConflictError, match="already: approve"):
+        world.decide(waiting, approval, decision="reject")
+    with pytest.raises(ConflictError):
+        world.decide(waiting, approval, decision="approve", content="other")
+    events = [e for e in world.bench.store.read(waiting.id) if e.type == "approval_decided"]
+    assert len(events) == 1
+
+
+def test_of_many_decisions_at_once_one_stands(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    approval = world.asked(waiting)[0]
+    conflicts: list[ConflictError] = []
+
+    def vote(decision: str) -> None:
+        try:
+            world.decide(waiting, approval, decision=decision)
+        except ConflictError as error:
+            conflicts.append(error)
+
+    voters = [threading.Thread(target=vote, args=(d,)) for d in ["approve", "reject"] * 8]
+    for voter in voters:
+        voter.start()
+    for voter in voters:
+        voter.join()
+    assert len(conflicts) == 8
+
+
+def test_what_was_not_asked_or_is_over_cannot_be_decided(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    first, second = world.asked(waiting)
+    with pytest.raises(MissingError):
+        world.decide(waiting, first.model_copy(update={"id": "unheard-of"}), decision="approve")
+    ended = world.bench.store.take_over(
+        waiting.id, lambda e: e.finished("cancelled", at=world.bench.clock.now())
+    )
+    with pytest.raises(ConflictError, match="cancelled"):
+        world.decide(ended, second, decision="approve")
+
+
+def test_a_run_that_dies_while_acting_writes_once(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    for approval in world.asked(waiting):
+        world.decide(waiting, approval, decision="approve")
+
+    class Dies(FolderWriter):
+        def write_change(self, exploration: Exploration, approval: Approval) -> Any:
+            super().write_change(exploration, approval)
+            raise KeyboardInterrupt
+
+    whole = world.bench.engine
+    world.bench.engine = replace(whole, writer_for=lambda _: Dies(world.code))
+    with pytest.raises(KeyboardInterrupt):
+        world.go_on(waiting)
+    world.bench.engine = whole
+    assert world.go_on(waiting).outcome == "completed"
+    assert (world.code / "a.txt").read_text() == "new a\n"
+
+
+def test_approved_content_is_handed_to_the_next_tools(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    for approval in world.asked(waiting):
+        world.decide(waiting, approval, decision="approve")
+    done = world.go_on(waiting)
+    (decided,) = [e for e in world.bench.entries(done) if e.kind == "decided"]
+    assert [(w.path, w.content) for w in decided.written] == [
+        ("a.txt", "new a\n"),
+        ("b.txt", "new b\n"),
+    ]
