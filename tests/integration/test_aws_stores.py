@@ -8,6 +8,7 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
+from idea_explorer import wiring
 from idea_explorer.adapters.dynamodb.events import DynamoEventLog
 from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
 from idea_explorer.adapters.dynamodb.schema import RECORD
@@ -16,7 +17,10 @@ from idea_explorer.domain.errors import LeaseLostError, RateLimitedError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import dump_entry
+from idea_explorer.observability import SilentLog
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import Stores, cloud_stores
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration, said, words
@@ -71,9 +75,7 @@ def test_what_a_zombie_wrote_to_the_bucket_replaces_nothing(
     assert list(stores.journals.open(taken.id, taken.lease).entries) == [said("mine")]
 
 
-def test_transcripts_longer_than_a_page_of_the_table_are_whole(
-    stores: Stores, running: Exploration
-) -> None:
+def test_a_long_transcript_is_read_in_its_order(stores: Stores, running: Exploration) -> None:
     journal = stores.journals.open(running.id, running.lease)
     for n in range(30):
         journal.append(said(str(n)))
@@ -262,3 +264,24 @@ def test_a_batch_answered_in_part_is_asked_for_the_rest(api: Any) -> None:
 
     assert found == keys
     assert len(clock.slept) == 1
+
+
+def test_a_whole_exploration_runs_on_them(aws: Settings) -> None:
+    engine = wiring.cloud_engine(aws, SilentLog(), [])
+    exploration = submit(
+        ExploreRequest(idea="A library of tools"),
+        "ada",
+        engine.explorations,
+        engine.clock,
+        min_deadline_seconds=60,
+    )
+
+    ended = explore(exploration.id, 1, engine)
+
+    assert ended.outcome == "completed"
+    assert engine.reports.load_report(ended.id).startswith("# ")
+    events = engine.events.read(ended.id)
+    assert [event.number for event in events] == list(range(1, len(events) + 1))
+    assert [events[0].type, events[-1].type] == ["status_changed", "message_end"]
+    journal = engine.journals.open(ended.id, ended.lease)
+    assert {entry.kind for entry in journal.entries} >= {"opening", "asked", "answered"}
