@@ -13,6 +13,7 @@ from idea_explorer.adapters.aws import client
 from idea_explorer.api.authorizer import UnauthorizedError
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.tokens import dump_tokens, issue_token
+from idea_explorer.observability import SilentLog
 from idea_explorer.settings import VARIABLES, Settings
 from tests.fakes.api import FakeContext
 from tests.fakes.clock import START
@@ -103,7 +104,7 @@ def test_a_key_whose_first_request_died_is_locked_only_as_long_as_it_could_have_
     deployed: Settings,
 ) -> None:
     """The second call comes while the first is being worked on, then after its time."""
-    once = wiring.idempotency(deployed)
+    once = wiring.cloud_service(deployed, SilentLog()).idempotency
     request: dict[str, Any] = {"idea": "bees"}
 
     def nested() -> dict[str, Any]:

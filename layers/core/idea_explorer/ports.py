@@ -487,3 +487,13 @@ class Secrets(Protocol):
         Where the secret is a JSON object and `field` is given, the value is that field's.
         """
         ...
+
+
+class SecretStore(Protocol):
+    """Secrets as an operator sees them: read and written at once, past every cache."""
+
+    def read(self, name: str) -> str:
+        """The current value, empty where none was set yet."""
+        ...
+
+    def write(self, name: str, value: str) -> None: ...

@@ -1,6 +1,6 @@
 """Puts the parts together. The only module that sees everything; imports what a path needs, when it does."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TextIO
@@ -22,6 +22,7 @@ from idea_explorer.ports import (
     Reports,
     ResearchRepository,
     Secrets,
+    SecretStore,
     Spend,
     Uploads,
     WorkQueue,
@@ -316,15 +317,35 @@ def local_queue(settings: Settings) -> "LocalQueue":
 
 def service(settings: Settings, log: Log) -> "Service":
     """What the API answers from: a deployment's services, or this machine's."""
+    return cloud_service(settings, log) if settings.in_cloud else local_service(settings, log)
+
+
+def cloud_service(settings: Settings, log: Log) -> "Service":
+    from idea_explorer.adapters.idempotency import KeyedOnce, dynamodb_records
+
+    table = _named("TABLE_NAME", settings.table_name)
+    once = KeyedOnce(dynamodb_records(table, _connect("dynamodb", settings)()))
+    return _service(settings, cloud_stores(settings), cloud_queue(settings), once, log)
+
+
+def local_service(settings: Settings, log: Log) -> "Service":
+    from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
+
+    once = KeyedOnce(SqliteRecords(settings.store))
+    return _service(settings, local_stores(settings), local_queue(settings), once, log)
+
+
+def _service(
+    settings: Settings, kept_in: Stores, queue: WorkQueue, once: Idempotency, log: Log
+) -> "Service":
     from idea_explorer.usecases.service import Service
 
-    kept_in = stores(settings)
     return Service(
         explorations=kept_in.explorations,
         events=kept_in.events,
         reports=kept_in.reports,
-        queue=cloud_queue(settings) if settings.in_cloud else local_queue(settings),
-        idempotency=idempotency(settings),
+        queue=queue,
+        idempotency=once,
         clock=system_clock(),
         log=log,
         min_deadline_seconds=settings.min_deadline_seconds,
@@ -333,19 +354,22 @@ def service(settings: Settings, log: Log) -> "Service":
     )
 
 
-def idempotency(settings: Settings) -> Idempotency:
-    from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords, dynamodb_records
-
-    if not settings.in_cloud:
-        return KeyedOnce(SqliteRecords(settings.store))
-    table = _named("TABLE_NAME", settings.table_name)
-    return KeyedOnce(dynamodb_records(table, _connect("dynamodb", settings)()))
-
-
 def api_tokens(settings: Settings) -> Callable[[], str]:
     """The current text of the API tokens secret."""
     name = _named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
     return partial(cloud_secrets(settings).get, name)
+
+
+def operator_secrets(settings: Settings) -> SecretStore:
+    from idea_explorer.adapters.operator import OperatorSecrets
+
+    return OperatorSecrets(_connect("secretsmanager", settings))
+
+
+def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
+    from idea_explorer.adapters import operator
+
+    return operator.stack_outputs(stack, _connect("cloudformation", settings))
 
 
 def function_log() -> Log:

@@ -10,25 +10,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from idea_explorer import wiring
+from idea_explorer.cli.endings import EXIT, summary
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.progress import progress_for
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import patiently, publish
 from idea_explorer.usecases.submit import check, submit
 
-EXIT: dict[Status, int] = {
-    "completed": 0,
-    "partial": 3,
-    "timed_out": 3,
-    "awaiting_approval": 3,
-    "cancelled": 4,
-    "failed": 1,
-}
 REQUEST_FLAGS = (
     "toolset", "mode", "model", "context", "update", "continue_from", "if_exists",
     "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
@@ -134,7 +127,7 @@ def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
     else:
         if final.path:
             print(final.path)
-        print(summary(final))
+        print(summary(final.status, final.verdict, final.stats))
     if final.receipt:
         print(f"idea: {final.receipt.message}", file=sys.stderr)
 
@@ -149,17 +142,3 @@ def outcome_json(final: Exploration, content: str) -> JsonObject:
         "stats": final.stats_json(),
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
     }
-
-
-def summary(final: Exploration) -> str:
-    stats = final.stats
-    usage = stats.usage
-    cost = "cost unknown" if stats.cost_usd is None else f"${stats.cost_usd:.4f}"
-    failed = sum(not record.ok for record in stats.tool_calls)
-    calls = f"{len(stats.tool_calls)} tool calls" + (f" ({failed} failed)" if failed else "")
-    searches = f" · {stats.searches} searches" if stats.searches else ""
-    head = f"{final.status}" + (f" · {final.verdict}" if final.verdict else "")
-    return (
-        f"{head}\n{stats.steps} steps · {usage.all_input_tokens:,} tokens in,"
-        f" {usage.output_tokens:,} out · {calls}{searches} · {cost}"
-    )

@@ -1,9 +1,12 @@
 """The commands and their flags. Only argparse is loaded to print help."""
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from idea_explorer import __version__
+from idea_explorer.cli.admin.parser import add_admin_commands
+from idea_explorer.cli.remote.parser import add_remote_commands
 
 if TYPE_CHECKING:
     Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
@@ -27,6 +30,8 @@ def build_parser() -> argparse.ArgumentParser:
     _tools(commands)
     _replay(commands)
     _serve(commands)
+    add_remote_commands(partial(_command, commands), add_request_flags)
+    add_admin_commands(partial(_command, commands))
     _doctor(commands)
     return parser
 

@@ -23,8 +23,12 @@ class Screen(Protocol):
     def working(self, text: str) -> None: ...
 
 
+def screen_of_stderr() -> Screen:
+    return TerminalScreen() if sys.stderr.isatty() else PlainScreen()
+
+
 def progress_for(request: ExploreRequest, settings: Settings) -> EventSink:
-    screen: Screen = TerminalScreen() if sys.stderr.isatty() else PlainScreen()
+    screen = screen_of_stderr()
     using = request.model if settings.anthropic_api_key else "offline model"
     mode = f"/{request.mode}" if request.toolset == "research" else ""
     screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
@@ -33,16 +37,21 @@ def progress_for(request: ExploreRequest, settings: Settings) -> EventSink:
 
 
 class Progress:
-    def __init__(self, screen: Screen) -> None:
+    """With `text` the words too, line by line as they come."""
+
+    def __init__(self, screen: Screen, *, text: bool = False) -> None:
         self._screen = screen
         self._names: dict[str, str] = {}
         self._written = 0
+        self._text = text
+        self._open_line = ""
 
     def emit(self, event: AnyEvent) -> None:
+        if isinstance(event, TextDelta):
+            self._write(event.content)
+            return
+        self._end_line()
         match event:
-            case TextDelta():
-                self._written += len(event.content)
-                self._screen.working(f"writing · {self._written:,} characters")
             case ToolCallStart():
                 self._names[event.tool_call_id] = event.tool_name
                 self._screen.line(f"  → {event.tool_name} {_arguments(event.input)}", "cyan")
@@ -65,6 +74,19 @@ class Progress:
                 self._written = 0
             case _:
                 pass
+
+    def _write(self, content: str) -> None:
+        self._written += len(content)
+        if self._text:
+            *lines, self._open_line = (self._open_line + content).split("\n")
+            for line in lines:
+                self._screen.line(f"    {line}", "dim")
+        self._screen.working(f"writing · {self._written:,} characters")
+
+    def _end_line(self) -> None:
+        if self._open_line:
+            self._screen.line(f"    {self._open_line}", "dim")
+            self._open_line = ""
 
 
 def _arguments(given: JsonObject) -> str:

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_for(arguments.research)
     wiring.check_folder(settings)
     log = wiring.cli_log(sys.stderr if arguments.debug else None)
-    service = wiring.service(settings, log)
+    service = wiring.local_service(settings, log)
     jobs = wiring.local_queue(settings)
     engine = wiring.local_engine(settings, log, [])
     publisher = wiring.publisher(settings, service.clock)
@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
             lambda job: work(job, jobs, engine, publisher),
             _recovery(service),
             arguments.workers,
+            log,
         ),
     ):
         _stop_on_signals(server)

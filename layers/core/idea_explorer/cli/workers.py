@@ -5,26 +5,32 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from idea_explorer.ports import Job, Jobs
+from idea_explorer.ports import Job, Jobs, Log
 
 POLL_SECONDS = 0.2
 BEAT_SECONDS = 1.0
 
 
 class Workers:
-    """`work` never raises, and ends by having the job done or put back."""
+    """Nothing that fails ends a thread: what is not done becomes due again."""
 
     def __init__(
-        self, jobs: Jobs, work: Callable[[Job], None], recover: Callable[[], None], count: int
+        self,
+        jobs: Jobs,
+        work: Callable[[Job], None],
+        recover: Callable[[], None],
+        count: int,
+        log: Log,
     ) -> None:
         self._jobs = jobs
         self._work = work
         self._recover = recover
+        self._log = log
         self._stopping = threading.Event()
         self._current: dict[int, Job] = {}
         self._threads = [
-            *(threading.Thread(target=self._serve, daemon=True) for _ in range(count)),
-            threading.Thread(target=self._beat, daemon=True),
+            *(self._thread(self._do_a_job, POLL_SECONDS) for _ in range(count)),
+            self._thread(self._beat, BEAT_SECONDS),
         ]
 
     def __enter__(self) -> Self:
@@ -43,19 +49,34 @@ class Workers:
         for job in list(self._current.values()):
             self._jobs.put_back(job)
 
-    def _serve(self) -> None:
-        while not self._stopping.is_set():
-            job = self._jobs.take()
-            if job is None:
-                self._stopping.wait(POLL_SECONDS)
-                continue
-            self._current[threading.get_ident()] = job
-            self._work(job)
-            del self._current[threading.get_ident()]
+    def _thread(self, act: Callable[[], bool], pause: float) -> threading.Thread:
+        """A thread that acts again and again, with a pause whenever there was nothing to do."""
 
-    def _beat(self) -> None:
-        while not self._stopping.is_set():
-            for job in list(self._current.values()):
-                self._jobs.keep(job)
-            self._recover()
-            self._stopping.wait(BEAT_SECONDS)
+        def loop() -> None:
+            while not self._stopping.is_set():
+                try:
+                    acted = act()
+                except Exception as error:  # noqa: BLE001  the next turn may go well
+                    self._log.error("worker_failed", errorType=type(error).__name__)
+                    acted = False
+                if not acted:
+                    self._stopping.wait(pause)
+
+        return threading.Thread(target=loop, daemon=True)
+
+    def _do_a_job(self) -> bool:
+        job = self._jobs.take()
+        if job is None:
+            return False
+        self._current[threading.get_ident()] = job
+        try:
+            self._work(job)
+        finally:
+            del self._current[threading.get_ident()]
+        return True
+
+    def _beat(self) -> bool:
+        for job in list(self._current.values()):
+            self._jobs.keep(job)
+        self._recover()
+        return False

@@ -4,6 +4,7 @@ Fields are spelled as the live view sends them. Fields marked `exclude` feed log
 are never sent.
 """
 
+import json
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -138,6 +139,17 @@ AnyEvent: TypeAlias = Annotated[
     Field(discriminator="type"),
 ]
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+
+
+def parse_event(data: str) -> AnyEvent:
+    """An event as it was sent; raises ValidationError for a kind that is not known here. What is never
+    sent comes back empty."""
+    event = json.loads(data)
+    if event.get("type") in {"tool_call_end", "tool_call_error"}:
+        event["record"] = ToolRecord(
+            name="", duration_ms=event.get("durationMs", 0), ok=event["type"] == "tool_call_end"
+        )
+    return _ADAPTER.validate_python(event)
 
 
 def dump_event(event: AnyEvent) -> str:

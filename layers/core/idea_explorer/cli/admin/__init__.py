@@ -1,0 +1,1 @@
+"""An operator's set-up of a deployment."""

@@ -1,0 +1,1 @@
+"""Commands against a deployment: the same as here, by its API."""

@@ -1,0 +1,71 @@
+"""The live view, followed to its end across answers, lost connections and restarts."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from idea_explorer.cli.remote.client import Remote
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.events import AnyEvent, parse_event
+from idea_explorer.domain.json import JsonObject
+
+PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0)  # a minute: a deployment or a restart takes less
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event as it was sent. `event` is None for a kind that this version does not know."""
+
+    number: int
+    data: JsonObject
+    event: AnyEvent | None
+
+
+def told(
+    remote: Remote,
+    exploration_id: str,
+    clock: Clock,
+    lost: Callable[[str], None],
+    *,
+    after: int = 0,
+) -> Iterator[Told]:
+    """Every event once and in order, to the last there is.
+
+    A connection that is lost is taken up again after the last event seen.
+    """
+    path = remote.path(exploration_id, "events")
+    last, failures = after, 0
+    while True:
+        try:
+            answer = remote.stream(path, last)
+        except ExplorerError as error:
+            if not error.retryable or failures >= len(PAUSES):
+                raise
+            lost(error.message)
+            clock.sleep(PAUSES[failures])
+            failures += 1
+            continue
+        failures = 0
+        if answer is None:
+            return
+        for found in parse_stream(answer):
+            last = found.number
+            yield found
+
+
+def parse_stream(text: str) -> Iterator[Told]:
+    """The events of one answer. Lines end in LF alone: JSON may hold other line ends as they are."""
+    for frame in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in frame.split("\n") if ": " in line)
+        if "data" in fields:
+            yield Told(int(fields["id"]), json.loads(fields["data"]), _known(fields["data"]))
+
+
+def _known(data: str) -> AnyEvent | None:
+    try:
+        return parse_event(data)
+    except ValidationError:
+        return None

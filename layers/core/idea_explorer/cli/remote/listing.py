@@ -1,0 +1,32 @@
+"""`idea list`: an owner's explorations, newest first."""
+
+import argparse
+import json
+import sys
+
+from idea_explorer.api.views import Listing
+from idea_explorer.cli.remote.client import Remote
+from idea_explorer.cli.remote.shown import row
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with Remote.from_environment() as remote:
+        found = remote.get(
+            "/explorations",
+            status=arguments.status,
+            mode=arguments.mode,
+            toolset=arguments.toolset,
+            limit=arguments.limit,
+            cursor=arguments.cursor,
+        )
+    if arguments.json:
+        print(json.dumps(found, ensure_ascii=False))
+        return 0
+    listing = Listing.model_validate(found)
+    for line in listing.explorations:
+        print(line.id if arguments.quiet else row(line))
+    if not listing.explorations and not arguments.quiet:
+        print('idea: nothing yet; start with: idea submit "…"', file=sys.stderr)
+    if listing.cursor and not arguments.quiet:
+        print(f"idea: there is more; go on with: --cursor {listing.cursor}", file=sys.stderr)
+    return 0

@@ -1,0 +1,54 @@
+"""The commands against a deployment, and their flags."""
+
+import argparse
+from collections.abc import Callable
+
+Add = Callable[[str, str, str], argparse.ArgumentParser]
+
+
+def add_remote_commands(
+    add: Add, add_request_flags: Callable[[argparse.ArgumentParser], None]
+) -> None:
+    """`add` takes a command's name, its module and its help."""
+    submit = add("submit", "remote.submit", "send an idea to a deployment")
+    submit.add_argument("idea", nargs="?", help="the idea; read from stdin when left out or '-'")
+    add_request_flags(submit)
+    submit.add_argument("--watch", action="store_true", help="follow it to its end")
+    submit.add_argument(
+        "--idempotency-key", metavar="KEY", help="the same key starts the same exploration once"
+    )
+    _for_scripts(submit)
+
+    listing = add("list", "remote.listing", "list your explorations, newest first")
+    listing.add_argument("--status", help="only those in this status")
+    listing.add_argument("--mode", help="only those of this mode")
+    listing.add_argument("--toolset", help="only those of this toolset")
+    listing.add_argument("--limit", type=int, metavar="N", help="1 to 100, default 20")
+    listing.add_argument("--cursor", help="go on where an earlier list ended")
+    _for_scripts(listing)
+
+    for name, text in ONE.items():
+        command = add(name, f"remote.{name}", text)
+        command.add_argument("id", help="the exploration's id")
+        if name == "resume":
+            command.add_argument(
+                "--max-steps", type=int, metavar="N", help="model calls from now on"
+            )
+            command.add_argument("--max-cost-usd", type=float, metavar="USD", help="for all runs")
+            command.add_argument("--deadline-seconds", type=int, metavar="S", help="for this run")
+            command.add_argument("--watch", action="store_true", help="follow it to its end")
+        _for_scripts(command)
+
+
+ONE = {
+    "status": "show how far an exploration has come",
+    "watch": "follow an exploration live",
+    "report": "print the report",
+    "cancel": "stop an exploration soon, keeping what is there",
+    "resume": "go on with one that ended early",
+}
+
+
+def _for_scripts(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON instead")
+    command.add_argument("--quiet", action="store_true", help="only what a script needs")

@@ -1,0 +1,22 @@
+"""`idea resume`: go on with one that ended early."""
+
+import argparse
+
+from idea_explorer.cli.remote.client import Remote
+from idea_explorer.cli.remote.shown import show
+from idea_explorer.cli.remote.watch import follow
+from idea_explorer.domain.json import JsonObject
+
+LIMITS = ("max_steps", "max_cost_usd", "deadline_seconds")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    given = {name: getattr(arguments, name) for name in LIMITS}
+    body: JsonObject = {name: value for name, value in given.items() if value is not None}
+    with Remote.from_environment() as remote:
+        last = remote.last_event_id(arguments.id) if arguments.watch else 0
+        queued = remote.post(remote.path(arguments.id, "resume"), body)
+        if arguments.watch:
+            return follow(remote, arguments.id, arguments, after=last)
+    show(queued, arguments)
+    return 0

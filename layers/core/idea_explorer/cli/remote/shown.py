@@ -1,0 +1,89 @@
+"""An exploration of a deployment, as a person reads it."""
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
+
+from idea_explorer.api.views import Details, Summary
+from idea_explorer.cli.endings import money, summary
+from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.exploration import Stats
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.text import one_line
+
+
+def show(found: JsonObject, arguments: argparse.Namespace) -> None:
+    """What a command says of an exploration: JSON, its status alone, or a few lines."""
+    if arguments.json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    details = details_in(found)
+    print(details.status if arguments.quiet else "\n".join(lines(details)))
+
+
+def details_in(found: JsonObject) -> Details:
+    try:
+        return Details.model_validate(found)
+    except ValidationError as error:
+        raise ExternalError(
+            "The API's answer was not understood.", hint="Is this command older than the API?"
+        ) from error
+
+
+def lines(details: Details) -> list[str]:
+    """What `idea status` says."""
+    step = (
+        f"step {details.current_step} of {details.steps_total} · " if details.current_step else ""
+    )
+    said = [
+        one_line(details.title or details.idea, 100),
+        f"{details.status} · {step}{details.current_step_label}",
+        f"{money(details.cost_usd)}{_budget(details)} · {age(details.created_at)} ago",
+    ]
+    if details.verdict:
+        said.append(details.verdict)
+    said += _endings(details)
+    return said
+
+
+def _budget(details: Details) -> str:
+    return f" of ${details.max_cost_usd:.2f}" if details.max_cost_usd else ""
+
+
+def _endings(details: Details) -> list[str]:
+    found = [place for place in (details.links.published or details.path,) if place]
+    if details.failure:
+        found.append(details.failure.message)
+        found += [f"Go on with: {details.failure.resume}"] if details.failure.resume else []
+    return found
+
+
+def print_ending(details: Details) -> None:
+    """The last lines of `idea watch`, as `idea explore` has them."""
+    if place := details.links.published or details.path:
+        print(place)
+    print(summary(details.status, details.verdict, stats_of(details)))
+    if details.failure:
+        print(f"idea: {details.failure.message}", file=sys.stderr)
+
+
+def stats_of(details: Details) -> Stats:
+    """Without the single calls, which are spelled for scripts."""
+    return Stats.model_validate({k: v for k, v in details.stats.items() if k != "tool_calls"})
+
+
+def row(line: Summary) -> str:
+    cost = "" if line.cost_usd is None else f"${line.cost_usd:.2f}"
+    title = one_line(line.title or line.idea, 60)
+    return f"{line.id}  {line.status:<17} {age(line.created_at):>4} {cost:>7}  {title}"
+
+
+def age(moment: datetime) -> str:
+    seconds = max(0, int((datetime.now(UTC) - moment).total_seconds()))
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

@@ -1,0 +1,60 @@
+"""`idea watch`: an exploration live, to its end."""
+
+import argparse
+import json
+from collections.abc import Callable
+
+from idea_explorer.api.views import Details
+from idea_explorer.cli.endings import EXIT
+from idea_explorer.cli.progress import Progress, screen_of_stderr
+from idea_explorer.cli.remote.client import Remote
+from idea_explorer.cli.remote.events import Told, told
+from idea_explorer.cli.remote.shown import details_in, print_ending
+from idea_explorer.domain.text import one_line
+from idea_explorer.wiring import system_clock
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with Remote.from_environment() as remote:
+        return follow(remote, arguments.id, arguments)
+
+
+def follow(
+    remote: Remote, exploration_id: str, arguments: argparse.Namespace, *, after: int = 0
+) -> int:
+    """Show every event as it comes; the exit code is that of the end."""
+    before = details_in(remote.exploration(exploration_id))
+    show, lost = _shown(before, arguments)
+    for event in told(remote, before.id, system_clock(), lost, after=after):
+        show(event)
+    after_all = details_in(remote.exploration(exploration_id))
+    if not arguments.json:
+        print_ending(after_all)
+    return EXIT.get(after_all.status, 1)
+
+
+def _shown(
+    details: Details, arguments: argparse.Namespace
+) -> tuple[Callable[[Told], None], Callable[[str], None]]:
+    """How events, and lost connections, are shown."""
+    if arguments.json:
+        return _print_line, _ignore
+    if arguments.quiet:
+        return _ignore, _ignore
+    screen = screen_of_stderr()
+    screen.line(f"Watching: {one_line(details.idea, 80)}", "bold")
+    progress = Progress(screen, text=True)
+
+    def show(told: Told) -> None:
+        if told.event:
+            progress.emit(told.event)
+
+    return show, lambda message: screen.line(f"{message} Trying again.", "yellow")
+
+
+def _print_line(told: Told) -> None:
+    print(json.dumps({"id": told.number, **told.data}, ensure_ascii=False), flush=True)
+
+
+def _ignore(_: object) -> None:
+    pass

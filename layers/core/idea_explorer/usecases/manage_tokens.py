@@ -1,0 +1,31 @@
+"""An operator's keeping of API tokens. The list is one secret; each token is shown once, when added."""
+
+from collections.abc import Sequence
+
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import MissingError
+from idea_explorer.domain.tokens import ApiToken, dump_tokens, issue_token, parse_tokens
+from idea_explorer.ports import SecretStore
+
+
+def add_token(owner: str, secrets: SecretStore, name: str, clock: Clock) -> str:
+    """A new token for an owner, beside those there are."""
+    token, stored = issue_token(owner, now=clock.now())
+    known = parse_tokens(secrets.read(name))
+    secrets.write(name, dump_tokens([*known, stored]))
+    return token
+
+
+def revoke_tokens(owner: str, secrets: SecretStore, name: str) -> int:
+    """Take all of an owner's tokens away; how many there were."""
+    known = parse_tokens(secrets.read(name))
+    kept = [token for token in known if token.owner != owner]
+    if len(kept) == len(known):
+        raise MissingError(f"{owner} has no token.")
+    secrets.write(name, dump_tokens(kept))
+    return len(known) - len(kept)
+
+
+def list_tokens(owner: str | None, secrets: SecretStore, name: str) -> Sequence[ApiToken]:
+    known = parse_tokens(secrets.read(name))
+    return [token for token in known if owner in {None, token.owner}]

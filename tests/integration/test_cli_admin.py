@@ -1,0 +1,147 @@
+"""An operator sets a deployment up: tokens and secrets, in Secrets Manager."""
+
+import io
+import json
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from idea_explorer.adapters.aws import client
+from idea_explorer.api.authorizer import UnauthorizedError, authorize
+from idea_explorer.cli import main
+from idea_explorer.settings import Settings
+
+ARN = "arn:aws:execute-api:eu-central-1:123456789012:abc/prod/GET/explorations"
+
+
+SECRETS = {
+    "API_TOKENS_SECRET_ID": "ideas-tokens",
+    "GITHUB_SECRET_ID": "ideas-github",
+    "ANTHROPIC_SECRET_ID": "ideas-anthropic",
+}
+
+
+@pytest.fixture(autouse=True)
+def deployment(aws: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Secrets that were never set, as a first deploy leaves them."""
+    for variable, name in SECRETS.items():
+        client("secretsmanager").create_secret(Name=name)
+        monkeypatch.setenv(variable, name)
+
+
+def secret(name: str) -> str:
+    value: str = client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
+    return value
+
+
+def owner_of(token: str) -> str:
+    event = {"authorizationToken": f"Bearer {token}", "methodArn": ARN}
+    return str(authorize(event, lambda: secret("ideas-tokens"))["context"]["owner"])
+
+
+def test_an_added_token_is_printed_once_and_known_by_its_hash(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["admin", "token", "add", "ada"]) == 0
+    token = capsys.readouterr().out.strip()
+    assert main(["admin", "token", "add", "bob", "--json"]) == 0
+    other = json.loads(capsys.readouterr().out)["token"]
+
+    assert (owner_of(token), owner_of(other)) == ("ada", "bob")
+    assert token not in secret("ideas-tokens")
+    assert main(["admin", "token", "list"]) == 0
+    shown = capsys.readouterr().out
+    assert f"since {datetime.now(UTC):%Y-%m-%d}" in shown
+    assert token not in shown
+
+
+def test_revoking_takes_all_of_an_owners_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    tokens = []
+    for owner in ("ada", "ada", "bob"):
+        main(["admin", "token", "add", owner])
+        tokens.append(capsys.readouterr().out.strip())
+
+    assert main(["admin", "token", "revoke", "ada"]) == 0
+
+    for token in tokens[:2]:
+        with pytest.raises(UnauthorizedError):
+            owner_of(token)
+    assert owner_of(tokens[2]) == "bob"
+    capsys.readouterr()
+    assert main(["admin", "token", "list", "ada", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert main(["admin", "token", "revoke", "ada"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "stored"), [("github", "ideas-github"), ("anthropic", "ideas-anthropic")]
+)
+def test_a_secret_is_set_from_stdin_and_never_shown(
+    name: str,
+    stored: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("s3cret-value\n"))
+
+    assert main(["admin", "secret", "set", name]) == 0
+
+    assert secret(stored) == "s3cret-value"
+    captured = capsys.readouterr()
+    assert "s3cret" not in captured.out + captured.err
+
+
+@pytest.mark.parametrize("given", ["", "\n", "two words", "x" * 20_000, "a\nb"])
+def test_what_is_no_secret_is_not_set(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("old-value"))
+    main(["admin", "secret", "set", "github"])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(given))
+
+    assert main(["admin", "secret", "set", "github"]) == 2
+    assert secret("ideas-github") == "old-value"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "sentence"),
+    [
+        (("admin",), 2, "Say what to set up."),
+        (("admin", "token", "add", "no spaces please"), 2, "An owner is named by"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(
+    arguments: tuple[str, ...],
+    exit_code: int,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(arguments) == exit_code
+
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"idea: {sentence}")
+    assert len(captured.err.splitlines()) == 1
+
+
+def test_without_a_deployment_named_it_asks_which(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("API_TOKENS_SECRET_ID")
+
+    assert main(["admin", "token", "list"]) == 2
+    assert capsys.readouterr().err.startswith("idea: Which deployment?")
+
+
+def test_a_deployment_is_named_by_its_stack(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("API_TOKENS_SECRET_ID")
+    template = {
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {"ApiTokensSecretId": {"Value": "ideas-tokens"}},
+    }
+    client("cloudformation").create_stack(StackName="ideas", TemplateBody=json.dumps(template))
+
+    assert main(["admin", "token", "add", "ada", "--stack", "ideas"]) == 0
+    assert owner_of(capsys.readouterr().out.strip()) == "ada"
+    assert main(["admin", "token", "list", "--stack", "other"]) == 2
+    assert capsys.readouterr().err.startswith("idea: There is no stack other in this account")

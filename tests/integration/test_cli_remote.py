@@ -1,0 +1,309 @@
+"""The commands against a deployment, over the wire."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from idea_explorer.api.server import ApiServer
+from idea_explorer.cli import main
+from idea_explorer.cli.remote.client import Remote
+from idea_explorer.cli.remote.events import PAUSES, told
+from idea_explorer.domain.errors import NetworkError, UnavailableError
+from idea_explorer.domain.events import TextDelta
+from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.tokens import dump_tokens, stored_token
+from tests.fakes.anthropic_faults import refusing_url
+from tests.fakes.api import Api
+from tests.fakes.clock import START, ManualClock
+from tests.fakes.served import TOKEN, Served
+
+NOBODYS = "00000000-0001-7000-8000-000000000000"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with Served(tmp_path_factory.mktemp("served")) as server:
+        yield server
+
+
+class Idea:
+    """The command, in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        out, err = self._capsys.readouterr()
+        return code, out, err
+
+
+@pytest.fixture
+def idea(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Idea:
+    monkeypatch.setenv("IDEA_API_URL", served.url)
+    monkeypatch.setenv("IDEA_API_TOKEN", TOKEN)
+    return Idea(capsys)
+
+
+@pytest.fixture
+def done(idea: Idea) -> str:
+    """An exploration that has completed."""
+    _, out, _ = idea("submit", "Urban bees", "--quiet")
+    exploration_id = out.strip()
+    idea("watch", exploration_id, "--quiet")
+    return exploration_id
+
+
+def test_an_idea_is_sent_watched_and_read(idea: Idea) -> None:
+    code, out, err = idea("submit", "Bees on roofs", "--mode", "exploration")
+    exploration_id = out.strip()
+    assert (code, "follow it with: idea watch" in err) == (0, True)
+
+    code, out, err = idea("watch", exploration_id)
+    assert code == 0
+    assert "Watching: Bees on roofs" in err
+    assert "step 1: " in err
+    assert "completed" in out
+    assert "research.md" in out.splitlines()[0]
+
+    code, out, err = idea("report", exploration_id)
+    assert code == 0
+    assert "# Bees on roofs" in out
+    assert err == ""
+
+
+def test_the_words_of_the_report_are_shown_as_they_come(idea: Idea) -> None:
+    _, _, err = idea("submit", "Bees in parks", "--watch")
+
+    assert "    # Bees in parks" in err
+
+
+def test_an_exploration_is_shown(idea: Idea, done: str) -> None:
+    code, out, _ = idea("status", done)
+    assert code == 0
+    assert "completed · step" in out
+
+    assert idea("status", done, "--quiet")[1] == "completed\n"
+    assert json.loads(idea("status", done, "--json")[1])["id"] == done
+
+
+def test_explorations_are_listed(idea: Idea, done: str) -> None:
+    code, out, _ = idea("list", "--status", "completed")
+    assert code == 0
+    assert any(done in line and "Urban bees" in line for line in out.splitlines())
+
+    assert idea("list", "--limit", "1", "--quiet")[1].strip() == done
+    assert json.loads(idea("list", "--json")[1])["explorations"][0]["id"] == done
+    assert idea("list", "--status", "failed")[1] == ""
+
+
+def test_a_script_gets_events_as_lines_of_json(idea: Idea, done: str) -> None:
+    code, out, err = idea("watch", done, "--json")
+
+    events = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert [event["id"] for event in events] == list(range(1, len(events) + 1))
+    assert events[-1] == {
+        "id": len(events),
+        "type": "status_changed",
+        "from": "running",
+        "to": "completed",
+    }
+
+
+def test_the_report_as_json(idea: Idea, done: str) -> None:
+    found = json.loads(idea("report", done, "--json")[1])
+
+    assert found["id"] == done
+    assert "# Urban bees" in found["content"]
+
+
+@pytest.mark.parametrize("command", ["cancel", "resume"])
+def test_what_cannot_be_done_is_said(idea: Idea, done: str, command: str) -> None:
+    code, out, err = idea(command, done)
+
+    assert (code, out) == (1, "")
+    assert err.startswith(f"idea: Exploration {done} is completed;")
+
+
+def test_the_same_key_starts_one_exploration(idea: Idea) -> None:
+    first = idea("submit", "Urban bees", "--idempotency-key", "k1", "--quiet")
+    again = idea("submit", "Urban bees", "--idempotency-key", "k1", "--quiet")
+
+    assert first == again
+
+
+@pytest.mark.parametrize("command", ["status", "watch", "report", "cancel", "resume"])
+@pytest.mark.parametrize("name", [NOBODYS, "no such/thing?", ".", ""])
+def test_what_does_not_exist_is_said(idea: Idea, command: str, name: str) -> None:
+    code, out, err = idea(command, name)
+
+    assert (code, out) == (1, "")
+    assert err.startswith("idea: There is no ")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("submit", ""),
+        ("submit", "bees", "--max-steps", "99"),
+        ("submit", "bees", "--continue-from", NOBODYS),
+        ("list", "--limit", "1000"),
+    ],
+)
+def test_what_is_not_valid_is_bad_usage(idea: Idea, arguments: tuple[str, ...]) -> None:
+    code, out, err = idea(*arguments)
+
+    assert (code, out) == (2, "")
+    assert err.startswith("idea: '")
+
+
+# What can be wrong with the environment
+
+SENTENCES = [
+    ({"IDEA_API_URL": ""}, 2, "IDEA_API_URL is not set."),
+    ({"IDEA_API_TOKEN": ""}, 2, "IDEA_API_TOKEN is not set."),
+    ({"IDEA_API_TOKEN": "kéy"}, 2, "IDEA_API_TOKEN holds characters that no token has."),
+    ({"IDEA_API_TOKEN": "wrong"}, 1, "The API does not know this token (401)."),
+    ({"IDEA_API_URL": "nonsense"}, 2, "IDEA_API_URL is not a URL."),
+    ({"IDEA_API_URL": "https://[::1"}, 2, "IDEA_API_URL is not a URL."),
+    ({"IDEA_API_URL": "http://example.com"}, 2, "IDEA_API_URL must begin with https"),
+]
+
+
+@pytest.mark.parametrize(("variables", "exit_code", "sentence"), SENTENCES)
+def test_a_wrong_environment_is_one_clear_sentence(
+    idea: Idea,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    exit_code: int,
+    sentence: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    code, out, err = idea("list")
+
+    assert (code, out) == (exit_code, "")
+    assert err.startswith(f"idea: {sentence}")
+    assert len(err.splitlines()) == 1
+
+
+def test_an_address_where_nobody_listens(idea: Idea, monkeypatch: pytest.MonkeyPatch) -> None:
+    with refusing_url() as url:
+        monkeypatch.setenv("IDEA_API_URL", url)
+        code, _, err = idea("list")
+
+    assert code == 1
+    assert err.startswith(f"idea: {url} could not be reached.")
+
+
+@pytest.mark.parametrize("status", [200, 404, 403, 500, 301])
+def test_an_address_where_something_else_listens(
+    idea: Idea, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            page = b"<html>Welcome</html>"
+            self.send_response(status)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with listening(ThreadingHTTPServer(("127.0.0.1", 0), Other)) as server:
+        monkeypatch.setenv("IDEA_API_URL", f"http://127.0.0.1:{server.server_address[1]}")
+        code, out, err = idea("list")
+
+    expected = "The API failed (500)" if status == 500 else "does not answer as the API"
+    assert (code, out) == (1, "")
+    assert expected in err
+
+
+# The live view over lost connections
+
+
+@contextmanager
+def listening(server: ThreadingHTTPServer) -> Iterator[ThreadingHTTPServer]:
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Flaky:
+    """The API in this process, failing before some of its answers."""
+
+    def __init__(self, api: Api, fails: Callable[[int], bool]) -> None:
+        self._api = api
+        self._fails = fails
+        self.calls = 0
+
+    def __call__(self, event: Any, _context: object) -> dict[str, Any]:
+        self.calls += 1
+        if self._fails(self.calls):
+            return {"statusCode": 503, "headers": {}, "body": ""}
+        reply = self._api.send(event)
+        return {"statusCode": reply.status, "headers": reply.headers, "body": reply.text}
+
+
+@contextmanager
+def remote_to(flaky: Flaky) -> Iterator[Remote]:
+    tokens = dump_tokens([stored_token(TOKEN, "ada", now=START)])
+    with listening(ApiServer(("127.0.0.1", 0), flaky, lambda: tokens)) as server:
+        assert isinstance(server, ApiServer)
+        with Remote(server.url, TOKEN) as remote:
+            yield remote
+
+
+def test_a_lost_connection_misses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    running = api.run_to(api.submitted(), "running")
+    words = [TextDelta(content=f"{n}\u2028") for n in range(2_500)]
+    api.emit(running, *words)
+    ended = running.finished("completed", at=api.clock.now())
+    api.store.save(ended)
+    api.clock.pass_time(60)
+    losses: list[str] = []
+
+    with remote_to(Flaky(api, lambda call: call % 2 == 1)) as remote:
+        seen = list(told(remote, running.id, ManualClock(), losses.append))
+
+    assert [event.number for event in seen] == list(range(1, 2_502))
+    assert [event.event for event in seen[1:]] == words
+    assert len(losses) >= 3
+
+
+def test_a_deployment_that_stays_away_is_given_up(tmp_path: Path) -> None:
+    clock = ManualClock()
+    flaky = Flaky(Api(tmp_path), lambda _: True)
+
+    with remote_to(flaky) as remote, pytest.raises(UnavailableError):
+        list(told(remote, new_id(1), clock, lambda _: None))
+
+    assert clock.slept == list(PAUSES)
+
+
+def test_no_network_at_all_is_given_up_too() -> None:
+    with (
+        refusing_url() as url,
+        Remote(url, TOKEN) as remote,
+        pytest.raises(NetworkError, match="could not be reached"),
+    ):
+        list(told(remote, new_id(1), ManualClock(), lambda _: None))
