@@ -1,0 +1,124 @@
+"""JSON:API documents as Tidal sends them, read into tracks and albums."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from pydantic import BaseModel, Field
+
+from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, normal_isrc
+from idea_explorer.domain.text import one_line
+
+MAX_TEXT = 300  # a title longer than this is no title
+
+
+class Identifier(BaseModel):
+    id: str
+    type: str
+
+
+class LinkMeta(BaseModel):
+    next_cursor: str | None = Field(default=None, alias="nextCursor")
+
+
+class Links(BaseModel):
+    next: str | None = None
+    meta: LinkMeta = LinkMeta()
+
+    @property
+    def cursor(self) -> str | None:
+        """What to ask the next page with. Of the link itself only the cursor is used."""
+        if self.meta.next_cursor:
+            return self.meta.next_cursor
+        given = parse_qs(urlsplit(self.next or "").query).get("page[cursor]")
+        return given[0] if given else None
+
+
+class Relationship(BaseModel):
+    data: list[Identifier] | Identifier | None = None
+    links: Links = Links()
+
+    @property
+    def identifiers(self) -> list[Identifier]:
+        return self.data if isinstance(self.data, list) else [self.data] if self.data else []
+
+
+class Resource(Identifier):
+    attributes: dict[str, Any] = {}
+    relationships: dict[str, Relationship] = {}
+
+    def text(self, name: str) -> str:
+        value = self.attributes.get(name)
+        return one_line(value, MAX_TEXT) if isinstance(value, str) else ""
+
+    def related(self, name: str) -> Relationship:
+        return self.relationships.get(name, Relationship())
+
+
+class Token(BaseModel):
+    access_token: str = Field(min_length=1)
+    expires_in: float = 0.0
+
+
+class OneDocument(BaseModel):
+    data: Resource
+    included: list[Resource] = []
+
+
+class ManyDocument(BaseModel):
+    data: list[Resource]
+    included: list[Resource] = []
+
+
+class PageDocument(Relationship):
+    """One page of a relationship, asked for by itself."""
+
+    included: list[Resource] = []
+
+
+class Pool:
+    """The resources that came along with the documents, by type and id."""
+
+    def __init__(self, resources: Sequence[Resource]) -> None:
+        self._resources = {(each.type, each.id): each for each in resources}
+
+    def find(self, relationship: Relationship, kind: str) -> list[Resource]:
+        """Those of the kind, in order. What Tidal lists and then withholds is left out."""
+        found = (self._resources.get((each.type, each.id)) for each in relationship.identifiers)
+        return [each for each in found if each is not None and each.type == kind]
+
+    def track(self, resource: Resource, album: CatalogueAlbum | None = None) -> CatalogueTrack:
+        albums = self.find(resource.related("albums"), "albums")
+        return CatalogueTrack(
+            isrc=_isrc(resource.text("isrc")),
+            title=_title(resource),
+            artist=self._artists(resource),
+            album=album.title if album else _title(albums[0]) if albums else None,
+        )
+
+    def album(self, resource: Resource) -> CatalogueAlbum:
+        count = resource.attributes.get("numberOfItems")
+        return CatalogueAlbum(
+            album_id=resource.id,
+            title=_title(resource),
+            artist=self._artists(resource),
+            release_date=resource.text("releaseDate") or None,
+            track_count=count if isinstance(count, int) else None,
+        )
+
+    def _artists(self, resource: Resource) -> str:
+        artists = self.find(resource.related("artists"), "artists")
+        return ", ".join(artist.text("name") for artist in artists)
+
+
+def _title(resource: Resource) -> str:
+    title, version = resource.text("title"), resource.text("version")
+    return f"{title} ({version})" if version else title
+
+
+def _isrc(text: str) -> str | None:
+    """A catalogue's ISRC, or none where it is no such thing: a flag must not hang on it."""
+    try:
+        return normal_isrc(text)
+    except ValueError:
+        return None

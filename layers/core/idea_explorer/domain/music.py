@@ -1,0 +1,138 @@
+"""Tracks and albums, and how a listener's words are matched against them.
+
+Titles, descriptions and names come from files and catalogues: they are data to show, never instructions.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
+
+MAX_NAME = 500
+MAX_DESCRIPTION = 1_500  # a hundred of these still fit into one tool result
+MAX_SHORT_WORDS = 50  # enough to tell what a track is out of the question for
+ISRC_PATTERN = "^[A-Z0-9]{12}$"
+
+_ISRC = re.compile(r"[A-Z0-9]{12}")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
+_NOT_A_LETTER = re.compile(r"[^\w]+", re.UNICODE)
+
+
+def normal_isrc(text: str) -> str:
+    """The ISRC as it is stored: upper case. Raises ValueError for what cannot be one."""
+    upper = text.upper()
+    if not _ISRC.fullmatch(upper):
+        shown = text if len(text) <= 40 else text[:40] + "…"
+        raise ValueError(
+            f"invalid ISRC '{shown}': it has 12 letters and digits, as in GBUM71029604"
+        )
+    return upper
+
+
+Isrc = Annotated[
+    str,
+    AfterValidator(normal_isrc),
+    WithJsonSchema({"type": "string", "pattern": ISRC_PATTERN}),
+]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
+
+
+class IndexedTrack(BaseModel):
+    """One line of a track file, and one entry of the index. Fields it does not know are left aside."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    isrc: Isrc
+    title: Name
+    artist: Name
+    album: Name
+    description: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_DESCRIPTION)
+    ]
+    short_description: Annotated[str, Field(alias="shortDescription")] = ""
+
+    @model_validator(mode="after")
+    def _has_a_short_description(self) -> "IndexedTrack":
+        given = self.short_description.strip()
+        if len(given.split()) > MAX_SHORT_WORDS:
+            raise ValueError(f"shortDescription has more than {MAX_SHORT_WORDS} words")
+        # the model is frozen for everyone but its own validation
+        object.__setattr__(self, "short_description", given or shortened(self.description))
+        return self
+
+    @property
+    def album_key(self) -> str:
+        return album_key(self.artist, self.album)
+
+    @property
+    def text(self) -> str:
+        """What is searched. Artist and album are left out: a mood is not found by a name."""
+        return f"{self.title}. {self.description}"
+
+
+class OwnedTrack(BaseModel):
+    """One line of a library file. Only the ISRC is needed; with artist and album, albums are known too."""
+
+    model_config = ConfigDict(frozen=True)
+
+    isrc: Isrc
+    title: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
+    artist: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
+    album: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
+
+    @property
+    def album_key(self) -> str | None:
+        return album_key(self.artist, self.album) if self.artist and self.album else None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueTrack:
+    isrc: str | None
+    title: str
+    artist: str
+    album: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueAlbum:
+    album_id: str
+    title: str
+    artist: str
+    release_date: str | None
+    track_count: int | None
+
+    @property
+    def key(self) -> str:
+        return album_key(self.artist, self.title)
+
+
+def album_key(artist: str, title: str) -> str:
+    """Equal for the same album however a source spells it: case, accents and punctuation do not count."""
+    return "|".join(" ".join(_NOT_A_LETTER.split(plain(part))).strip() for part in (artist, title))
+
+
+def plain(text: str) -> str:
+    """Case and accents removed, for comparing."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def shortened(description: str) -> str:
+    """The first sentences that stay within 50 words together; a longer first one is cut."""
+    kept: list[str] = []
+    for sentence in _SENTENCE_END.split(description):
+        words = sentence.split()
+        if len(kept) + len(words) > MAX_SHORT_WORDS:
+            break
+        kept += words
+    return " ".join(kept) or " ".join(description.split()[: MAX_SHORT_WORDS - 1]) + " …"
