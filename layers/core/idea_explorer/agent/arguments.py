@@ -24,7 +24,7 @@ def explain(tool: Tool[Any], error: ValidationError) -> str:
     finding = error.errors(include_url=False, include_context=False, include_input=False)[0]
     name = str(finding["loc"][0]) if finding["loc"] else ""
     example = f"Example: {json.dumps(tool.example, ensure_ascii=False)}"
-    if finding["type"] == "extra_forbidden":
+    if finding["type"] == "extra_forbidden" and len(finding["loc"]) == 1:
         return f"{tool.name} has no '{name[:60]}' parameter. {example}"
     if not name:
         return f"{tool.name} requires an object of parameters. {example}"

@@ -1,0 +1,61 @@
+"""A file of JSON objects, one on each line, checked as a whole before anything is done with it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from idea_explorer.domain.errors import InvalidRequestError
+
+MAX_COMPLAINTS = 10  # enough to see the pattern
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_json_lines(source: Path | IO[bytes], model: type[M]) -> list[tuple[int, M]]:
+    """Every line with its number; raises InvalidRequestError that names the lines which are wrong."""
+    try:
+        if isinstance(source, Path):
+            with source.open("rb") as lines:
+                return _checked(lines, model)
+        return _checked(source, model)
+    except OSError as error:
+        raise InvalidRequestError(
+            f"The file {source} cannot be read: {error.strerror or error}."
+        ) from error
+
+
+def complain(wrong: dict[int, str]) -> InvalidRequestError:
+    """All that is wrong in one error, the first lines in words."""
+    shown = [f"line {number}: {what}" for number, what in sorted(wrong.items())[:MAX_COMPLAINTS]]
+    more = len(wrong) - len(shown)
+    said = "; ".join(shown) + (f"; and {more} more lines" if more else "")
+    return InvalidRequestError(
+        f"Nothing was imported. {said}.",
+        fields={f"line {number}": what for number, what in sorted(wrong.items())[:MAX_COMPLAINTS]},
+    )
+
+
+def _checked(lines: Iterable[bytes], model: type[M]) -> list[tuple[int, M]]:
+    records: list[tuple[int, M]] = []
+    wrong: dict[int, str] = {}
+    for number, line in enumerate(lines, start=1):
+        text = line.removeprefix(b"\xef\xbb\xbf").strip()
+        if not text:
+            continue
+        try:
+            records.append((number, model.model_validate_json(text)))
+        except ValidationError as error:
+            wrong[number] = _reason(error)
+    if wrong:
+        raise complain(wrong)
+    return records
+
+
+def _reason(error: ValidationError) -> str:
+    finding = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    said = finding["msg"].removeprefix("Value error, ")
+    where = ".".join(str(part) for part in finding["loc"])
+    return f"{where}: {said}" if where else said

@@ -1,0 +1,109 @@
+"""Files of tracks: checked as a whole, then imported as a whole."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from idea_explorer.adapters.embedder_local import LexiconEmbedder
+from idea_explorer.adapters.library_sqlite import SqliteLibrary
+from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.usecases.import_library import import_library
+from idea_explorer.usecases.index_tracks import index_tracks
+
+
+def line(number: int = 1, **changes: Any) -> str:
+    track = {
+        "isrc": f"ZZTST19{number:05}",
+        "title": "Song",
+        "artist": "Artist",
+        "album": "Album",
+        "description": "A sad song about the rain.",
+    }
+    return json.dumps(track | changes)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> SqliteTrackIndex:
+    return SqliteTrackIndex(tmp_path / "music.db", LexiconEmbedder())
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> SqliteLibrary:
+    return SqliteLibrary(tmp_path / "music.db")
+
+
+def stream(*lines: str | bytes) -> io.BytesIO:
+    raw = (each if isinstance(each, bytes) else each.encode() for each in lines)
+    return io.BytesIO(b"\n".join(raw))
+
+
+def test_a_file_is_indexed_and_counted(tmp_path: Path, index: SqliteTrackIndex) -> None:
+    file = tmp_path / "tracks.jsonl"
+    file.write_text(
+        "\ufeff" + line(1) + "\r\n\n" + line(2, year=1999, genre="folk") + "\n", "utf-8"
+    )
+    assert index_tracks(file, index) == 2
+    assert len(index.get(["ZZTST1900001", "ZZTST1900002"])) == 2
+
+
+def test_a_stream_is_read_like_a_file(index: SqliteTrackIndex) -> None:
+    assert index_tracks(stream(line(1), line(2)), index) == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (line(2, isrc="US-RC1-76-07839"), "line 2: isrc: invalid ISRC 'US-RC1-76-07839'"),
+        (line(2, title=" "), "line 2: title"),
+        (line(2, description=None), "line 2: description"),
+        ('{"isrc": "ZZTST1900002"}', "line 2: title: Field required"),
+        ("no json", "line 2: Invalid JSON"),
+        ("[]", "line 2: "),
+        (b'{"isrc": "\xff"}', "line 2: Invalid JSON"),
+        (line(1), "line 2: ISRC ZZTST1900001 stands already on line 1"),
+    ],
+)
+def test_one_wrong_line_is_named_and_nothing_is_indexed(
+    index: SqliteTrackIndex, wrong: str | bytes, said: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        index_tracks(stream(line(1), wrong, line(3)), index)
+    assert caught.value.message.startswith("Nothing was imported. ")
+    assert said in caught.value.message
+    assert index.get(["ZZTST1900001", "ZZTST1900003"]) == []
+
+
+def test_many_wrong_lines_are_counted(index: SqliteTrackIndex) -> None:
+    with pytest.raises(InvalidRequestError, match="; and 5 more lines"):
+        index_tracks(stream(*["nonsense"] * 15), index)
+
+
+def test_a_file_that_is_empty_or_not_there_is_an_error(
+    tmp_path: Path, index: SqliteTrackIndex, library: SqliteLibrary
+) -> None:
+    with pytest.raises(InvalidRequestError, match="holds no tracks"):
+        index_tracks(stream("", " "), index)
+    with pytest.raises(InvalidRequestError, match="holds no tracks"):
+        import_library(stream(), library)
+    with pytest.raises(InvalidRequestError, match="cannot be read"):
+        index_tracks(tmp_path / "missing.jsonl", index)
+    with pytest.raises(InvalidRequestError, match="cannot be read"):
+        import_library(tmp_path, library)
+
+
+def test_a_library_is_imported_and_a_track_that_stands_there_twice_counts_once(
+    library: SqliteLibrary,
+) -> None:
+    given = stream('{"isrc": "zztst1900001"}', line(1), '{"isrc": "ZZTST1900002"}')
+    assert import_library(given, library) == 2
+    assert library.known_isrcs(["ZZTST1900001", "ZZTST1900002"]) == {"ZZTST1900001", "ZZTST1900002"}
+
+
+def test_one_wrong_line_and_nothing_is_owned(library: SqliteLibrary) -> None:
+    with pytest.raises(InvalidRequestError, match="line 2: isrc: invalid ISRC"):
+        import_library(stream(line(1), '{"isrc": "x"}'), library)
+    assert library.known_isrcs(["ZZTST1900001"]) == frozenset()

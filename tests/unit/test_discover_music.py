@@ -1,0 +1,280 @@
+"""Tracks, words and meanings: the pure rules of music discovery."""
+
+import json
+import subprocess
+import sys
+from array import array
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from idea_explorer.adapters.embedder_local import LexiconEmbedder
+from idea_explorer.adapters.similarity import Similarity
+from idea_explorer.domain.music import (
+    IndexedTrack,
+    OwnedTrack,
+    album_key,
+    normal_isrc,
+    shortened,
+)
+from idea_explorer.domain.ranking import content_words, covers, fused
+from idea_explorer.music_ports import Vector
+from idea_explorer.tools.discover.flags import Flag, any_of
+
+SAMPLE = Path(__file__).parents[2] / "examples" / "music"
+
+
+def a_track(**changes: Any) -> IndexedTrack:
+    given = {
+        "isrc": "ZZTST1900001",
+        "title": "Song",
+        "artist": "Artist",
+        "album": "Album",
+        "description": "One. Two.",
+    }
+    return IndexedTrack.model_validate(given | changes)
+
+
+# ISRC and descriptions
+
+
+def test_an_isrc_is_stored_in_upper_case() -> None:
+    assert normal_isrc("gbum71029604") == "GBUM71029604"
+    assert a_track(isrc="zztst1900001").isrc == "ZZTST1900001"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "GBUM7102960", "GBUM710296045", "GB-UM7-10-29", "GBUM7102960\n", "ＧBUM71029604"]
+)
+def test_what_cannot_be_an_isrc_is_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match="invalid ISRC"):
+        normal_isrc(wrong)
+
+
+def test_a_short_description_is_made_of_the_first_sentences() -> None:
+    assert shortened("One two. Three! Four?") == "One two. Three! Four?"
+    first = " ".join(["word"] * 30) + "."
+    assert shortened(f"{first} {first}") == first
+
+
+def test_a_first_sentence_beyond_fifty_words_is_cut() -> None:
+    cut = shortened(" ".join(["word"] * 80) + ".")
+    assert len(cut.split()) == 50
+    assert cut.endswith(" …")
+
+
+def test_a_given_short_description_is_kept_and_must_be_short() -> None:
+    assert a_track(shortDescription=" Brief. ").short_description == "Brief."
+    with pytest.raises(ValidationError, match="50 words"):
+        a_track(shortDescription="word " * 51)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"title": " "}, {"description": ""}, {"description": "x" * 1_501}, {"artist": "x" * 501}],
+)
+def test_a_track_needs_its_names_and_a_description_of_limited_length(
+    changes: Mapping[str, str],
+) -> None:
+    with pytest.raises(ValidationError):
+        a_track(**changes)
+
+
+def test_an_album_has_one_key_however_it_is_spelled() -> None:
+    assert album_key("Père Lachaise", "Absinthe, Logic") == album_key(
+        "PERE LACHAISE", "absinthe logic!"
+    )
+    assert album_key("A", "B C") != album_key("A B", "C")
+
+
+def test_a_library_line_without_names_knows_no_album() -> None:
+    assert OwnedTrack(isrc="ZZTST1900001", artist="A").album_key is None
+
+
+# Words and ranks
+
+
+def test_words_that_say_nothing_are_left_out() -> None:
+    assert content_words("Find me some songs about the RAIN, the rain!") == ["rain"]
+    assert content_words("the of and") == []
+    assert len(content_words(" ".join(f"w{number}" for number in range(100)))) == 32
+
+
+def test_a_text_covers_words_in_other_forms() -> None:
+    enough = covers(["driving", "rainy"])
+    assert enough("A drive through the rain.")
+    assert not enough("Nothing of the kind.")
+    assert not covers([])("anything")
+
+
+def test_a_quarter_of_the_words_is_enough_and_less_is_not() -> None:
+    words = ["alpha", "bravo", "charlie", "delta"]
+    assert covers(words)("bravo")
+    assert not covers([*words, "echo"])("bravo")
+
+
+def test_ranks_add_up_and_the_best_of_both_comes_first() -> None:
+    ranked = fused([["a", "b", "c"], ["b", "d"]])
+    assert [key for key, _ in ranked] == ["b", "a", "d", "c"]
+    assert fused([["a"], ["a"]]) == [("a", 1.0)]
+    assert fused([[], []]) == []
+
+
+# The lexicon
+
+
+@pytest.fixture(scope="module")
+def lexicon() -> LexiconEmbedder:
+    return LexiconEmbedder()
+
+
+def closeness(embedder: LexiconEmbedder, first: str, second: str) -> float:
+    one, two = embedder.embed([first, second], "document")
+    return sum(a * b for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("melancholic", "sorrowful"),
+        ("a lullaby", "for the newborn in the cradle"),
+        ("can't sleep", "insomnia"),
+        ("furious", "full of rage"),
+        ("getting sober", "addiction and recovery"),
+    ],
+)
+def test_words_of_one_meaning_are_close(lexicon: LexiconEmbedder, first: str, second: str) -> None:
+    assert closeness(lexicon, first, second) >= lexicon.floor
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("melancholic", "dancefloor"), ("rage", "lullaby"), ("xqzv blorp", "melancholic")],
+)
+def test_words_of_other_meanings_are_not(lexicon: LexiconEmbedder, first: str, second: str) -> None:
+    assert closeness(lexicon, first, second) < lexicon.floor
+
+
+def test_a_text_without_a_known_word_means_nothing(lexicon: LexiconEmbedder) -> None:
+    for vector in lexicon.embed(["xqzv blorp fnord", "", "kubernetes yaml"], "query"):
+        assert len(vector) == lexicon.dimensions
+        assert not any(vector)
+
+
+def test_a_text_with_known_words_has_length_one(lexicon: LexiconEmbedder) -> None:
+    (vector,) = lexicon.embed(["A sad rainy night drive, full of longing."], "document")
+    assert sum(value * value for value in vector) == pytest.approx(1.0)
+
+
+# Comparing vectors
+
+
+def vector(*values: float) -> Vector:
+    return array("f", values)
+
+
+def rows(*vectors: Vector) -> list[tuple[int, bytes]]:
+    return [(number * 10, each.tobytes()) for number, each in enumerate(vectors, start=1)]
+
+
+@pytest.mark.parametrize("few", [0, 100])
+def test_few_and_many_vectors_are_ranked_alike(few: int) -> None:
+    similarity = Similarity(
+        rows(vector(0, 1), vector(1, 0), vector(0.6, 0.8), vector(-1, 0), vector(1, 0)), few=few
+    )
+    assert similarity.available
+    assert similarity.best(vector(1, 0), 0.1, 10) == [20, 50, 30]
+    assert similarity.best(vector(1, 0), 0.1, 1) == [20]
+    assert similarity.best(vector(1, 0), 0.99, 10) == [20, 50]
+    assert similarity.best(vector(1, 0), 1.5, 10) == []
+
+
+def test_without_vectors_nothing_can_be_compared() -> None:
+    assert not Similarity([]).available
+
+
+def test_many_vectors_need_numpy() -> None:
+    answer = printed_by(
+        "import sys; sys.modules['numpy'] = None\n"
+        "from idea_explorer.adapters.similarity import Similarity\n"
+        "rows = [(1, bytes(8)), (2, bytes(8))]\n"
+        "print(Similarity(rows, few=2).available, Similarity(rows, few=1).available)"
+    )
+    assert answer == "True False"
+
+
+def test_a_small_index_is_searched_without_loading_numpy_or_a_client(tmp_path: Path) -> None:
+    answer = printed_by(
+        "import sys; from pathlib import Path\n"
+        "from idea_explorer.adapters.embedder_local import LexiconEmbedder\n"
+        "from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex\n"
+        "from idea_explorer.tools.discover import discover_tools\n"
+        "from idea_explorer.usecases.index_tracks import index_tracks\n"
+        f"index = SqliteTrackIndex(Path({str(tmp_path)!r}) / 'm.db', LexiconEmbedder())\n"
+        f"index_tracks(Path({str(SAMPLE)!r}) / 'tracks.jsonl', index)\n"
+        "assert index.search('melancholic', 5).by_meaning\n"
+        "print({'numpy', 'httpx', 'boto3'} & set(sys.modules))"
+    )
+    assert answer == "set()"
+
+
+def printed_by(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+# Three-valued flags of an album
+
+
+@pytest.mark.parametrize(
+    ("flags", "together"),
+    [
+        ([True, False, None], True),
+        ([False, None], None),
+        ([False, False], False),
+        ([None], None),
+        ([], None),
+    ],
+)
+def test_an_album_is_not_there_only_if_every_track_is_known_not_to_be(
+    flags: list[Flag], together: Flag
+) -> None:
+    assert any_of(flags) is together
+
+
+# The sample
+
+
+def lines(name: str) -> list[Any]:
+    return [json.loads(line) for line in (SAMPLE / name).read_text("utf-8").splitlines()]
+
+
+def test_the_sample_is_what_it_says() -> None:
+    tracks = [IndexedTrack.model_validate(line) for line in lines("tracks.jsonl")]
+    assert len({track.isrc for track in tracks}) == len(tracks) == 200
+    assert len({track.description for track in tracks}) == 200
+    for track in tracks:
+        assert 60 <= len(track.description.split()) <= 120
+        assert 5 <= len(track.short_description.split()) <= 50
+    owned = {OwnedTrack.model_validate(line).isrc for line in lines("library.jsonl")}
+    indexed = {track.isrc for track in tracks}
+    assert owned & indexed
+    assert owned - indexed
+    assert indexed - owned
+
+
+def test_the_labels_follow_from_the_themes_and_from_nothing_else() -> None:
+    themes = {line["isrc"]: set(line["tags"]) for line in lines("themes.jsonl")}
+    assert set(themes) == {line["isrc"] for line in lines("tracks.jsonl")}
+    queries = lines("queries.jsonl")
+    assert len({query["query"] for query in queries}) == 50
+    for query in queries:
+        grades = {}
+        for isrc, tags in themes.items():
+            met = [bool(tags & set(group)) for group in query["wants"]]
+            if met[0]:
+                grades[isrc] = 3 if all(met) else 2 if sum(met) > 1 else 1
+        assert query["relevant"] == grades
