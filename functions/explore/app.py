@@ -23,8 +23,5 @@ def handler(event: serverless.Event) -> JsonObject:
 
 def _work_alone(message: Message) -> JsonObject:
     """For `sam local invoke`, and wherever a queue is all there is."""
-    settings = deployment.settings()
-    final = work_alone(
-        message, deployment.engine(), deployment.publisher(), settings.min_deadline_seconds
-    )
+    final = work_alone(message, deployment.engine(), deployment.publisher(), deployment.terms())
     return {"id": final.id, "status": final.status, "path": final.path}

@@ -33,6 +33,7 @@ from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.settle import Books, Cause, settle
 from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores, cloud_queue, cloud_stores
 from tests.fakes import anthropic_faults as model_faults
 from tests.fakes.anthropic_scripts import Entry
@@ -216,7 +217,9 @@ def run(fault: Fault, folder: Path) -> Row:
         world = World(hub, repository, FastClock())
         stores = cloud_stores(settings)
         request = ExploreRequest(idea="Tea", deadline_seconds=fault.deadline_seconds)
-        queued = submit(request, "o", stores.explorations, world.clock, min_deadline_seconds=1)
+        queued = submit(
+            request, "o", stores.explorations, world.clock, terms=Terms(min_deadline_seconds=1)
+        )
         fault.arrange(world)
         stack.enter_context(failing_aws(world.aws_faults))
         with suppress(ExplorerError):  # stored first: what is not sent, the sweep finds

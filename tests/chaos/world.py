@@ -27,6 +27,7 @@ from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.terms import Terms
 from tests.chaos.boundaries import Boundaries, Breakable, BreakableJournals, breakable_toolset
 from tests.fakes.anthropic_scripts import Entry, dump_script
 
@@ -120,7 +121,9 @@ class World:
 
     def submit(self, idea: str) -> Exploration:
         request = ExploreRequest(idea=idea)
-        return submit(request, "chaos", self.store, SystemClock(), min_deadline_seconds=1)
+        return submit(
+            request, "chaos", self.store, SystemClock(), terms=Terms(min_deadline_seconds=1)
+        )
 
     def live(self, exploration: Exploration, model: int, kill_at: int | None) -> tuple[int, str]:
         """One process that runs the exploration to its end, or is killed.

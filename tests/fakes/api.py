@@ -15,6 +15,7 @@ from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import Explorations, WorkQueue
 from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
 from tests.fakes.service import FakeQueue
@@ -73,7 +74,7 @@ class Api:
             idempotency=KeyedOnce(SqliteRecords(folder / "store.db")),
             clock=self.clock,
             log=self.log,
-            min_deadline_seconds=60,
+            terms=Terms(min_deadline_seconds=60),
         )
         self._handle = handler_for(self.service)
 

@@ -18,6 +18,7 @@ from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 
 
@@ -90,7 +91,9 @@ class Bench:
 
     def submit(self, idea: str = "A tea room", **fields: object) -> Exploration:
         request = ExploreRequest.model_validate({"idea": idea, **fields})
-        return submit(request, "tester", self.store, self.clock, min_deadline_seconds=1)
+        return submit(
+            request, "tester", self.store, self.clock, terms=Terms(min_deadline_seconds=1)
+        )
 
     def explore(self, idea: str = "A tea room", **fields: object) -> Exploration:
         queued = self.submit(idea, **fields)

@@ -14,6 +14,7 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability import SilentLog
 from idea_explorer.usecases.dispatch import LAST_RECEIVE, Desk, dispatch
 from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.service import FakeQueue, FakeWorkflow
 
@@ -36,12 +37,12 @@ class Service:
             clock=self.clock,
             log=SilentLog(),
             max_running=2,
-            min_deadline_seconds=60,
+            terms=Terms(min_deadline_seconds=60),
         )
 
     def submitted(self, idea: str = "An idea") -> Exploration:
         request = ExploreRequest(idea=idea)
-        return submit(request, "ada", self.store, self.clock, min_deadline_seconds=60)
+        return submit(request, "ada", self.store, self.clock, terms=Terms(min_deadline_seconds=60))
 
     def deliver(self, body: object, message_id: str = "m-1", receives: int = 1) -> str:
         text = body if isinstance(body, str) else json.dumps(body)

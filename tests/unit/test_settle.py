@@ -18,6 +18,7 @@ from idea_explorer.usecases.dispatch import Desk
 from idea_explorer.usecases.settle import Books, settle
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.sweep import QUEUED_TOO_LONG_SECONDS, RUNNING_TOO_LONG_SECONDS, sweep
+from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.service import FakeQueue, FakeWorkflow
 
@@ -47,12 +48,12 @@ class World:
             clock=self.clock,
             log=SilentLog(),
             max_running=5,
-            min_deadline_seconds=1,
+            terms=Terms(min_deadline_seconds=1),
         )
 
     def queued(self) -> Exploration:
         request = ExploreRequest(idea="Urban bees")
-        return submit(request, "ada", self.store, self.clock, min_deadline_seconds=1)
+        return submit(request, "ada", self.store, self.clock, terms=Terms(min_deadline_seconds=1))
 
     def running(self) -> Exploration:
         at = self.clock.now()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.dispatch import Desk
     from idea_explorer.usecases.explore import Engine
     from idea_explorer.usecases.settle import Books
+    from idea_explorer.usecases.terms import Terms
 
 EMBEDDED = Path("/tmp/idea-explorer")  # noqa: S108  the only place where Lambda lets a function write
 
@@ -49,6 +50,10 @@ def engine() -> "Engine":
     return dataclasses.replace(make(settings(), log(), []), sinks_for=sinks_for)
 
 
+def terms() -> "Terms":
+    return wiring.terms(settings(), stores().spend)
+
+
 def desk() -> "Desk":
     from idea_explorer.usecases.dispatch import Desk
 
@@ -60,7 +65,7 @@ def desk() -> "Desk":
         clock=wiring.system_clock(),
         log=log(),
         max_running=settings().max_running,
-        min_deadline_seconds=settings().min_deadline_seconds,
+        terms=terms(),
         defer_seconds=settings().defer_seconds,
     )
 

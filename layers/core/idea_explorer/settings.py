@@ -39,6 +39,7 @@ class Settings(BaseModel):
     web_search_version: str = "web_search_20250305"
     min_deadline_seconds: int = Field(default=limits.MIN_DEADLINE_SECONDS, ge=1)
     max_cost_usd: float | None = Field(default=None, gt=0)
+    daily_cost_usd: float | None = Field(default=None, gt=0)  # per owner
     max_total_tokens: int = Field(default=80_000, gt=0)
     events_wait_seconds: float = Field(default=20.0, ge=0, le=25)  # API Gateway ends a call at 29
     events_poll_seconds: float = Field(default=1.0, gt=0)
@@ -111,6 +112,7 @@ VARIABLES = {
     "IDEA_WEB_SEARCH_VERSION": "web_search_version",
     "IDEA_MIN_DEADLINE_SECONDS": "min_deadline_seconds",
     "IDEA_MAX_COST_USD": "max_cost_usd",
+    "IDEA_DAILY_COST_USD": "daily_cost_usd",
     "IDEA_MAX_TOTAL_TOKENS": "max_total_tokens",
     "IDEA_TRACE_CONTENT": "trace_content",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_endpoint",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
     from idea_explorer.usecases.explore import Engine
     from idea_explorer.usecases.service import Service
+    from idea_explorer.usecases.terms import Terms
 
 TOOLSETS = ("research",)
 OFFLINE_MODELS = {"sonnet": "offline", "opus": "offline"}
@@ -302,10 +303,28 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         ],
         clock=system_clock(),
         log=log,
-        model_ids=settings.models if settings.uses_claude else OFFLINE_MODELS,
+        model_ids=model_ids(settings),
         prices=settings.prices,
-        default_max_cost_usd=settings.max_cost_usd,
+        terms=terms(settings, kept_in.spend),
         max_total_tokens=settings.max_total_tokens,
+    )
+
+
+def model_ids(settings: Settings) -> Mapping[str, str]:
+    return settings.models if settings.uses_claude else OFFLINE_MODELS
+
+
+def terms(settings: Settings, spend: Spend | None = None) -> "Terms":
+    """What is asked of every request here."""
+    from idea_explorer.usecases.terms import Terms
+
+    return Terms(
+        min_deadline_seconds=settings.min_deadline_seconds,
+        model_ids=model_ids(settings),
+        prices=settings.prices,
+        max_cost_usd=settings.max_cost_usd,
+        daily_cost_usd=settings.daily_cost_usd,
+        spend=spend,
     )
 
 
@@ -348,7 +367,7 @@ def _service(
         idempotency=once,
         clock=system_clock(),
         log=log,
-        min_deadline_seconds=settings.min_deadline_seconds,
+        terms=terms(settings, kept_in.spend),
         events_wait_seconds=settings.events_wait_seconds,
         events_poll_seconds=settings.events_poll_seconds,
     )

@@ -12,6 +12,7 @@ from idea_explorer.domain.errors import (
     InvalidRequestError,
     LeaseLostError,
     MissingError,
+    QuotaSpentError,
     RateLimitedError,
 )
 from idea_explorer.domain.request import invalid_request
@@ -39,6 +40,7 @@ STATUSES: tuple[tuple[type[ExplorerError], int], ...] = (
     (ConflictError, 409),
     (LeaseLostError, 409),
     (RateLimitedError, 429),
+    (QuotaSpentError, 429),
     (ExternalError, 503),
 )
 MESSAGES: Mapping[int, str] = {

@@ -45,7 +45,7 @@ def submit_exploration(call: Call, service: Service) -> Answer:
             call.owner,
             service.explorations,
             service.clock,
-            min_deadline_seconds=service.min_deadline_seconds,
+            terms=service.terms,
         )
         enqueue(exploration, service.queue, service.log)
         return Submitted(id=exploration.id, status=exploration.status).model_dump(mode="json")
@@ -116,7 +116,7 @@ def resume_exploration(call: Call, service: Service) -> Answer:
         queue=service.queue,
         clock=service.clock,
         log=service.log,
-        min_deadline_seconds=service.min_deadline_seconds,
+        terms=service.terms,
     )
     return Answer(202, _details(queued, call, service))
 

@@ -20,7 +20,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import patiently, publish
-from idea_explorer.usecases.submit import check, submit
+from idea_explorer.usecases.submit import submit
 
 REQUEST_FLAGS = (
     "toolset", "mode", "model", "context", "update", "continue_from", "if_exists",
@@ -32,7 +32,8 @@ REQUEST_FLAGS = (
 def run(arguments: argparse.Namespace) -> int:
     request = request_from(arguments)
     settings = settings_for(arguments.research)
-    check(request, settings.min_deadline_seconds)
+    terms = wiring.terms(settings)
+    terms.check(request, "local", wiring.system_clock().now())
     wiring.check_folder(settings)
     # a script gets the structured log, a person the progress
     as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         "local",
         engine.explorations,
         engine.clock,
-        min_deadline_seconds=settings.min_deadline_seconds,
+        terms=terms,
     )
     _cancel_on_interrupt(engine, exploration)
     explore(exploration.id, exploration.run, engine)

@@ -6,6 +6,7 @@ ExplorerError
 ├── ConflictError              right request, wrong moment (status, second decision, moved base)
 │   └── InvalidTransitionError
 ├── BaseMovedError             a proposal's file has changed since; nothing was written
+├── QuotaSpentError            the owner's budget for today is spent
 ├── LeaseLostError             another worker took over; stop and write nothing more
 ├── ConfigurationError         the deployment or machine lacks something; says how to set it
 ├── RefusedError               the model declined; never retried
@@ -82,6 +83,10 @@ class InvalidTransitionError(ConflictError):
 
 class BaseMovedError(ExplorerError):
     pass
+
+
+class QuotaSpentError(ExplorerError):
+    code = "BUDGET_EXCEEDED"
 
 
 class LeaseLostError(ExplorerError):

@@ -111,6 +111,7 @@ class Exploration(BaseModel):
     cancel_requested: bool = False
     stats: Stats = Field(default_factory=Stats)
     outcome: Status | None = None  # what the run came to; the status follows once it is published
+    base_cost_usd: float = 0.0  # what earlier runs had cost
     base_steps: int = 0  # steps of earlier runs, which a resumed run does not have to share
     receipt: Receipt | None = None
     builds_on: str | None = None  # the document that an update adds to or a follow-up builds on

@@ -6,10 +6,11 @@ from idea_explorer.ports import Publisher
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.terms import Terms
 
 
 def work_alone(
-    message: Message, engine: Engine, publisher: Publisher | None, min_deadline_seconds: int
+    message: Message, engine: Engine, publisher: Publisher | None, terms: Terms
 ) -> Exploration:
     """Run the one exploration that a message names or asks for; one that has ended stays as it is."""
     named = parse_message(message)
@@ -19,7 +20,7 @@ def work_alone(
             QUEUE_OWNER,
             engine.explorations,
             engine.clock,
-            min_deadline_seconds=min_deadline_seconds,
+            terms=terms,
             exploration_id=named.id,
         )
     else:

@@ -23,6 +23,7 @@ from idea_explorer.domain.message import (
 )
 from idea_explorer.ports import EventLog, Explorations, Log, Workflow, WorkQueue
 from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.terms import Terms
 
 DEFER_SECONDS = 30  # how long a message waits for room before it asks again
 POISON = (InvalidRequestError, MissingError, ConflictError)  # wrong however often it is tried
@@ -42,7 +43,7 @@ class Desk:
     clock: Clock
     log: Log
     max_running: int
-    min_deadline_seconds: int
+    terms: Terms
     defer_seconds: int = DEFER_SECONDS
 
 
@@ -90,7 +91,7 @@ def _named(message: Message, desk: Desk) -> tuple[Exploration, int]:
         QUEUE_OWNER,
         desk.explorations,
         desk.clock,
-        min_deadline_seconds=desk.min_deadline_seconds,
+        terms=desk.terms,
         exploration_id=named.id,
     )
     return exploration, exploration.run

@@ -1,7 +1,7 @@
 """Run one exploration: the same for Lambda, the command line and the tests."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from idea_explorer.agent.budget import Budget
@@ -12,13 +12,13 @@ from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.domain.deadline import Clock, Deadline
-from idea_explorer.domain.errors import ConflictError, ErrorCode
+from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
-from idea_explorer.domain.exploration import Exploration, Receipt, Stats
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.transcript import Answered, AnyEntry, Opening, Said
-from idea_explorer.domain.usage import Price, cost_of
+from idea_explorer.domain.usage import Price
 from idea_explorer.ports import (
     Approvals,
     ChangeWriter,
@@ -33,7 +33,9 @@ from idea_explorer.ports import (
 )
 from idea_explorer.usecases.approvals import act, all_decided, ask
 from idea_explorer.usecases.conclude import conclude
+from idea_explorer.usecases.endings import receipt_for, stats_of
 from idea_explorer.usecases.history import Everywhere, GroupedText, History
+from idea_explorer.usecases.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Engine:
     log: Log
     model_ids: Mapping[str, str]
     prices: Mapping[str, Price]
-    default_max_cost_usd: float | None = None
+    terms: Terms = field(default_factory=Terms)
     max_total_tokens: int | None = None
     search_tokens: int = 10_000
     approvals: Approvals | None = None
@@ -183,7 +185,7 @@ def _agent(
         deadline=Deadline.after(clock, seconds=left, of=request.deadline_seconds),
         budget=Budget(
             price=engine.prices.get(State(journal.entries).opening.model_id),
-            max_cost_usd=request.max_cost_usd or engine.default_max_cost_usd,
+            max_cost_usd=_limit(exploration, engine),
             max_total_tokens=engine.max_total_tokens,
             search_tokens=engine.search_tokens,
         ),
@@ -191,6 +193,16 @@ def _agent(
         cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.toolset == "code",
     )
+
+
+def _limit(exploration: Exploration, engine: Engine) -> float | None:
+    """The most that all runs of this exploration together may cost: its own budget, or what the owner
+    may still spend today."""
+    own = exploration.request.max_cost_usd or engine.terms.max_cost_usd
+    left = engine.terms.left_today(exploration.owner, engine.clock.now())
+    today = None if left is None else max(0.0, left) + exploration.base_cost_usd
+    given = [limit for limit in (own, today) if limit is not None]
+    return min(given, default=None)
 
 
 def _conclude(
@@ -203,7 +215,7 @@ def _conclude(
     if text:
         engine.reports.save_report(exploration.id, exploration.lease, text)
     stats = stats_of(state, finish.stop_reason, engine.prices)
-    limit = exploration.request.max_cost_usd or engine.default_max_cost_usd
+    limit = _limit(exploration, engine)
     over = max(0.0, (stats.cost_usd or 0.0) - limit) if limit else 0.0
     stats = stats.model_copy(
         update={
@@ -220,10 +232,14 @@ def _conclude(
             "updated_at": engine.clock.now(),
             "title": conclusion.title(exploration.request.idea),
             "verdict": conclusion.verdict,
-            "receipt": _receipt(exploration, finish, stats, has_text=bool(text)),
+            "receipt": receipt_for(exploration, finish, stats, has_text=bool(text)),
         }
     )
     engine.explorations.save(ended)
+    if engine.terms.spend and stats.cost_usd is not None:
+        paid = max(0.0, stats.cost_usd - exploration.base_cost_usd)
+        run = f"{exploration.id}-{exploration.run}"
+        engine.terms.spend.record(exploration.owner, engine.clock.now().date(), run, paid)
     sink.emit(
         MessageEnd(
             usage=EventUsage.of(stats.usage),
@@ -236,55 +252,3 @@ def _conclude(
     if finish.error:
         sink.emit(Failed(code=finish.error.code, message=finish.error.sentence))
     return ended
-
-
-def stats_of(state: State, stop_reason: str, prices: Mapping[str, Price]) -> Stats:
-    spent = state.spent
-    return Stats(
-        steps=state.steps,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cache_read_tokens=spent.cache_read_tokens,
-        cache_write_tokens=spent.cache_write_tokens,
-        searches=spent.searches,
-        cost_usd=cost_of(spent, state.opening.model_id, prices),
-        stop_reason=stop_reason,
-        step_durations=tuple(answer.duration_ms for answer in state.answers),
-        tool_calls=tuple(result.record for result in state.results),
-    )
-
-
-# What a person is told of an ending that was nobody's error.
-ENDINGS: dict[str, tuple[ErrorCode, str]] = {
-    "deadline": (
-        "TIMEOUT",
-        "The time for gathering was over; the report was written from what was there.",
-    ),
-    "budget": (
-        "BUDGET_EXCEEDED",
-        "The budget was reached; the report was written from what was there.",
-    ),
-    "max_steps": ("INTERNAL_ERROR", "The step limit was reached with work open."),
-    "max_tokens": ("INTERNAL_ERROR", "The report was cut off at the output limit."),
-    "cancelled": ("INTERNAL_ERROR", "Cancelled; what was there is kept."),
-    "pauses": ("INTERNAL_ERROR", "The search did not come to an end."),
-}
-
-
-def _receipt(
-    exploration: Exploration, finish: Finish, stats: Stats, *, has_text: bool
-) -> Receipt | None:
-    if finish.status == "completed":
-        return None
-    if finish.error:
-        code, message = finish.error.code, finish.error.sentence
-    else:
-        code, message = ENDINGS[finish.stop_reason]
-    return Receipt(
-        code=code,
-        message=message,
-        step=stats.steps,
-        cost_usd=stats.cost_usd,
-        has_partial_text=has_text,
-        resume=f"idea resume {exploration.id}",
-    )

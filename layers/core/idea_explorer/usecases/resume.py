@@ -11,7 +11,7 @@ from idea_explorer.ports import EventLog, Explorations, Log, WorkQueue
 from idea_explorer.usecases.enqueue import enqueue
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.history import History
-from idea_explorer.usecases.submit import check_deadline
+from idea_explorer.usecases.terms import Terms
 
 
 def resume(
@@ -24,7 +24,7 @@ def resume(
     queue: WorkQueue,
     clock: Clock,
     log: Log,
-    min_deadline_seconds: int,
+    terms: Terms,
 ) -> Exploration:
     """Queue the next run. It shares transcript, evidence and meter with the runs before it.
 
@@ -32,7 +32,8 @@ def resume(
     """
     before = find(exploration_id, owner, explorations)
     if wanted.deadline_seconds is not None:
-        check_deadline(wanted.deadline_seconds, min_deadline_seconds)
+        terms.check_deadline(wanted.deadline_seconds)
+    terms.check_quota(owner, clock.now())
     now = clock.now()
     queued = explorations.take_over(before.id, lambda e: _next_run(e, wanted, now))
     History(events, queued).emit(StatusChanged(from_=before.status, to="queued"))
@@ -53,6 +54,7 @@ def _next_run(exploration: Exploration, wanted: ResumeRequest, now: datetime) ->
         run=exploration.run + 1,
         request=exploration.request.model_copy(update=given),
         base_steps=exploration.stats.steps,
+        base_cost_usd=exploration.stats.cost_usd or 0.0,
         deadline_at=None,
         finished_at=None,
         outcome=_written_outcome(exploration),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.ports import EventLog, Explorations, Idempotency, Log, Reports, WorkQueue
+from idea_explorer.usecases.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,6 @@ class Service:
     idempotency: Idempotency
     clock: Clock
     log: Log
-    min_deadline_seconds: int
+    terms: Terms
     events_wait_seconds: float = 20.0  # API Gateway ends a call after 29
     events_poll_seconds: float = 1.0

@@ -14,7 +14,7 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.report import best_text, title_of, verdict_of, without_preamble
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import EventLog, EventSink, Explorations, Journals, Reports
-from idea_explorer.usecases.explore import stats_of
+from idea_explorer.usecases.endings import stats_of
 from idea_explorer.usecases.history import Everywhere, History
 
 Cause = Literal["timed_out", "stopped", "broken"]

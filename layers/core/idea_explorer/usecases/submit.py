@@ -1,6 +1,5 @@
 """Take a request and store it as a queued exploration."""
 
-from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.exploration import Exploration
@@ -8,6 +7,7 @@ from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Explorations
 from idea_explorer.usecases.find import find
+from idea_explorer.usecases.terms import Terms
 
 
 def submit(
@@ -16,11 +16,11 @@ def submit(
     explorations: Explorations,
     clock: Clock,
     *,
-    min_deadline_seconds: int,
+    terms: Terms,
     exploration_id: ExplorationId | None = None,
 ) -> Exploration:
     """Store the request; an id that is taken answers with what is stored under it, unchanged."""
-    check(request, min_deadline_seconds)
+    terms.check(request, owner, clock.now())
     conversation = _conversation(request, owner, explorations)
     now = clock.now()
     new = exploration_id or new_id(int(now.timestamp() * 1_000))
@@ -33,20 +33,6 @@ def submit(
         updated_at=now,
     )
     return exploration if explorations.create(exploration) else explorations.load(new)
-
-
-def check(request: ExploreRequest, min_deadline_seconds: int) -> None:
-    """What the request's own types cannot know: settings and prompts of this deployment."""
-    check_deadline(request.deadline_seconds, min_deadline_seconds)
-    system_prompt(request.toolset, request.mode)
-
-
-def check_deadline(seconds: int, least: int) -> None:
-    if seconds < least:
-        raise InvalidRequestError(
-            f"'deadline_seconds': must be at least {least}",
-            fields={"deadline_seconds": f"must be at least {least}"},
-        )
 
 
 def _conversation(

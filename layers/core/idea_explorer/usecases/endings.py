@@ -1,0 +1,61 @@
+"""What a run came to, in figures and in words."""
+
+from collections.abc import Mapping
+
+from idea_explorer.agent.moves import Finish
+from idea_explorer.agent.state import State
+from idea_explorer.domain.errors import ErrorCode
+from idea_explorer.domain.exploration import Exploration, Receipt, Stats
+from idea_explorer.domain.usage import Price, cost_of
+
+
+def stats_of(state: State, stop_reason: str, prices: Mapping[str, Price]) -> Stats:
+    spent = state.spent
+    return Stats(
+        steps=state.steps,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cache_read_tokens=spent.cache_read_tokens,
+        cache_write_tokens=spent.cache_write_tokens,
+        searches=spent.searches,
+        cost_usd=cost_of(spent, state.opening.model_id, prices),
+        stop_reason=stop_reason,
+        step_durations=tuple(answer.duration_ms for answer in state.answers),
+        tool_calls=tuple(result.record for result in state.results),
+    )
+
+
+# What a person is told of an ending that was nobody's error.
+ENDINGS: dict[str, tuple[ErrorCode, str]] = {
+    "deadline": (
+        "TIMEOUT",
+        "The time for gathering was over; the report was written from what was there.",
+    ),
+    "budget": (
+        "BUDGET_EXCEEDED",
+        "The budget was reached; the report was written from what was there.",
+    ),
+    "max_steps": ("INTERNAL_ERROR", "The step limit was reached with work open."),
+    "max_tokens": ("INTERNAL_ERROR", "The report was cut off at the output limit."),
+    "cancelled": ("INTERNAL_ERROR", "Cancelled; what was there is kept."),
+    "pauses": ("INTERNAL_ERROR", "The search did not come to an end."),
+}
+
+
+def receipt_for(
+    exploration: Exploration, finish: Finish, stats: Stats, *, has_text: bool
+) -> Receipt | None:
+    if finish.status == "completed":
+        return None
+    if finish.error:
+        code, message = finish.error.code, finish.error.sentence
+    else:
+        code, message = ENDINGS[finish.stop_reason]
+    return Receipt(
+        code=code,
+        message=message,
+        step=stats.steps,
+        cost_usd=stats.cost_usd,
+        has_partial_text=has_text,
+        resume=f"idea resume {exploration.id}",
+    )

@@ -1,0 +1,66 @@
+"""What this deployment asks of every request, beyond what the request's own types can know."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from idea_explorer.agent.budget import BYTES_PER_TOKEN
+from idea_explorer.agent.prompts import system_prompt
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.usage import Price, Usage
+from idea_explorer.ports import Spend
+
+TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
+
+
+@dataclass(frozen=True)
+class Terms:
+    min_deadline_seconds: int = limits.MIN_DEADLINE_SECONDS
+    model_ids: Mapping[str, str] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    max_cost_usd: float | None = None
+    daily_cost_usd: float | None = None
+    spend: Spend | None = None
+
+    def check(self, request: ExploreRequest, owner: str, now: datetime) -> None:
+        """Raises InvalidRequestError with the field, or QuotaSpentError."""
+        self.check_deadline(request.deadline_seconds)
+        system = system_prompt(request.toolset, request.mode)
+        self.check_budget(request, len(system.encode()))
+        self.check_quota(owner, now)
+
+    def check_deadline(self, seconds: int) -> None:
+        if seconds < self.min_deadline_seconds:
+            raise _wrong("deadline_seconds", f"must be at least {self.min_deadline_seconds}")
+
+    def check_budget(self, request: ExploreRequest, system_bytes: int) -> None:
+        """A budget must at least pay for reading the request and writing a short report."""
+        price = self.prices.get(self.model_ids.get(request.model, ""))
+        budget = request.max_cost_usd or self.max_cost_usd
+        if price is None or budget is None:
+            return
+        given = len(request.idea.encode()) + len((request.context or "").encode())
+        tokens = int((system_bytes + given) / BYTES_PER_TOKEN) + TOOLS_TOKENS
+        least = price.cost(Usage(cache_write_tokens=tokens, output_tokens=limits.MIN_OUTPUT_TOKENS))
+        if budget < least:
+            raise _wrong("max_cost_usd", f"must be at least {least:.3f} to write anything at all")
+
+    def check_quota(self, owner: str, now: datetime) -> None:
+        left = self.left_today(owner, now)
+        if left is not None and left <= 0:
+            raise QuotaSpentError(
+                f"Today's budget of ${self.daily_cost_usd:.2f} is spent.",
+                hint="Try again tomorrow.",
+            )
+
+    def left_today(self, owner: str, now: datetime) -> float | None:
+        """What an owner may still spend today; None where there is no limit."""
+        if self.daily_cost_usd is None or self.spend is None:
+            return None
+        return self.daily_cost_usd - self.spend.spent(owner, now.date())
+
+
+def _wrong(field_name: str, message: str) -> InvalidRequestError:
+    return InvalidRequestError(f"'{field_name}': {message}", fields={field_name: message})

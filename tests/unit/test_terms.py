@@ -1,0 +1,41 @@
+"""What a deployment asks of a request before it costs anything."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.usecases.terms import Terms
+
+NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
+
+
+def terms(**changes: object) -> Terms:
+    return Terms(model_ids=MODELS, prices=PRICES, **changes)  # type: ignore[arg-type]
+
+
+def test_a_budget_below_one_minimal_report_names_the_least() -> None:
+    with pytest.raises(InvalidRequestError, match=r"must be at least 0\.0\d\d to write") as caught:
+        terms().check(ExploreRequest(idea="Tea", max_cost_usd=0.001), "ada", NOW)
+    assert list(caught.value.fields) == ["max_cost_usd"]
+    terms().check(ExploreRequest(idea="Tea", max_cost_usd=0.2), "ada", NOW)
+
+
+def test_a_model_without_a_price_has_no_least() -> None:
+    Terms(model_ids=MODELS).check(ExploreRequest(idea="Tea", max_cost_usd=0.001), "ada", NOW)
+
+
+def test_a_spent_day_refuses_its_owner_and_nobody_else(tmp_path: Path) -> None:
+    spend = SqliteStore(tmp_path / "s.db")
+    limited = terms(daily_cost_usd=1.0, spend=spend)
+    spend.record("ada", NOW.date(), "run-1", 0.4)
+    spend.record("ada", NOW.date(), "run-1", 0.4)
+    assert limited.left_today("ada", NOW) == pytest.approx(0.6)
+    spend.record("ada", NOW.date(), "run-2", 0.7)
+    with pytest.raises(QuotaSpentError, match=r"\$1\.00 is spent"):
+        limited.check(ExploreRequest(idea="Tea"), "ada", NOW)
+    limited.check(ExploreRequest(idea="Tea"), "bob", NOW)
