@@ -21,6 +21,7 @@ from idea_explorer.observability import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores, cloud_stores
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration, said, words
@@ -273,7 +274,7 @@ def test_a_whole_exploration_runs_on_them(aws: Settings) -> None:
         "ada",
         engine.explorations,
         engine.clock,
-        min_deadline_seconds=60,
+        terms=Terms(),
     )
 
     ended = explore(exploration.id, 1, engine)
