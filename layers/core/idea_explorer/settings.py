@@ -46,6 +46,18 @@ class Settings(BaseModel):
     otlp_endpoint: str | None = None
     trace_content: bool = False  # whether spans carry what was asked, read and written
 
+    # Music, for the discover toolset.
+    qdrant_url: str | None = None
+    qdrant_collection: str = "tracks"
+    qdrant_api_key: SecretStr | None = None
+    embedding_model: str | None = None  # on Bedrock
+    tidal_client_id: str | None = None
+    tidal_client_secret: SecretStr | None = None
+    tidal_secret_id: str | None = None
+    tidal_country: str = "US"
+    tidal_api_url: str | None = None
+    tidal_auth_url: str | None = None
+
     # A deployment's own: names of what it has, never their contents.
     table_name: str | None = None
     bucket_name: str | None = None
@@ -112,6 +124,16 @@ VARIABLES = {
     "IDEA_WEB_SEARCH_VERSION": "web_search_version",
     "IDEA_MIN_DEADLINE_SECONDS": "min_deadline_seconds",
     "IDEA_MAX_COST_USD": "max_cost_usd",
+    "QDRANT_URL": "qdrant_url",
+    "QDRANT_COLLECTION": "qdrant_collection",
+    "QDRANT_API_KEY": "qdrant_api_key",
+    "BEDROCK_EMBEDDING_MODEL": "embedding_model",
+    "TIDAL_CLIENT_ID": "tidal_client_id",
+    "TIDAL_CLIENT_SECRET": "tidal_client_secret",
+    "TIDAL_SECRET_ID": "tidal_secret_id",
+    "TIDAL_COUNTRY": "tidal_country",
+    "TIDAL_API_URL": "tidal_api_url",
+    "TIDAL_AUTH_URL": "tidal_auth_url",
     "IDEA_DAILY_COST_USD": "daily_cost_usd",
     "IDEA_MAX_TOTAL_TOKENS": "max_total_tokens",
     "IDEA_TRACE_CONTENT": "trace_content",

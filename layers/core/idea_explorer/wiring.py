@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.terms import Terms
 
-TOOLSETS = ("research",)
+TOOLSETS = ("research", "discover")
+LOCAL_OWNER = "local"
 OFFLINE_MODELS = {"sonnet": "offline", "opus": "offline"}
 
 
@@ -119,12 +120,23 @@ def github_client(settings: Settings) -> "GitHubClient":
     return GitHubClient(settings.github_repository, github_token(settings), settings.github_api_url)
 
 
-def toolset(settings: Settings, name: str) -> Toolset:
+def toolset(
+    settings: Settings,
+    name: str,
+    exploration: Exploration | None = None,
+    log: Log | None = None,
+) -> Toolset:
+    """A toolset: of one exploration, or to call by hand."""
     match name:
         case "research":
             from idea_explorer.tools.research import research_tools
 
             return research_tools(research_repository(settings), settings.web_search_version)
+        case "discover":
+            from idea_explorer.wiring_music import discover
+
+            owner = exploration.owner if exploration else LOCAL_OWNER
+            return discover(settings, owner, system_clock(), log or cli_log(None))
         case _:
             raise ConfigurationError(f"The toolset '{name}' is not available here.")
 
@@ -295,7 +307,9 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         events=kept_in.events,
         reports=kept_in.reports,
         model=model(settings),
-        toolset_for=lambda exploration, _: toolset(settings, exploration.request.toolset),
+        toolset_for=lambda exploration, _: toolset(
+            settings, exploration.request.toolset, exploration, log
+        ),
         sinks_for=lambda exploration: [
             LogSink(log, exploration),
             *span_sinks(settings, exploration, log),

@@ -29,6 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
     _tool(commands)
     _tools(commands)
     _replay(commands)
+    _music(commands)
     _serve(commands)
     add_remote_commands(partial(_command, commands), add_request_flags)
     add_admin_commands(partial(_command, commands))
@@ -103,6 +104,18 @@ def _tools(commands: "Commands") -> None:
     command.add_argument("--toolset", help="only this toolset")
     command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
     command.add_argument("--json", action="store_true", help="print the definitions as JSON")
+
+
+def _music(commands: "Commands") -> None:
+    index = _command(commands, "index", "music", "index tracks for music discovery")
+    index.set_defaults(music="index")
+    library = commands.add_parser("library", help="tell what music is owned")
+    imported = library.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    owned = _command(imported, "import", "music", "import what the listener owns")
+    owned.set_defaults(music="library")
+    for command in (index, owned):
+        command.add_argument("file", help="a file of JSON lines; - for stdin")
+        command.add_argument("--research", metavar="DIR", help="the folder whose store is used")
 
 
 def _replay(commands: "Commands") -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from idea_explorer.adapters.offline.conversation import Conversation
+from idea_explorer.adapters.offline.discover import discover
 from idea_explorer.adapters.offline.research import research
 from idea_explorer.adapters.offline.speech import Call, Turn
 from idea_explorer.domain.deadline import Deadline
@@ -14,7 +15,7 @@ MODEL_ID = "offline"
 CHARS_PER_TOKEN = 4  # so that a summary shows what a real run would roughly have read and written
 
 # The first tool that a toolset has for itself names its script.
-SCRIPTS: dict[str, Callable[[Conversation], Turn]] = {}
+SCRIPTS: dict[str, Callable[[Conversation], Turn]] = {"semanticSearch": discover}
 
 
 class OfflineModel:

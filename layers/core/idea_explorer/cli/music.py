@@ -1,0 +1,35 @@
+"""`idea index` and `idea library import`: music data for the discover toolset."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import IO
+
+from idea_explorer import wiring, wiring_music
+from idea_explorer.cli.environment import settings_for
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.usecases.import_library import import_library
+from idea_explorer.usecases.index_tracks import index_tracks
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = settings_for(arguments.research)
+    wiring.check_folder(settings)
+    source = _source(arguments.file)
+    if arguments.music == "index":
+        count = index_tracks(source, wiring_music.track_index(settings))
+        print(f"{count:,} tracks are indexed")
+    else:
+        owned = wiring_music.library(settings, wiring.LOCAL_OWNER, wiring.system_clock())
+        count = import_library(source, owned)
+        print(f"{count:,} tracks are in the library")
+    return 0
+
+
+def _source(given: str) -> Path | IO[bytes]:
+    if given == "-":
+        return sys.stdin.buffer
+    path = Path(given)
+    if not path.is_file():
+        raise InvalidRequestError(f"{given} is not a file that can be read.")
+    return path

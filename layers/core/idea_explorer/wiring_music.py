@@ -1,0 +1,100 @@
+"""The parts of the discover toolset: what is indexed, what is owned, and the catalogue."""
+
+from functools import partial
+
+from idea_explorer.agent.toolset import Toolset
+from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.music_ports import Catalogue, Embedder, Library, TrackIndex
+from idea_explorer.ports import Clock, Log
+from idea_explorer.settings import Settings
+
+MUSIC = "music.db"
+TIDAL_COUNTRY = "US"
+
+
+def discover(settings: Settings, owner: str, clock: Clock, log: Log) -> Toolset:
+    from idea_explorer.tools.discover import discover_tools
+
+    return discover_tools(
+        track_index(settings),
+        library(settings, owner, clock),
+        catalogue(settings, clock),
+        clock,
+        log,
+    )
+
+
+def track_index(settings: Settings) -> TrackIndex:
+    """Qdrant where it is set up, a file on this machine otherwise."""
+    if settings.qdrant_url:
+        from idea_explorer.adapters.track_index_qdrant import QdrantTrackIndex
+
+        key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
+        return QdrantTrackIndex(
+            settings.qdrant_url, settings.qdrant_collection, embedder(settings), api_key=key
+        )
+    if settings.in_cloud:
+        raise ConfigurationError(
+            "There is no track index.", hint="Set QDRANT_URL of the explore function."
+        )
+    from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
+
+    return SqliteTrackIndex(settings.store.with_name(MUSIC), embedder(settings))
+
+
+def embedder(settings: Settings) -> Embedder:
+    """Bedrock in a deployment; on this machine a lexicon that needs nothing from outside."""
+    if settings.embedding_model:
+        from idea_explorer.adapters.aws import client
+        from idea_explorer.adapters.embedder_bedrock import BedrockEmbedder
+
+        return BedrockEmbedder(
+            partial(client, "bedrock-runtime", settings.aws_endpoint_url), settings.embedding_model
+        )
+    from idea_explorer.adapters.embedder_local import LexiconEmbedder
+
+    return LexiconEmbedder()
+
+
+def library(settings: Settings, owner: str, clock: Clock) -> Library:
+    if settings.in_cloud and settings.table_name:
+        from idea_explorer.adapters.aws import client
+        from idea_explorer.adapters.library_dynamodb import DynamoLibrary
+
+        connect = partial(client, "dynamodb", settings.aws_endpoint_url)
+        return DynamoLibrary(settings.table_name, connect, clock, owner)
+    from idea_explorer.adapters.library_sqlite import SqliteLibrary
+
+    return SqliteLibrary(settings.store.with_name(MUSIC))
+
+
+def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:
+    """Tidal, where there are credentials for it."""
+    if not (settings.tidal_client_id and settings.tidal_client_secret) and not (
+        settings.tidal_secret_id
+    ):
+        return None
+    from idea_explorer.adapters.tidal import ClientCredentials, Tidal
+
+    def credentials() -> ClientCredentials:
+        if settings.tidal_secret_id:
+            from idea_explorer.wiring import cloud_secrets
+
+            secrets = cloud_secrets(settings)
+            return ClientCredentials(
+                secrets.get(settings.tidal_secret_id, "client_id"),
+                secrets.get(settings.tidal_secret_id, "client_secret"),
+            )
+        assert settings.tidal_client_id is not None
+        assert settings.tidal_client_secret is not None
+        return ClientCredentials(
+            settings.tidal_client_id, settings.tidal_client_secret.get_secret_value()
+        )
+
+    return Tidal(
+        credentials,
+        clock,
+        country=settings.tidal_country,
+        **({"api_url": settings.tidal_api_url} if settings.tidal_api_url else {}),
+        **({"auth_url": settings.tidal_auth_url} if settings.tidal_auth_url else {}),
+    )

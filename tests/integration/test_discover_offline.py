@@ -1,0 +1,51 @@
+"""Music discovery from the command line, on the sample data, without a model."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.cli import main
+
+MUSIC = Path(__file__).parent.parent.parent / "examples" / "music"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("IDEA_RESEARCH_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_mood_becomes_a_playlist_with_reasons_and_flags(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["index", str(MUSIC / "tracks.jsonl")]) == 0
+    assert main(["library", "import", str(MUSIC / "library.jsonl")]) == 0
+    assert "200 tracks are indexed" in capsys.readouterr().out
+    idea = "melancholic love songs for a rainy drive"
+    flags = ["--toolset", "discover", "--json", "--quiet", "--collect-tool-stats"]
+    assert main(["explore", idea, *flags]) == 0
+    outcome = json.loads(capsys.readouterr().out)
+    names = [call["name"] for call in outcome["stats"]["tool_calls"]]
+    assert names == ["semanticSearch", "batchMetadata", "suggestPlaylist"]
+    assert outcome["content"].startswith("# Melancholic love songs")
+    assert "(owned)" in outcome["content"]
+    assert outcome["content"].count("** by ") == 8
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_empty_index_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "anything", "--toolset", "discover", "--json", "--quiet"]) == 0
+    assert "idea index FILE.jsonl" in json.loads(capsys.readouterr().out)["content"]
+
+
+def test_a_wrong_line_is_named_and_nothing_is_imported(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = folder / "bad.jsonl"
+    bad.write_text('{"isrc": "nope"}\n')
+    assert main(["index", str(bad)]) == 2
+    assert "line 1" in capsys.readouterr().err
+    assert main(["index", str(folder / "missing.jsonl")]) == 2
