@@ -406,4 +406,4 @@ def test_arguments_that_no_store_can_hold_are_replaced_and_the_run_goes_on(tmp_p
     b = bench(tmp_path, calls(("re\ud800ad", {"pa\udfffth": ["\ud800"]})), says(REPORT))
     done = b.run()
     assert done.status == "completed"
-    assert "Unknown tool: re?ad" in str(tool_results(requests(b)[1])[0]["content"])
+    assert "Unknown tool: re\ufffdad" in str(tool_results(requests(b)[1])[0]["content"])

@@ -78,6 +78,8 @@ class LogSink:
         match event:
             case ToolCallEnd() | ToolCallFailed():
                 fields = event.record.as_json()
+                if event.record.was_retried:
+                    fields["wasRetried"] = True
                 self._log.info("tool_call", explorationId=self._id, step=self._step, **fields)
             case StepFinished():
                 self._step = event.step + 1

@@ -167,7 +167,7 @@ class _Assembly:
         if partial := "".join(self._partial_json.pop(index, [])):
             try:
                 given = json.loads(partial)
-            except ValueError:
+            except (ValueError, RecursionError):
                 # cut off by the output limit, or malformed: validation answers it, nothing runs
                 given = {}
             block["input"] = given if isinstance(given, dict) else {}

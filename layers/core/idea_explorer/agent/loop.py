@@ -21,7 +21,7 @@ from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, Deadline
 from idea_explorer.domain.errors import ExplorerError, ExternalError, RateLimitedError
 from idea_explorer.domain.events import EventUsage, StepFinished
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.json import Block, storable, text_of
+from idea_explorer.domain.json import storable_block, text_of
 from idea_explorer.domain.report import best_text
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
@@ -156,7 +156,7 @@ class Agent:
         self.journal.append(
             Answered(
                 step=step,
-                content=[_storable(block) for block in answer.content],
+                content=[storable_block(block) for block in answer.content],
                 stop_reason=answer.stop_reason,
                 stop_detail=answer.stop_detail,
                 usage=answer.usage,
@@ -217,12 +217,6 @@ class Agent:
         assert move.reason is not None
         text = prompt("write_now", reason=WHY[move.reason])
         return Said(purpose="write", reason=move.reason, text=text)
-
-
-def _storable(block: Block) -> Block:
-    stored = storable(block)
-    assert isinstance(stored, dict)
-    return stored
 
 
 def stored_result(call: ToolCall, result: ToolResult, record: ToolRecord) -> StoredResult:

@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.events import TextDelta, ToolCallEnd, ToolCallError, ToolCallStart
-from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.json import Block, storable, storable_block, text_of
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventSink
@@ -102,8 +102,9 @@ class Watching:
                 raise Interrupted("cancelled")
 
     def text(self, delta: str) -> None:
-        self._parts.append(delta)
-        self._sink.emit(TextDelta(content=delta))
+        words = text_of(storable(delta))
+        self._parts.append(words)
+        self._sink.emit(TextDelta(content=words))
 
     def usage(self, usage: Usage) -> None:
         if self._usage is None:
@@ -112,6 +113,7 @@ class Watching:
 
     def block(self, block: Block) -> None:
         """Searches run at Anthropic; here they show as tool calls without a duration."""
+        block = storable_block(block)
         call_id = text_of(block.get("id")) or text_of(block.get("tool_use_id"))
         match block.get("type"):
             case "server_tool_use":

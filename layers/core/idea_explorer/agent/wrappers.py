@@ -108,6 +108,7 @@ class Validated:
         self._inner = inner
         self._log = log
         self._refused: set[str] = set()
+        self._refusing = threading.Lock()  # the calls of one step run side by side
 
     def call(self, call: ToolCall) -> ToolResult:
         if call.name in self._toolset.server_tools:
@@ -131,11 +132,13 @@ class Validated:
             args=_outline(call.input),
             validationError=message,
         )
-        if call.key in self._refused:
+        with self._refusing:
+            again = call.key in self._refused
+            self._refused.add(call.key)
+        if again:
             return ToolResult.failure(
                 "invalid_arguments", f"Same invalid {call.name} call again; it was not executed."
             )
-        self._refused.add(call.key)
         return ToolResult.failure("invalid_arguments", message, hint=HINT)
 
 
@@ -169,6 +172,7 @@ def _record(call: ToolCall, result: ToolResult, duration_ms: int) -> ToolRecord:
         ok=result.ok,
         bytes=result.size,
         error_type=result.error_type,
+        was_retried=result.was_retried,
     )
 
 

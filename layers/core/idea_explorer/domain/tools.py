@@ -107,6 +107,7 @@ class ToolRecord(BaseModel):
     ok: bool
     bytes: int | None = None
     error_type: str | None = None
+    was_retried: bool = False  # told by the log alone
 
     def as_json(self) -> JsonObject:
         """The contract's spelling, with absent fields left out."""

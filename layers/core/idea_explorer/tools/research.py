@@ -91,8 +91,8 @@ def research_tools(repository: ResearchRepository | None, web_search_version: st
                 name="list_research",
                 description=(
                     "List the team's existing research documents with their sizes, as paths that"
-                    " read_research takes. Use it to see what is there; to find documents about a"
-                    " subject use search_research."
+                    " read_research takes. Use it to see what is there. NOT a search: to find"
+                    " documents about a subject use search_research."
                 ),
                 arguments=ListResearch,
                 run=research.list,

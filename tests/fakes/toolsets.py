@@ -1,0 +1,61 @@
+"""Every toolset of the product, with the world outside in memory or in a folder."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from idea_explorer import wiring
+from idea_explorer.agent.toolset import Arguments, Tool, Toolset
+from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.ports import WebPage
+from idea_explorer.settings import Settings
+from idea_explorer.tools.assistant import assistant_tools
+from idea_explorer.tools.web_search import DIRECT_VERSION
+from tests.fakes.fetching import Files
+
+
+class OnePage:
+    """A web that has the same page at every address."""
+
+    def fetch(self, url: str) -> WebPage:
+        body = b"<title>Permits</title><p>A permit costs 120 a year."
+        return WebPage(url, 200, "text/html", "utf-8", body)
+
+
+def _assistant(_: Path) -> Toolset:
+    return assistant_tools(
+        OnePage(), Files(notes__md=b"API endpoints: GET /orders"), DIRECT_VERSION
+    )
+
+
+def _wired(name: str) -> Callable[[Path], Toolset]:
+    return lambda folder: wiring.toolset(Settings(research_dir=folder), name)
+
+
+# Whatever reaches out is replaced; everything else is what a person gets.
+TOOLSETS: dict[str, Callable[[Path], Toolset]] = {
+    **{name: _wired(name) for name in wiring.TOOLSETS},
+    "assistant": _assistant,
+}
+
+
+def toolset_in(folder: Path, name: str) -> Toolset:
+    (folder / "ideas" / "market").mkdir(parents=True, exist_ok=True)
+    (folder / "ideas" / "market" / "2024-06.md").write_text("# June\n\nSubscription retention.")
+    return TOOLSETS[name](folder)
+
+
+def counted(toolset: Toolset) -> tuple[Toolset, list[str]]:
+    """The toolset, and the names of its tools as they are executed."""
+    executed: list[str] = []
+
+    def counting(tool: Tool[Any]) -> Tool[Any]:
+        def run(arguments: Arguments) -> ToolOutput:
+            executed.append(tool.name)
+            return tool.run(arguments)
+
+        return replace(tool, run=run)
+
+    tools = [counting(tool) for tool in toolset.tools.values()]
+    return Toolset(tools, list(toolset.server_tools.values())), executed
