@@ -15,6 +15,7 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import Model
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
+from idea_explorer.usecases.earlier import earlier_research
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
@@ -82,6 +83,9 @@ class Bench:
             log=self.log,
             model_ids=MODELS,
             prices=PRICES,
+            earlier_for=lambda exploration: earlier_research(
+                exploration, explorations=self.store, reports=self.store, research=Folder(root)
+            ),
         )
 
     def write(self, path: str, text: str) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, Protocol
 
+from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.deadline import Clock as Clock
 from idea_explorer.domain.deadline import Deadline
@@ -102,7 +103,7 @@ class DocumentInfo:
 class ResearchRepository(Protocol):
     """A team's research below `ideas/`. Paths are relative to it; nothing outside is ever read."""
 
-    def read(self, path: ResearchPath) -> Document:
+    def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         """Raises DocumentError's kinds, or ExternalError. What comes back is untrusted data."""
         ...
 

@@ -9,6 +9,7 @@ from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import (
+    BranchLease,
     Clock,
     EventLog,
     EventSink,
@@ -20,6 +21,7 @@ from idea_explorer.ports import (
     Model,
     Publisher,
     Reports,
+    ResearchIndex,
     ResearchRepository,
     Secrets,
     SecretStore,
@@ -30,7 +32,6 @@ from idea_explorer.ports import (
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
-    from idea_explorer.adapters.github_client import GitHubClient
     from idea_explorer.adapters.local_queue import LocalQueue
     from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
@@ -72,6 +73,7 @@ def github_token(settings: Settings) -> Callable[[], str]:
 def research_repository(settings: Settings) -> ResearchRepository | None:
     """GitHub where it is set up; else the folder, if it holds research; else nothing to read from."""
     if settings.uses_github:
+        from idea_explorer.adapters.document_cache import DocumentCache
         from idea_explorer.adapters.github import GitHub
 
         assert settings.github_repository is not None
@@ -80,6 +82,7 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
             token=github_token(settings),
             branch=settings.github_branch,
             api_url=settings.github_api_url,
+            cache=DocumentCache(),
         )
     from idea_explorer.adapters.folder import Folder
 
@@ -97,11 +100,15 @@ def check_folder(settings: Settings) -> None:
 def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publisher:
     """GitHub where it is set up; else the folder, with its own git where a commit is asked for."""
     if settings.uses_github:
+        from idea_explorer.adapters.github_client import GitHubClient
         from idea_explorer.adapters.github_publisher import GitHubPublisher
-        from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
 
-        lease = SqliteBranchLease(settings.store.with_name("leases.db"), clock)
-        return GitHubPublisher(github_client(settings), settings.github_branch, lease, clock)
+        assert settings.github_repository is not None
+        client = GitHubClient(
+            settings.github_repository, github_token(settings), settings.github_api_url
+        )
+        lease = branch_lease(settings, clock)
+        return GitHubPublisher(client, settings.github_branch, lease, clock)
     from idea_explorer.adapters.folder_publisher import FolderPublisher
 
     lock = settings.store.with_name("publishing.lock")
@@ -113,11 +120,29 @@ def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publ
     return FolderPublisher(settings.research_dir, lock, commits)
 
 
-def github_client(settings: Settings) -> "GitHubClient":
-    from idea_explorer.adapters.github_client import GitHubClient
+def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
+    if settings.in_cloud:
+        from idea_explorer.adapters.dynamodb.leases import DynamoBranchLease
+        from idea_explorer.adapters.dynamodb.table import Table
 
-    assert settings.github_repository is not None
-    return GitHubClient(settings.github_repository, github_token(settings), settings.github_api_url)
+        name = _named("TABLE_NAME", settings.table_name)
+        return DynamoBranchLease(Table(name, _connect("dynamodb", settings), clock), clock)
+    from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+
+    return SqliteBranchLease(settings.store.with_name("leases.db"), clock)
+
+
+def research_index(settings: Settings) -> ResearchIndex:
+    """The index in the deployment's bucket, read by boto3 alone; here, the documents themselves."""
+    if settings.in_cloud:
+        from idea_explorer.adapters.research_index_s3 import S3ResearchIndex
+
+        return S3ResearchIndex(
+            _named("BUCKET_NAME", settings.bucket_name), _connect("s3", settings)
+        )
+    from idea_explorer.adapters.computed_index import ComputedIndex
+
+    return ComputedIndex(research_repository(settings))
 
 
 def toolset(
@@ -180,7 +205,12 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
 def local_store(settings: Settings) -> "SqliteStore":
     from idea_explorer.adapters.sqlite import SqliteStore
 
-    return SqliteStore(settings.store)
+    store = SqliteStore(settings.store)
+    ignored = settings.store.with_name(".gitignore")
+    if not ignored.exists():
+        # records hold webhook secrets, which have no place in the folder's git
+        ignored.write_text("*\n", encoding="utf-8")
+    return store
 
 
 @dataclass(frozen=True)
@@ -299,6 +329,7 @@ def cloud_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "E
 
 def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[EventSink]) -> "Engine":
     from idea_explorer.observability import LogSink
+    from idea_explorer.usecases.earlier import earlier_research
     from idea_explorer.usecases.explore import Engine
 
     return Engine(
@@ -321,6 +352,12 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         prices=settings.prices,
         terms=terms(settings, kept_in.spend),
         max_total_tokens=settings.max_total_tokens,
+        earlier_for=lambda exploration: earlier_research(
+            exploration,
+            explorations=kept_in.explorations,
+            reports=kept_in.reports,
+            research=research_repository(settings),
+        ),
     )
 
 

@@ -35,7 +35,7 @@ class Folder:
     def has_research(self) -> bool:
         return self._ideas.is_dir() and not self._ideas.is_symlink()
 
-    def read(self, path: ResearchPath) -> Document:
+    def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         target = self._ideas / path
         try:
             for parent in [*reversed(target.relative_to(self._ideas).parents)][1:]:
@@ -44,9 +44,9 @@ class Folder:
             info = target.lstat()
             if not stat.S_ISREG(info.st_mode):
                 raise NotADocumentError(f"{path} is not a file.")
-            if info.st_size > limits.MAX_DOCUMENT_BYTES:
+            if info.st_size > limit:
                 raise DocumentTooLargeError(f"{path} has {info.st_size} bytes.")
-            data = _read_no_follow(target)
+            data = _read_no_follow(target, limit)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise DocumentMissingError(f"{path} does not exist.") from error
         except OSError as error:
@@ -73,8 +73,8 @@ class Folder:
                     yield file.relative_to(self._ideas).as_posix(), info
 
 
-def _read_no_follow(path: Path) -> bytes:
+def _read_no_follow(path: Path, limit: int) -> bytes:
     """Read the file itself even if it becomes a link between check and use."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(descriptor, "rb") as file:
-        return file.read(limits.MAX_DOCUMENT_BYTES + 1)
+        return file.read(limit + 1)

@@ -3,12 +3,14 @@
 import base64
 import binascii
 import hashlib
-import io
 import tarfile
+import zlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote
 
+from idea_explorer.adapters.document_cache import DocumentCache
+from idea_explorer.adapters.github_answers import Reference, read
 from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import (
@@ -23,17 +25,26 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.ports import Document, DocumentInfo
 
+MAX_ARCHIVE_BYTES = (
+    200_000_000  # a repository of research is far smaller; a function's disk is not much larger
+)
 SEARCHABLE = (".md", ".markdown", ".txt")
 
 
 class GitHub:
     def __init__(
-        self, repository: str, token: Callable[[], str], branch: str | None, api_url: str
+        self,
+        repository: str,
+        token: Callable[[], str],
+        branch: str | None,
+        api_url: str,
+        cache: DocumentCache | None = None,
     ) -> None:
         self._client = GitHubClient(repository, token, api_url)
         self._branch = branch
+        self._cache = cache
 
-    def read(self, path: ResearchPath) -> Document:
+    def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         """Checks GitHub's answer before believing it: a link and a cut body both show in the sha."""
         reference = {"ref": self._branch} if self._branch else {}
         answer = self._client.get(f"/contents/{RESEARCH_ROOT}/{quote(path)}", **reference)
@@ -42,7 +53,7 @@ class GitHub:
         size = answer.get("size")
         if not isinstance(size, int):
             raise SizeUnknownError(f"GitHub gave no size for {path}.")
-        if size > limits.MAX_DOCUMENT_BYTES:
+        if size > limit:
             raise DocumentTooLargeError(f"{path} has {size} bytes.")
         data = _decoded(answer)
         # GitHub answers `type: file` for a link too, with the content it points to
@@ -68,12 +79,21 @@ class GitHub:
         ]
 
     def read_all(self) -> Sequence[tuple[str, str]]:
-        """One tarball instead of a request per document."""
+        """One tarball instead of a request per document, and none while the branch stands still."""
         try:
-            data = self._client.get_bytes(f"/tarball/{quote(self._head())}")
+            reference = self._client.get(f"/git/ref/heads/{quote(self._head())}")
+            sha = read(Reference, reference).object.sha
+            name = f"{self._client.repository}@{sha}"
+            known = self._cache.get(name) if self._cache else None
+            if known is not None:
+                return known
+            with self._client.download(f"/tarball/{sha}", MAX_ARCHIVE_BYTES) as archive:
+                documents = _documents(archive)
         except (UpstreamConflictError, DocumentMissingError):
             return []
-        return _documents(data)
+        if self._cache:
+            self._cache.put(name, documents)
+        return documents
 
     def _head(self) -> str:
         if self._branch is None:
@@ -95,10 +115,11 @@ def _decoded(answer: dict[str, Any]) -> bytes:
         return b""
 
 
-def _documents(data: bytes) -> list[tuple[str, str]]:
+def _documents(compressed: IO[bytes]) -> list[tuple[str, str]]:
+    """The texts below `ideas/`. Read as a stream: the rest of the repository is passed over."""
     found: list[tuple[str, str]] = []
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+        with tarfile.open(fileobj=compressed, mode="r|gz") as archive:
             for member in archive:
                 _, _, path = member.name.partition("/")
                 inside = path.removeprefix(f"{RESEARCH_ROOT}/")
@@ -107,6 +128,6 @@ def _documents(data: bytes) -> list[tuple[str, str]]:
                     file = archive.extractfile(member)
                     assert file is not None
                     found.append((inside, file.read().decode("utf-8", "replace")))
-    except (tarfile.TarError, OSError, EOFError) as error:
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise ExternalError("GitHub's archive could not be read.") from error
     return sorted(found)

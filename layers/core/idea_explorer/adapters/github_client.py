@@ -1,8 +1,10 @@
 """GitHub's REST API over httpx: one place for its headers, errors and limits."""
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import IO, Any
 
 import httpx
 
@@ -21,6 +23,7 @@ from idea_explorer.domain.errors import (
 
 TIMEOUT = httpx.Timeout(10.0)
 API_VERSION = "2022-11-28"
+SPOOLED_BYTES = 4_000_000  # beyond it a download goes to disk
 
 
 class GitHubClient:
@@ -50,21 +53,27 @@ class GitHubClient:
     def patch(self, path: str, body: dict[str, Any]) -> Any:
         return self._json(self._send("PATCH", path, json=body))
 
-    def get_bytes(self, path: str) -> bytes:
-        return self._send("GET", path).content
+    @contextmanager
+    def download(self, path: str, max_bytes: int) -> Iterator[IO[bytes]]:
+        """What is at a path, as a file that goes away afterwards: large ones never fill the memory."""
+        with tempfile.SpooledTemporaryFile(SPOOLED_BYTES) as file, _our_errors():
+            with self._http.stream("GET", path, headers=self._authorization()) as response:
+                if not response.is_success:
+                    response.read()
+                    raise github_error(response, self.repository)
+                for chunk in response.iter_bytes():
+                    file.write(chunk)
+                    if file.tell() > max_bytes:
+                        raise RejectedError(f"The repository is larger than {max_bytes:,} bytes.")
+            file.seek(0)
+            yield file
+
+    def _authorization(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._token()}"}
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self._token()}"}
-        try:
-            response = self._http.request(method, path, headers=headers, **options)
-        except httpx.TimeoutException as error:
-            raise UpstreamTimeoutError(
-                "GitHub did not answer in time.", hint="Try again."
-            ) from error
-        except httpx.HTTPError as error:
-            raise NetworkError(
-                "GitHub could not be reached.", hint="Check the network and GITHUB_API_URL."
-            ) from error
+        with _our_errors():
+            response = self._http.request(method, path, headers=self._authorization(), **options)
         if response.is_success:
             return response
         raise github_error(response, self.repository)
@@ -74,6 +83,18 @@ class GitHubClient:
             return response.json()
         except ValueError as error:
             raise ExternalError("GitHub's answer could not be read.") from error
+
+
+@contextmanager
+def _our_errors() -> Iterator[None]:
+    try:
+        yield
+    except httpx.TimeoutException as error:
+        raise UpstreamTimeoutError("GitHub did not answer in time.", hint="Try again.") from error
+    except httpx.HTTPError as error:
+        raise NetworkError(
+            "GitHub could not be reached.", hint="Check the network and GITHUB_API_URL."
+        ) from error
 
 
 def github_error(response: httpx.Response, repository: str) -> ExplorerError:

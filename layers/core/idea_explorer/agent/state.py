@@ -81,6 +81,8 @@ class State:
         found: list[Passage] = []
         for entry in self.entries:
             match entry:
+                case Opening():
+                    found.extend(entry.passages)
                 case Answered():
                     found.extend(searched_passages(entry.content))
                 case ToolsRan() | Decided():

@@ -12,16 +12,21 @@ from pydantic import ValidationError
 from idea_explorer import wiring
 from idea_explorer.cli.endings import EXIT, summary
 from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.prior_art import Choice, ask_at_terminal, consider, is_open
 from idea_explorer.cli.progress import progress_for
 from idea_explorer.domain import limits
-from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.errors import ExplorerError, InvalidRequestError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
+from idea_explorer.ports import EventSink
+from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import patiently, publish
+from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 
+OWNER = "local"
 REQUEST_FLAGS = (
     "toolset", "mode", "model", "context", "update", "continue_from", "if_exists",
     "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
@@ -38,14 +43,29 @@ def run(arguments: argparse.Namespace) -> int:
     # a script gets the structured log, a person the progress
     as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
     log = wiring.cli_log(None if arguments.quiet or not as_log else sys.stderr)
-    shown = [] if arguments.quiet or as_log else [progress_for(request, settings)]
+    watched = not (arguments.quiet or as_log)
+    if watched and is_open(request, if_exists_given=arguments.if_exists is not None):
+        choice = _considered(request, settings)
+        if choice.request is None:
+            if choice.document:
+                print(_opened(choice.document, settings))
+            return 0
+        request = choice.request
+    shown: list[EventSink] = []
     engine = wiring.local_engine(settings, log, shown)
+    reused = _reused(request, engine, settings)
+    if reused:
+        _report(reused, engine, as_json=arguments.json)
+        return EXIT[reused.status]
+    if watched:
+        shown.append(progress_for(request, settings))
     exploration = submit(
         request,
-        "local",
+        OWNER,
         engine.explorations,
         engine.clock,
         terms=terms,
+        research=wiring.research_repository(settings),
     )
     _cancel_on_interrupt(engine, exploration)
     explore(exploration.id, exploration.run, engine)
@@ -64,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             give_up=give_up,
         ),
         engine.clock,
-        lambda sentence: print(f"idea: {sentence}", file=sys.stderr),
+        lambda sentence: _say(f"idea: {sentence}"),
     )
     log.info(
         "exploration_finished",
@@ -74,6 +94,40 @@ def run(arguments: argparse.Namespace) -> int:
     )
     _report(final, engine, as_json=arguments.json)
     return EXIT[final.status]
+
+
+def _considered(request: ExploreRequest, settings: Settings) -> Choice:
+    """What to do about similar research; a repository that cannot be read now decides nothing."""
+    try:
+        index = wiring.research_index(settings).load()
+    except ExplorerError:
+        return Choice(request)
+    return consider(request, index, tell=_say, ask=ask_at_terminal())
+
+
+def _opened(document: str, settings: Settings) -> str:
+    """A document's path as a person opens it."""
+    return document if settings.uses_github else str(settings.research_dir / document)
+
+
+def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Exploration | None:
+    found = reuse(
+        request,
+        OWNER,
+        explorations=engine.explorations,
+        events=engine.events,
+        reports=engine.reports,
+        index=wiring.research_index(settings),
+        clock=engine.clock,
+        research=wiring.research_repository(settings),
+    )
+    if found is None or found.reused is None:
+        return None
+    return found.model_copy(update={"path": _opened(found.reused, settings)})
+
+
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr)
 
 
 def request_from(arguments: argparse.Namespace) -> ExploreRequest:
@@ -128,9 +182,11 @@ def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
     else:
         if final.path:
             print(final.path)
-        print(summary(final.status, final.verdict, final.stats))
-    if final.receipt:
-        print(f"idea: {final.receipt.message}", file=sys.stderr)
+        reused = "completed · reused what is there; nothing was run"
+        print(reused if final.reused else summary(final.status, final.verdict, final.stats))
+    for sentence in (final.notice, final.receipt.message if final.receipt else None):
+        if sentence:
+            _say(f"idea: {sentence}")
 
 
 def outcome_json(final: Exploration, content: str) -> JsonObject:

@@ -8,6 +8,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -111,11 +112,10 @@ def _lowered(text: str) -> str:
         for match in _HEADING.finditer(text)
         if not any(start <= match.start() < end for start, end in code)
     ]
-    by = SECTION_LEVEL - min((len(match.group(1)) for match in headings), default=SECTION_LEVEL)
-    if by <= 0:
-        return text
+    first = len(headings[0].group(1)) if headings else SECTION_LEVEL
+    by = max(0, SECTION_LEVEL - first)
     for match in reversed(headings):
-        level = min(6, len(match.group(1)) + by)
+        level = min(6, max(SECTION_LEVEL, len(match.group(1)) + by))
         text = f"{text[: match.start()]}{'#' * level}{text[match.end() :]}"
     return text
 
@@ -147,7 +147,7 @@ def with_section(
 
 def _own_section(text: str, exploration_id: ExplorationId) -> tuple[int, int] | None:
     starts = [match.start() for match in _UPDATE_HEADING.finditer(text)]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    for start, end in pairwise([*starts, len(text)]):
         if _mark(exploration_id) in text[start:end]:
             return start, end
     return None

@@ -54,10 +54,15 @@ def new_place(exploration: Exploration, taken: set[str]) -> Place:
 
 def places_for(idea: str, names: Iterable[str]) -> list[Place]:
     """The folders whose name says that they may hold this idea, newest first."""
-    pattern = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})-{re.escape(slug(idea))}(?:-(\d{{1,6}}))?")
-    found = [(match, name) for name in names if (match := pattern.fullmatch(name))]
-    found.sort(key=lambda pair: (pair[0].group(1), int(pair[0].group(2) or 1)), reverse=True)
-    return [Place(name) for _, name in found]
+    own = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}-{re.escape(slug(idea))}(-\d{{1,6}})?")
+    found = [name for name in names if own.fullmatch(name)]
+    return [Place(name) for name in sorted(found, key=age, reverse=True)]
+
+
+def age(folder: str) -> tuple[str, int]:
+    """What sorts the folders of one idea from old to new: the day, then the number."""
+    number = re.search(r"-(\d{1,6})$", folder[11:])
+    return folder[:10], int(number.group(1)) if number else 1
 
 
 def idea_key(idea: str) -> str:

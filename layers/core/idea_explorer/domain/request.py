@@ -90,6 +90,8 @@ class ExploreRequest(BaseModel):
     def _not_both(self) -> Self:
         if self.update and self.continue_from:
             raise ValueError("Cannot use both 'update' and 'continue_from'.")
+        if self.update and self.toolset != "research":
+            raise ValueError("'update' is for the research toolset.")
         return self
 
     @property

@@ -41,6 +41,7 @@ class Opening(Entry):
     system: list[Block]
     tools: list[Block]
     content: list[Block]
+    passages: list[Passage] = []  # documents that the request brought along
 
 
 class Asked(Entry):

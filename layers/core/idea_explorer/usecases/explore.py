@@ -7,17 +7,16 @@ from datetime import datetime, timedelta
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
-from idea_explorer.agent.prompts import prompt, system_prompt
+from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.domain.deadline import Clock, Deadline
-from idea_explorer.domain.errors import ConflictError
+from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Answered, AnyEntry, Opening, Said
+from idea_explorer.domain.transcript import Answered, AnyEntry, Said
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import (
     Approvals,
@@ -33,8 +32,10 @@ from idea_explorer.ports import (
 )
 from idea_explorer.usecases.approvals import act, all_decided, ask
 from idea_explorer.usecases.conclude import conclude
+from idea_explorer.usecases.earlier import Earlier
 from idea_explorer.usecases.endings import receipt_for, stats_of
 from idea_explorer.usecases.history import Everywhere, GroupedText, History
+from idea_explorer.usecases.opening import opening, refused, started_from
 from idea_explorer.usecases.terms import Terms
 
 
@@ -58,6 +59,7 @@ class Engine:
     search_tokens: int = 10_000
     approvals: Approvals | None = None
     writer_for: Callable[[Exploration], ChangeWriter] | None = None
+    earlier_for: Callable[[Exploration], Earlier | None] = lambda _: None
 
 
 def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:
@@ -81,11 +83,21 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     if exploration.outcome:
         return exploration
     journal = engine.journals.open(exploration_id, exploration.lease)
-    if journal.entries and engine.approvals:
+    earlier: Earlier | None = None
+    if not journal.entries:
+        try:
+            earlier = engine.earlier_for(exploration)
+        except ExplorerError as error:
+            if error.retryable:
+                raise
+            return _refuse(exploration, error, sink, engine)
+        exploration = started_from(exploration, earlier)
+        engine.explorations.save(exploration)
+    elif engine.approvals:
         writer = engine.writer_for(exploration) if engine.writer_for else None
         act(exploration, journal, engine.approvals, writer, sink)
     toolset = engine.toolset_for(exploration, journal.entries)
-    _open(journal, exploration, toolset, engine)
+    _open(journal, exploration, earlier, toolset, engine)
     sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{run}",
@@ -132,19 +144,26 @@ def _suspend(
     return waiting
 
 
-def _open(journal: Journal, exploration: Exploration, toolset: Toolset, engine: Engine) -> None:
+def _refuse(
+    exploration: Exploration, error: ExplorerError, sink: EventSink, engine: Engine
+) -> Exploration:
+    ended = refused(exploration, error, engine.clock.now())
+    engine.explorations.save(ended)
+    sink.emit(Failed(code=error.code, message=error.sentence))
+    return ended
+
+
+def _open(
+    journal: Journal,
+    exploration: Exploration,
+    earlier: Earlier | None,
+    toolset: Toolset,
+    engine: Engine,
+) -> None:
     """Say the first words, or take up what was said before a crash or a resume."""
     if not journal.entries:
-        request = exploration.request
-        system: Block = {"type": "text", "text": system_prompt(request.toolset, request.mode)}
-        journal.append(
-            Opening(
-                model_id=engine.model_ids[request.model],
-                system=[system],
-                tools=toolset.definitions,
-                content=first_words(exploration),
-            )
-        )
+        model_id = engine.model_ids[exploration.request.model]
+        journal.append(opening(exploration, earlier, toolset, model_id))
     elif _ended_early(journal, exploration):
         journal.append(Said(purpose="resume", text=prompt("resume")))
 
@@ -157,15 +176,6 @@ def _ended_early(journal: Journal, exploration: Exploration) -> bool:
     last = state.last
     asked_for_tools = isinstance(last, Answered) and last.stop_reason in {"tool_use", "pause_turn"}
     return state.steps == exploration.base_steps and not asked_for_tools
-
-
-def first_words(exploration: Exploration) -> list[Block]:
-    """The first user message: the date, the idea and its context."""
-    request = exploration.request
-    parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
-    if request.context:
-        parts.append(f"<context>\n{request.context}\n</context>")
-    return [{"type": "text", "text": "\n\n".join(parts)}]
 
 
 def _agent(

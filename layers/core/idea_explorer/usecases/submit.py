@@ -2,10 +2,11 @@
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.ports import Explorations
+from idea_explorer.ports import Explorations, ResearchRepository
+from idea_explorer.usecases.earlier import document_of
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.terms import Terms
 
@@ -18,10 +19,14 @@ def submit(
     *,
     terms: Terms,
     exploration_id: ExplorationId | None = None,
+    research: ResearchRepository | None = None,
 ) -> Exploration:
-    """Store the request; an id that is taken answers with what is stored under it, unchanged."""
+    """Store the request; an id that is taken answers with what is stored under it, unchanged.
+
+    `research` is where a document to continue from is looked for if the store does not know it.
+    """
     terms.check(request, owner, clock.now())
-    conversation = _conversation(request, owner, explorations)
+    conversation = _conversation(request, owner, explorations, research)
     now = clock.now()
     new = exploration_id or new_id(int(now.timestamp() * 1_000))
     exploration = Exploration(
@@ -31,12 +36,16 @@ def submit(
         conversation_id=conversation or new,
         created_at=now,
         updated_at=now,
+        delivery=Delivery(status="pending" if request.webhook_url else "none"),
     )
     return exploration if explorations.create(exploration) else explorations.load(new)
 
 
 def _conversation(
-    request: ExploreRequest, owner: str, explorations: Explorations
+    request: ExploreRequest,
+    owner: str,
+    explorations: Explorations,
+    research: ResearchRepository | None,
 ) -> ExplorationId | None:
     """The conversation that `continue_from` goes on with; raises where there is nothing to go on from."""
     if request.continue_from is None:
@@ -44,15 +53,22 @@ def _conversation(
     try:
         earlier = find(request.continue_from, owner, explorations)
     except MissingError as error:
-        raise _cannot_continue("there is no such exploration") from error
+        # on a machine whose store is new, the repository may still hold the document
+        is_research = request.toolset == "research"
+        if is_research and research and document_of(request.continue_from, research):
+            return None
+        raise _invalid("continue_from", "there is no such exploration") from error
     if earlier.request.toolset != request.toolset:
-        raise _cannot_continue(f"it is an exploration of the toolset {earlier.request.toolset}")
+        toolset = earlier.request.toolset
+        raise _invalid("continue_from", f"it is an exploration of the toolset {toolset}")
     if not earlier.is_final:
-        raise _cannot_continue(f"it is still {earlier.status}")
-    if earlier.stats.steps == 0:
-        raise _cannot_continue("it ended before its first step")
+        raise _invalid("continue_from", f"it is still {earlier.status}")
+    if earlier.stats.steps == 0 and not earlier.reused:
+        raise _invalid("continue_from", "it ended before its first step")
+    if request.toolset == "research" and earlier.receipt and not earlier.receipt.has_partial_text:
+        raise _invalid("continue_from", "it has no report to build on")
     return earlier.conversation_id
 
 
-def _cannot_continue(why: str) -> InvalidRequestError:
-    return InvalidRequestError(f"'continue_from': {why}", fields={"continue_from": why})
+def _invalid(field: str, rule: str) -> InvalidRequestError:
+    return InvalidRequestError(f"'{field}': {rule}", fields={field: rule})

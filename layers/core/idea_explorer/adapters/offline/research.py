@@ -14,6 +14,7 @@ from idea_explorer.domain.text import one_line
 DOCUMENTS_READ = 3
 FINDINGS_PER_SECTION = 3
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_DOCUMENT = re.compile(r"<document [^>]*>\n(.*)\n</document>", re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?\n]{30,400}[.!?](?=\s|$)")
 _MARKUP = re.compile(r"^[#>*\-|\s\d.]+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
 
@@ -73,6 +74,8 @@ def _unread(conversation: Conversation) -> list[str]:
 
 def _report(conversation: Conversation) -> str:
     sources = _sources(conversation)
+    if "### What changed" in conversation.first:
+        return _update(conversation, sources)
     business = "## Verdict" in conversation.system
     title = one_line(conversation.idea, 100)
     parts = [f"# {title}", NOTICE, _basis(conversation, sources)]
@@ -83,6 +86,21 @@ def _report(conversation: Conversation) -> str:
     else:
         parts.insert(4, _directions(sources, conversation.words))
     return "\n\n".join(parts)
+
+
+def _update(conversation: Conversation, sources: list[Source]) -> str:
+    """The section that the request asks for, in place of a report."""
+    document = _DOCUMENT.search(conversation.first)
+    verdict = verdict_of(document.group(1)) if document else None
+    closing = (
+        f"### Verdict\n\n**{verdict}**, as before: nothing new could be looked up."
+        if verdict
+        else "### Next\n\nRun this update again with a model."
+    )
+    return (
+        f"### What changed\n\n{NOTICE}\n\n{_basis(conversation, sources)}\n\n"
+        f"### What it means\n\nThe findings above stand as they are.\n\n{closing}"
+    )
 
 
 def _sources(conversation: Conversation) -> list[Source]:

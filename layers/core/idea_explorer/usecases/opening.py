@@ -1,0 +1,63 @@
+"""The first words of an exploration, kept with its transcript and said again word for word."""
+
+from datetime import datetime
+
+from idea_explorer.agent.prompts import prompt, system_prompt
+from idea_explorer.agent.toolset import Toolset
+from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.json import Block
+from idea_explorer.domain.transcript import Opening
+from idea_explorer.usecases.earlier import Earlier
+
+NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a new document."
+
+
+def started_from(exploration: Exploration, earlier: Earlier | None) -> Exploration:
+    """Keep which document the run starts from: publishing adds to that one, whatever comes meanwhile."""
+    if earlier:
+        return exploration.model_copy(update={"builds_on": earlier.path})
+    notice = NOTHING_TO_UPDATE if exploration.request.update else None
+    return exploration.model_copy(update={"notice": notice})
+
+
+def refused(exploration: Exploration, error: ExplorerError, now: datetime) -> Exploration:
+    """The end of a run that cannot begin, before it has cost anything."""
+    receipt = Receipt(
+        code=error.code,
+        message=error.sentence,
+        step=0,
+        cost_usd=0.0,
+        has_partial_text=False,
+        resume=f"idea resume {exploration.id}",
+    )
+    return exploration.model_copy(
+        update={"outcome": "failed", "receipt": receipt, "finished_at": now, "updated_at": now}
+    )
+
+
+def opening(
+    exploration: Exploration, earlier: Earlier | None, toolset: Toolset, model_id: str
+) -> Opening:
+    request = exploration.request
+    system: Block = {"type": "text", "text": system_prompt(request.toolset, request.mode)}
+    return Opening(
+        model_id=model_id,
+        system=[system],
+        tools=toolset.definitions,
+        content=first_words(exploration, earlier),
+        passages=earlier.passages if earlier else [],
+    )
+
+
+def first_words(exploration: Exploration, earlier: Earlier | None) -> list[Block]:
+    """The first user message: the date, the idea, its context and the research it starts from."""
+    request = exploration.request
+    parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
+    if request.context:
+        parts.append(f"<context>\n{request.context}\n</context>")
+    if earlier:
+        purpose = "follow_up" if request.continue_from else "update"
+        date = f"{exploration.created_at:%Y-%m-%d}"
+        parts.append(prompt(purpose, path=earlier.name, date=date, document=earlier.shown))
+    return [{"type": "text", "text": "\n\n".join(parts)}]

@@ -1,0 +1,89 @@
+"""Answer with research that is there already, without a run and without a cent."""
+
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ExplorerError, MissingError
+from idea_explorer.domain.events import StatusChanged
+from idea_explorer.domain.exploration import Delivery, Exploration, Stats
+from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.similar import IndexEntry, Similar, existing
+from idea_explorer.domain.similar import similar as rank
+from idea_explorer.ports import (
+    EventLog,
+    Explorations,
+    Reports,
+    ResearchIndex,
+    ResearchRepository,
+)
+from idea_explorer.usecases.earlier import MAX_EARLIER_BYTES
+
+
+def similar(idea: str, index: ResearchIndex) -> list[Similar]:
+    """The published research that is nearest to an idea, best first."""
+    return rank(idea, index.load())
+
+
+def reuse(
+    request: ExploreRequest,
+    owner: str,
+    *,
+    explorations: Explorations,
+    events: EventLog,
+    reports: Reports,
+    index: ResearchIndex,
+    clock: Clock,
+    research: ResearchRepository | None = None,
+    exploration_id: ExplorationId | None = None,
+) -> Exploration | None:
+    """The stored, completed answer to a request for reuse; None where it has to be run.
+
+    The same idea in the same mode, researched to its end, is what can be reused. An id that is taken
+    answers with what is stored under it.
+    """
+    if request.if_exists != "reuse" or request.toolset != "research":
+        return None
+    found = existing(request.idea, request.mode, index.load())
+    text = _text(found, reports, research) if found else None
+    if found is None or text is None:
+        return None
+    now = clock.now()
+    new = exploration_id or new_id(int(now.timestamp() * 1_000))
+    exploration = Exploration(
+        id=new,
+        owner=owner,
+        request=request,
+        conversation_id=new,
+        created_at=now,
+        updated_at=now,
+        finished_at=now,
+        status="completed",
+        outcome="completed",
+        stats=Stats(cost_usd=0.0, stop_reason="reused"),
+        path=found.path,
+        document=found.path,
+        reused=found.path,
+        title=found.title,
+        verdict=found.verdict,
+        delivery=Delivery(status="pending" if request.webhook_url else "none"),
+    )
+    if not explorations.create(exploration):
+        return explorations.load(new)
+    reports.save_report(new, exploration.lease, text)
+    events.append(new, exploration.lease, StatusChanged(from_="queued", to="completed"))
+    return exploration
+
+
+def _text(found: IndexEntry, reports: Reports, research: ResearchRepository | None) -> str | None:
+    """The document as it is now where it can be read here; else the report it was made from."""
+    try:
+        if research:
+            path = ResearchPath(found.path.removeprefix(f"{RESEARCH_ROOT}/"))
+            return research.read(path, limit=MAX_EARLIER_BYTES).content
+        return reports.load_report(ExplorationId(found.exploration_id))
+    except MissingError:
+        return None
+    except ExplorerError as error:
+        if error.retryable:
+            raise
+        return None

@@ -1,0 +1,184 @@
+"""Documents, their sections and their places: what is written, and what is never overwritten."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from idea_explorer.domain.documents import (
+    document,
+    fingerprint,
+    parse_document,
+    update_section,
+    with_section,
+)
+from idea_explorer.domain.errors import ConflictError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.publication import Place, idea_key, parse_log, places_for
+from idea_explorer.domain.request import ExploreRequest
+
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
+DAY = date(2026, 11, 16)
+OTHER = (
+    "\n## Update - 2026-11-17\n\n<!-- exploration somebody-elses -->\n\n### What changed\n\nMuch.\n"
+)
+
+
+def exploration(idea: str = "A tea room", **fields: object) -> Exploration:
+    made = new_id(0)
+    builds_on = fields.pop("builds_on", None)
+    request = ExploreRequest.model_validate({"idea": idea, **fields})
+    return Exploration(
+        id=made,
+        owner="o",
+        request=request,
+        conversation_id=made,
+        created_at=NOW,
+        updated_at=NOW,
+        builds_on=str(builds_on) if builds_on else None,
+    )
+
+
+ODD_IDEAS = [
+    "plain",
+    "x\n---\nstatus: hacked",
+    "key: value # no",
+    "'\"\\",
+    "ünïcödé 茶室",
+    "- a\n- b",
+]
+
+
+@pytest.mark.parametrize("idea", ODD_IDEAS)
+def test_front_matter_gives_back_what_was_written(idea: str) -> None:
+    parsed = parse_document(document(exploration(idea), "# R\n\nText."))
+
+    assert parsed.matter["idea"] == idea
+    assert parsed.matter["status"] == "queued"
+    assert parsed.body.strip() == "# R\n\nText."
+
+
+BROKEN = [
+    "",
+    "---\n",
+    "---\na: [\n---\nbody",
+    "---\n- a\n---\n",
+    "--- \nx",
+    "---\n" + "[" * 9_999 + "\n---\n",
+]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_document_with_broken_front_matter_is_all_body(text: str) -> None:
+    assert parse_document(text).matter == {}
+
+
+def test_a_follow_up_names_the_document_it_builds_on() -> None:
+    earlier = "ideas/2026-04-22-tea/research.md"
+    subject = exploration(continue_from=new_id(1), builds_on=earlier)
+    silent = document(subject, "# Title\n\nText.")
+    naming = document(subject, "# Title\n\nSee [tea](../2026-04-22-tea/research.md).")
+
+    assert (
+        f"# Title\n\n> Follows up on [{earlier}](../2026-04-22-tea/research.md).\n\nText." in silent
+    )
+    assert "Follows up on" not in naming
+    assert parse_document(silent).matter["continue_from"] == subject.request.continue_from
+
+
+def test_a_section_keeps_its_headings_below_its_own() -> None:
+    whole = "# Title\n\n## Problem\n\n```\n# not a heading\n```\n\n### Detail\n\n## Sources"
+    section = update_section(new_id(0), DAY, whole)
+
+    lines = [line for line in section.splitlines() if line.startswith("#")]
+    assert lines == [
+        "## Update - 2026-11-16", "### Title", "#### Problem", "# not a heading", "##### Detail",
+        "#### Sources",
+    ]  # fmt: skip
+
+
+def test_a_section_as_asked_for_stays_as_it_is() -> None:
+    section = update_section(new_id(0), DAY, "### What changed\n\nA lot.\n\n## Sources\n\n1. One")
+    assert "\n\n### What changed\n\nA lot.\n\n### Sources\n\n1. One\n" in section
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("ending", ["", "\n", "\n\n"])
+def test_an_update_changes_no_byte_of_what_is_there(newline: str, ending: str) -> None:
+    existing = f"# Tea{newline}{newline}Old \u00e4 text.{ending.replace(chr(10), newline)}"
+    updated = with_section(existing, "## Update - 2026-11-16\n\nNew.\n", new_id(0), set())
+
+    assert updated.text.startswith(existing)
+    assert updated.text.endswith(f"## Update - 2026-11-16{newline}{newline}New.{newline}")
+    assert updated.text.count("\n") == updated.text.count(newline)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_resumed_update_replaces_its_own_section_only(newline: str) -> None:
+    own = new_id(0)
+    first = update_section(own, DAY, "### What changed\n\nHalf of it.")
+    second = update_section(own, DAY, "### What changed\n\nAll of it.")
+    base = f"# Tea{newline}"
+    once = with_section(base, first, own, set()).text + OTHER.replace("\n", newline)
+    again = with_section(once, second, own, {fingerprint(first)})
+
+    assert again.replaced
+    assert "Half of it." not in again.text
+    assert again.text.startswith(base)
+    assert again.text.endswith(OTHER.replace("\n", newline))
+    assert again.text.index("All of it.") < again.text.index("Much.")
+
+
+def test_a_section_changed_by_hand_stays_and_another_is_added() -> None:
+    own = new_id(0)
+    first = update_section(own, DAY, "### What changed\n\nHalf of it.")
+    edited = with_section("# Tea\n", first, own, set()).text.replace("Half", "A third")
+    again = with_section(edited, update_section(own, DAY, "All."), own, {fingerprint(first)})
+
+    assert again.kept_edited
+    assert again.text.startswith(edited)
+
+
+@given(st.text(), st.text(alphabet="#ab \n`~-", max_size=200))
+def test_any_document_takes_an_update_and_keeps_all_of_its_own(existing: str, report: str) -> None:
+    own = new_id(0)
+    section = update_section(own, DAY, report)
+    updated = with_section(existing, section, own, set())
+    assert updated.text.startswith(existing)
+
+
+def test_the_folders_of_an_idea_come_newest_first() -> None:
+    names = [
+        "2026-01-01-tea", "2026-01-01-tea-10", "2026-01-01-tea-2", "2026-02-01-tea", "tea",
+        "2026-01-01-tea-room", "2026-01-01-teas", "x2026-01-01-tea",
+    ]  # fmt: skip
+    assert [place.folder for place in places_for("Tea!", names)] == [
+        "2026-02-01-tea",
+        "2026-01-01-tea-10",
+        "2026-01-01-tea-2",
+        "2026-01-01-tea",
+    ]
+
+
+def test_ideas_are_the_same_apart_from_case_spaces_and_punctuation() -> None:
+    assert idea_key("A tea-room,  in Bern!") == idea_key("a TEA room in bern")
+    assert idea_key("a tea room in Bern") != idea_key("a tea room in Basel")
+    assert idea_key("!!!") != idea_key("???")
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[1]", '[["a"]]', "null", "[" * 100_000])
+def test_a_log_that_is_not_ours_any_more_is_a_conflict(text: str) -> None:
+    with pytest.raises(ConflictError, match="nothing was overwritten"):
+        parse_log(text)
+
+
+@pytest.mark.parametrize("text", [None, "", " \r\n", "\ufeff"])
+def test_an_empty_log_has_no_entries(text: str | None) -> None:
+    assert parse_log(text) == []
+
+
+def test_a_place_is_found_again_from_its_document() -> None:
+    place = Place("2026-01-01-tea")
+    assert Place.of(place.document) == place

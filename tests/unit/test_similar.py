@@ -1,0 +1,97 @@
+"""The prior-art gate: what counts as near, and what can be reused."""
+
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.domain.similar import Index, IndexEntry, entry_of, existing, similar, terms_of
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    files = sorted((EXAMPLES / "ideas").rglob("*.md"))
+    return Index(
+        entries=tuple(
+            entry_of(file.relative_to(EXAMPLES).as_posix(), file.read_text("utf-8"))
+            for file in files
+        )
+    )
+
+
+NEAR = {
+    "A subscription box for urban beekeepers": "keeping-subscribers",
+    "hive sensor for hobby beekeepers": "hive-monitoring",
+    "marketplace where small apiaries sell local honey": "local-honey",
+    "rooftop gardens for tenants": "rooftop-garden",
+    "a library that lends tools": "tool-libraries",
+    "subscription churn of seasonal hobbies": "keeping-subscribers",
+}
+
+
+@pytest.mark.parametrize("idea", NEAR)
+def test_the_nearest_research_comes_first(index: Index, idea: str) -> None:
+    best = similar(idea, index)[0]
+    assert NEAR[idea] in best.path
+    assert 0.3 <= best.score <= 1
+
+
+FAR = ["Quantum computing for banks", "A CRM for dentists", "AI that reviews contracts", "!", "的"]
+
+
+@pytest.mark.parametrize("idea", FAR)
+def test_an_idea_of_another_field_is_near_to_nothing(index: Index, idea: str) -> None:
+    assert similar(idea, index) == []
+
+
+def test_a_hit_carries_what_a_person_decides_by(index: Index) -> None:
+    best = similar("Local honey marketplace for small apiaries", index)[0]
+
+    assert best.model_dump() == {
+        "path": "ideas/2026-06-09-local-honey-marketplace-for-small-apiaries/research.md",
+        "title": "Local honey marketplace for small apiaries",
+        "verdict": "PASS",
+        "date": "2026-06-09",
+        "score": 1.0,
+    }
+
+
+def test_words_meet_across_plural_case_and_accents() -> None:
+    assert terms_of("Cafés") == terms_of("CAFE")
+    assert terms_of("boxes of subscriptions") == terms_of("box subscriber")
+    assert set(terms_of("茶室开店")) & set(terms_of("开茶室"))
+
+
+def test_the_same_idea_in_the_same_mode_can_be_reused(index: Index) -> None:
+    idea = "local honey marketplace, for small apiaries"
+    found = existing(idea, "business", index)
+
+    assert found is not None
+    assert found.path.endswith("local-honey-marketplace-for-small-apiaries/research.md")
+    assert existing(idea, "exploration", index) is None
+    assert existing("local honey marketplace", "business", index) is None
+
+
+def test_the_newest_is_reused_and_a_partial_one_is_not() -> None:
+    def written(folder: str, status: str = "completed") -> IndexEntry:
+        matter = f"---\nidea: Tea\nmode: business\nstatus: {status}\n---\n\n# Tea\n"
+        return entry_of(f"ideas/{folder}/research.md", matter)
+
+    folders = ["2026-01-02-tea-2", "2026-01-02-tea", "2026-01-01-tea-9"]
+    entries = [*(written(folder) for folder in folders), written("2026-01-03-tea", "partial")]
+    found = existing("tea", "business", Index(entries=tuple(entries)))
+
+    assert found is not None
+    assert found.path == "ideas/2026-01-02-tea-2/research.md"
+
+
+def test_a_document_of_people_is_known_by_its_title() -> None:
+    entry = entry_of("ideas/market/notes.md", "# Tea in Bern\n\nPeople drink tea.")
+    assert (entry.title, entry.idea_key, entry.date) == ("Tea in Bern", "", None)
+
+
+def test_an_entry_written_again_replaces_the_one_before() -> None:
+    path = "ideas/2026-01-01-tea/research.md"
+    index = Index().with_entry(entry_of(path, "# Old")).with_entry(entry_of(path, "# New"))
+    assert [entry.title for entry in index.entries] == ["New"]
