@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from idea_explorer.adapters.document_cache import DocumentCache
 from idea_explorer.adapters.github import GitHub
 from idea_explorer.agent.wrappers import Executed, Retried, Validated
+from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.tools.research import research_tools
@@ -157,3 +159,46 @@ def test_an_empty_repository_has_no_research(tmp_path: Path) -> None:
         server.create_repository("acme/ideas", None)
         assert call(server, "list_research", {}).payload["total"] == 0
         assert call(server, "search_research", {"query": "x"}).payload["totalFound"] == 0
+
+
+def test_searching_fetches_one_archive_while_the_branch_stands_still(
+    github: FakeGitHub, tmp_path: Path
+) -> None:
+    cache = DocumentCache(tmp_path / "cache")
+
+    def documents() -> dict[str, str]:
+        # a new client each time, as a new process would have
+        return dict(GitHub("acme/ideas", lambda: "t", "main", github.url, cache).read_all())
+
+    first, again = documents(), documents()
+    archives = sum("/codeload/" in request.path for request in github.requests)
+    github.create_repository("acme/ideas").commit({"ideas/new.md": "# New"})
+    later = documents()
+
+    assert first == again
+    assert archives == 1
+    assert set(later) - set(first) == {"new.md"}
+
+
+def test_a_cache_keeps_few_and_trusts_no_folder_that_others_may_write(tmp_path: Path) -> None:
+    cache = DocumentCache(tmp_path / "cache")
+    for number in range(20):
+        cache.put(f"acme/ideas@{number}", [("a.md", str(number))])
+    kept = [number for number in range(20) if cache.get(f"acme/ideas@{number}")]
+    newest = cache.get("acme/ideas@19")
+    (tmp_path / "cache").chmod(0o777)
+
+    assert newest == [("a.md", "19")]
+    assert len(kept) == 8
+    assert cache.get("acme/ideas@19") is None
+
+
+def test_an_archive_that_breaks_off_is_an_error_and_not_kept(
+    github: FakeGitHub, tmp_path: Path
+) -> None:
+    cache = DocumentCache(tmp_path / "cache")
+    repository = GitHub("acme/ideas", lambda: "t", "main", github.url, cache)
+    github.faults.cut("codeload")
+    with pytest.raises(ExternalError):
+        repository.read_all()
+    assert dict(repository.read_all())["market/2024-06.md"].startswith("# Tea")

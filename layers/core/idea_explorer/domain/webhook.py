@@ -5,7 +5,6 @@ sending, in a header, differs.
 """
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -74,7 +73,7 @@ def key_of(secret: str) -> bytes:
     encoded = secret.removeprefix(PREFIX)
     try:
         key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise ValueError("after whsec_ comes base64") from error
     if not key:
         raise ValueError("after whsec_ comes base64")

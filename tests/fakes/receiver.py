@@ -1,0 +1,85 @@
+"""A webhook receiver on loopback that checks what it gets as a real one does, and fails as told."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from idea_explorer.domain.errors import NetworkError, UnavailableError
+
+
+@dataclass(frozen=True)
+class Received:
+    headers: Mapping[str, str]
+    body: bytes
+    taken: bool
+
+    @property
+    def id(self) -> str:
+        return self.headers["webhook-id"]
+
+
+class Receiver:
+    """Takes each message, unless `fails` says otherwise; either way it remembers it."""
+
+    def __init__(self, fails: Callable[[], bool] = lambda: False) -> None:
+        self.received: list[Received] = []
+        self._server = _server(self, fails)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
+
+    @property
+    def taken(self) -> list[Received]:
+        return [message for message in self.received if message.taken]
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _server(receiver: Receiver, fails: Callable[[], bool]) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            taken = not fails()
+            receiver.received.append(Received(headers, body, taken))
+            self.send_response(204 if taken else 500)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Say nothing: `received` has it all."""
+
+    return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+
+class LoopbackPosts:
+    """Posts to a receiver on this machine, which the address rules would refuse."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self.timeouts: list[float] = []
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
+        self.timeouts.append(timeout)
+        try:
+            answer = httpx.post(
+                self._receiver.url, content=body, headers=dict(headers), timeout=timeout
+            )
+        except httpx.HTTPError as error:
+            raise NetworkError("The server could not be reached.") from error
+        if not answer.is_success:
+            raise UnavailableError(f"The server answered {answer.status_code}.")
+        return answer.status_code
