@@ -19,9 +19,10 @@ from idea_explorer.adapters.folder_publisher import FolderPublisher
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, RateLimitedError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.webhook import key_of
+from idea_explorer.domain.request import parse_request
+from idea_explorer.domain.signing import key_of
 from idea_explorer.ports import Clock, Webhooks
-from idea_explorer.usecases.notify import check_secret, notify, resend, send_test
+from idea_explorer.usecases.notify import notify, resend, send_test
 from tests.fakes.clock import ManualClock
 from tests.fakes.desk import IDEA, Desk
 from tests.fakes.receiver import LoopbackPosts, Receiver
@@ -250,8 +251,9 @@ def test_a_test_message_is_signed_and_sent_once(receiver: Receiver) -> None:
 
 @pytest.mark.parametrize("secret", ["whsec_", "whsec_***", "whsec_ü"])
 def test_a_secret_that_holds_no_key_is_refused(secret: str) -> None:
-    with pytest.raises(InvalidRequestError, match="base64"):
-        check_secret(secret)
+    with pytest.raises(InvalidRequestError, match="base64") as refused:
+        parse_request(json.dumps({"idea": IDEA, "webhook_url": URL, "callback_secret": secret}))
+    assert refused.value.fields.keys() == {"callback_secret"}
 
 
 def test_ids_of_messages_differ_by_run(desk: Desk, receiver: Receiver) -> None:

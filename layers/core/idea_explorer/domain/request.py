@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.signing import key_of
 from idea_explorer.domain.text import trim
 
 Toolset = Literal["research", "assistant", "code", "discover"]
@@ -38,6 +39,11 @@ def _exploration_id(text: str) -> str:
     return text
 
 
+def _with_key(secret: str) -> str:
+    key_of(secret)
+    return secret
+
+
 def _https(url: str) -> str:
     try:
         parts = urlsplit(url)
@@ -53,6 +59,12 @@ Text = Annotated[str, AfterValidator(_whole_text)]
 MaxCost = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 MaxSteps = Annotated[int, Field(ge=1, le=limits.MAX_STEPS)]
 DeadlineSeconds = Annotated[int, Field(ge=1, le=limits.MAX_DEADLINE_SECONDS)]
+
+
+WebhookUrl = Annotated[Text, Field(max_length=2_048), AfterValidator(_https)]
+CallbackSecret = Annotated[
+    Text, Field(min_length=1, max_length=limits.MAX_SECRET), AfterValidator(_with_key)
+]
 
 
 class ExploreRequest(BaseModel):
@@ -76,9 +88,9 @@ class ExploreRequest(BaseModel):
     max_cost_usd: MaxCost | None = None
     max_steps: MaxSteps | None = None
     deadline_seconds: DeadlineSeconds = limits.DEFAULT_DEADLINE_SECONDS
-    webhook_url: Annotated[Text, Field(max_length=2_048), AfterValidator(_https)] | None = None
-    callback_secret: Annotated[Text, Field(min_length=1, max_length=limits.MAX_SECRET)] | None = (
-        Field(default=None, repr=False, json_schema_extra={"writeOnly": True})
+    webhook_url: WebhookUrl | None = None
+    callback_secret: CallbackSecret | None = Field(
+        default=None, repr=False, json_schema_extra={"writeOnly": True}
     )
     repository: (
         Annotated[Text, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$")] | None

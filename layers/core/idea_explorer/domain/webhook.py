@@ -4,7 +4,6 @@ The body is made from the record alone and so is the same however often it is se
 sending, in a header, differs.
 """
 
-import base64
 import hashlib
 import hmac
 import json
@@ -14,12 +13,12 @@ from datetime import datetime
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.signing import key_of
 from idea_explorer.domain.text import one_line
 
 EVENT = "idea_explored"
 TEST_EVENT = "webhook_test"
 EXCERPT_CHARS = 500
-PREFIX = "whsec_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +63,6 @@ def test_message(unique: str, now: datetime) -> Message:
 
 def _json(fields: JsonObject) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def key_of(secret: str) -> bytes:
-    """The key of the signatures; raises ValueError for a `whsec_` secret that holds none."""
-    if not secret.startswith(PREFIX):
-        return secret.encode()
-    encoded = secret.removeprefix(PREFIX)
-    try:
-        key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
-    except ValueError as error:
-        raise ValueError("after whsec_ comes base64") from error
-    if not key:
-        raise ValueError("after whsec_ comes base64")
-    return key
 
 
 def headers_of(message: Message, secret: str | None, now: datetime) -> Mapping[str, str]:
