@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.folder_writer import FolderWriter
+from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain.approvals import Approval
@@ -215,6 +216,55 @@ def test_a_run_that_dies_while_acting_writes_once(tmp_path: Path) -> None:
     world.bench.engine = whole
     assert world.go_on(waiting).outcome == "completed"
     assert (world.code / "a.txt").read_text() == "new a\n"
+
+
+class DiesWhenAsking(SqliteStore):
+    """A store whose worker dies after asking, before the record says that it waits."""
+
+    def save(self, exploration: Exploration) -> None:
+        if exploration.status == "awaiting_approval":
+            raise KeyboardInterrupt
+        super().save(exploration)
+
+
+def test_a_run_that_dies_while_asking_writes_nothing_and_asks_again(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    whole = world.bench.engine
+    dying = DiesWhenAsking(world.bench.root / "store.db")
+    world.bench.engine = replace(whole, explorations=dying)
+    queued = world.bench.submit()
+    with pytest.raises(KeyboardInterrupt):
+        world.go_on(queued)
+    world.bench.engine = whole
+
+    waiting = world.go_on(queued)
+
+    assert waiting.status == "awaiting_approval"
+    assert len(world.asked(waiting)) == 2
+    assert (world.code / "a.txt").read_text() == "old a\n"
+    assert len(world.model.requests) == 1
+
+
+def test_one_that_was_cancelled_while_it_waited_asks_again_when_resumed(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    first, _ = world.asked(waiting)
+    world.decide(waiting, first, decision="approve")
+    at = world.bench.clock.now()
+    world.bench.store.take_over(waiting.id, lambda e: e.finished("cancelled", at=at))
+    resumed = world.bench.store.take_over(
+        waiting.id,
+        lambda e: e.moved("queued", at=at, run=2, base_steps=1, awaiting_since=None),
+    )
+
+    again = world.go_on(resumed)
+
+    assert again.status == "awaiting_approval"
+    assert (world.code / "a.txt").read_text() == "old a\n"
+    for approval in world.asked(again):
+        world.decide(again, approval, decision="approve")
+    assert world.go_on(again).outcome == "completed"
+    assert (world.code / "b.txt").read_text() == "new b\n"
 
 
 def test_approved_content_is_handed_to_the_next_tools(tmp_path: Path) -> None:

@@ -54,13 +54,17 @@ def act(
     writer: ChangeWriter | None,
     sink: EventSink,
 ) -> None:
-    """Write what was approved and give the model its results. What was written stays written once."""
+    """Write what was approved and give the model its results. What was written stays written once.
+
+    Where anything is still undecided, as after a kill while asking or a resume, nothing is done: the
+    run comes to the same question again.
+    """
     waiting = State(journal.entries).waiting
-    if not waiting:
+    decided = {a.id: a for a in approvals.approvals(exploration.id) if a.decision}
+    if not waiting or any(call.approval_id not in decided for call in waiting):
         return
     if writer is None:
         raise ConfigurationError("This exploration has no place to write changes to.")
-    decided = {approval.id: approval for approval in approvals.approvals(exploration.id)}
     results: list[StoredResult] = []
     written: list[WrittenChange] = []
     for call in waiting:

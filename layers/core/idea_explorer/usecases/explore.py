@@ -175,7 +175,8 @@ def _ended_early(journal: Journal, exploration: Exploration) -> bool:
     state = State(journal.entries)
     last = state.last
     asked_for_tools = isinstance(last, Answered) and last.stop_reason in {"tool_use", "pause_turn"}
-    return state.steps == exploration.base_steps and not asked_for_tools
+    open_question = asked_for_tools or bool(state.waiting)
+    return state.steps == exploration.base_steps and not open_question
 
 
 def _agent(
