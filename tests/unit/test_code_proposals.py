@@ -1,0 +1,108 @@
+"""Diffs and proposals, checked against git itself."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from idea_explorer.domain.diffs import MAX_COMPARED_LINES, unified_diff
+from idea_explorer.domain.git import blob_sha
+from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.proposals import propose
+
+PATH = RepositoryPath("src/app.py")
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c", "\f\n", "é\r\n", "+x\n", "-y\n"])).map(
+    "".join
+)
+
+
+def git_apply(folder: Path, old: str | None, diff: str) -> str:
+    file = folder / PATH
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    if old is not None:
+        file.write_bytes(old.encode())
+    subprocess.run(
+        ["git", "apply", "--unidiff-zero", "--whitespace=nowarn", "-"],
+        cwd=folder,
+        input=diff.encode(),
+        check=True,
+    )
+    return file.read_bytes().decode()
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(LINES, LINES)
+def test_git_makes_the_new_content_of_the_old_with_the_diff(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    diff = unified_diff(PATH, old, new)
+    assert git_apply(tmp_path, old, diff) == new if diff else old == new
+
+
+def test_a_new_file_comes_from_nowhere(tmp_path: Path) -> None:
+    diff = unified_diff(PATH, None, "a\nb")
+    assert diff == (
+        "--- /dev/null\n+++ b/src/app.py\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
+    )
+    assert git_apply(tmp_path, None, diff) == "a\nb"
+
+
+def test_a_small_edit_of_a_large_file_shows_only_its_surroundings() -> None:
+    lines = [f"line {number}\n" for number in range(50_000)]
+    changed = [*lines[:40_000], "new\n", *lines[40_001:]]
+    diff = unified_diff(PATH, "".join(lines), "".join(changed))
+    assert diff.splitlines()[2:] == [
+        "@@ -39998,7 +39998,7 @@",
+        *(f" line {number}" for number in range(39_997, 40_000)),
+        "-line 40000",
+        "+new",
+        *(f" line {number}" for number in range(40_001, 40_004)),
+    ]
+
+
+def test_a_large_change_is_shown_as_a_whole(tmp_path: Path) -> None:
+    lines = [f"{number}\n" for number in range(MAX_COMPARED_LINES + 1)]
+    old, new = "".join(lines), "".join(reversed(lines))
+    diff = unified_diff(PATH, old, new)
+    assert diff.count("\n@@ ") == 1
+    assert git_apply(tmp_path, old, diff) == new
+
+
+def test_a_proposal_is_bound_to_what_it_was_made_from(tmp_path: Path) -> None:
+    base = b"import os\n"
+    proposal = propose(PATH, "import sys\n", "Use sys", base)
+    (tmp_path / "app.py").write_bytes(base)
+    named = subprocess.run(
+        ["git", "hash-object", "app.py"], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert proposal.base_sha == named.stdout.decode().strip() == blob_sha(base)
+    assert proposal.content_hash == hashlib.sha256(b"import sys\n").hexdigest()
+    assert (proposal.kind, proposal.path, proposal.description) == ("edit", PATH, "Use sys")
+    assert proposal.diff.endswith("@@ -1 +1 @@\n-import os\n+import sys\n")
+
+
+def test_a_new_file_has_no_base() -> None:
+    proposal = propose(PATH, "", "An empty package", None)
+    assert (proposal.kind, proposal.base_sha, proposal.content) == ("create", None, "")
+
+
+@pytest.mark.parametrize(
+    ("base", "given_content", "kept"),
+    [
+        (b"a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"),
+        (b"a\r\nb\n", "a\nc\n", "a\nc\n"),
+        (b"a\nb\n", "a\r\nc\r\n", "a\r\nc\r\n"),
+        (b"\xef\xbb\xbfa\n", "b\n", "\ufeffb\n"),
+        (b"a", "a\n", "a\n"),
+    ],
+)
+def test_line_ends_and_byte_order_marks_that_a_model_cannot_see_are_kept(
+    base: bytes, given_content: str, kept: str
+) -> None:
+    assert propose(PATH, given_content, "x", base).content == kept
