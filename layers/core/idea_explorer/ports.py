@@ -17,6 +17,8 @@ from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.paths import ResearchPath
 from idea_explorer.domain.request import Toolset
 from idea_explorer.domain.similar import Index
+from idea_explorer.domain.snapshots import Entry
+from idea_explorer.domain.symbols import Definition, Import, Parsed
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.usage import Usage
 
@@ -498,3 +500,40 @@ class SecretStore(Protocol):
         ...
 
     def write(self, name: str, value: str) -> None: ...
+
+
+class Snapshot(Protocol):
+    """A repository at one commit. It never changes, and holds nothing from outside the repository."""
+
+    @property
+    def sha(self) -> str: ...
+
+    @property
+    def entries(self) -> Sequence[Entry]: ...
+
+    @property
+    def text(self) -> memoryview:
+        """All kept contents, each at its entry's `start` and ending in a line feed (see `ended`)."""
+        ...
+
+
+class Symbols(Protocol):
+    """What parsers found, by a key that names content and parser: good for every commit that has it."""
+
+    def unknown(self, keys: Iterable[str]) -> set[str]:
+        """Those of the keys that nothing is stored for yet."""
+        ...
+
+    def add(self, parsed: Mapping[str, Parsed]) -> None: ...
+
+    def definitions(self, name: str) -> Sequence[tuple[str, Definition]]:
+        """Whatever defines this name, each with its key. May hold keys of other commits."""
+        ...
+
+    def imports(self, last: str) -> Sequence[tuple[str, Import]]:
+        """Whatever imports something that ends in this segment, or a folder by a relative import."""
+        ...
+
+    def bindings(self, name: str) -> Sequence[tuple[str, Import]]:
+        """Whatever imports something of this name, or gives this name to what it imports."""
+        ...

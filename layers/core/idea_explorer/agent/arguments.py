@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from idea_explorer.agent.toolset import Arguments, Rule, Tool
+from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, Tool
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import is_blank
 
@@ -15,7 +15,7 @@ def present(model: type[Arguments], given: JsonObject) -> dict[str, JsonValue]:
     return {
         name: value
         for name, value in given.items()
-        if value is not None and not (_is_required(model, name) and _is_blank_text(value))
+        if value is not None and not (_needs_text(model, name) and _is_blank_text(value))
     }
 
 
@@ -41,9 +41,11 @@ def _rule(model: type[Arguments], name: str) -> str | None:
     return rules[0] if rules else None
 
 
-def _is_required(model: type[Arguments], name: str) -> bool:
+def _needs_text(model: type[Arguments], name: str) -> bool:
     field = model.model_fields.get(name)
-    return field is not None and field.is_required()
+    if field is None or not field.is_required():
+        return False
+    return not any(isinstance(mark, MayBeBlank) for mark in field.metadata)
 
 
 def _is_blank_text(value: JsonValue) -> bool:

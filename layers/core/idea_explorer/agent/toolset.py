@@ -29,6 +29,11 @@ class Rule:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class MayBeBlank:
+    """Marks a required text that may be empty, as a file's content may: `Annotated[str, MayBeBlank()]`."""
+
+
 A = TypeVar("A", bound=Arguments)
 
 

@@ -1,0 +1,77 @@
+"""Snapshots of repositories, kept on disk by sha: the most recently used ones."""
+
+import os
+import re
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from idea_explorer.adapters.packs import Item, Pack, write_pack
+from idea_explorer.adapters.tarballs import tarball_items
+from idea_explorer.adapters.worktrees import folder_items
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.limits import CodeLimits
+
+_SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+
+
+class Snapshots:
+    """Safe to share between threads and processes: a pack appears under its name only when it is whole."""
+
+    def __init__(self, folder: Path, limits: CodeLimits | None = None) -> None:
+        self._folder = folder
+        self._limits = limits or CodeLimits()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def of_commit(self, sha: str, download: Callable[[], AbstractContextManager[BinaryIO]]) -> Pack:
+        """The repository at a commit; its gzipped tarball is fetched only where it is not kept yet."""
+        if not _SHA.fullmatch(sha):
+            raise InvalidRequestError(f"Not a commit: {sha[:80]!r}")
+        if kept := self._open(sha):
+            return kept
+        with download() as compressed:
+            return self._keep(tarball_items(compressed, sha, self._limits), sha)
+
+    def of_folder(self, folder: Path) -> Pack:
+        """A local folder as it is now, changes that are not committed included."""
+        return self._keep(folder_items(folder, self._limits), None)
+
+    def _keep(self, items: Iterable[Item], sha: str | None) -> Pack:
+        descriptor, name = tempfile.mkstemp(dir=self._folder, suffix=".part")
+        part = Path(name)
+        try:
+            with os.fdopen(descriptor, "w+b") as file:
+                content = write_pack(file, items, self._limits)
+            pack = Pack(part, sha or content)
+            part.replace(self._file(pack.sha))
+        finally:
+            part.unlink(missing_ok=True)
+        self._forget_old()
+        return pack
+
+    def _open(self, sha: str) -> Pack | None:
+        file = self._file(sha)
+        with suppress(FileNotFoundError, ValueError, zlib.error):
+            pack = Pack(file, sha)
+            os.utime(file)
+            return pack
+        return None
+
+    def _file(self, sha: str) -> Path:
+        # what a pack holds depends on the size limit, so that is part of its name
+        return self._folder / f"{sha}-{self._limits.max_file_bytes}.pack"
+
+    def _forget_old(self) -> None:
+        packs = sorted(self._folder.glob("*.pack"), key=_last_used, reverse=True)
+        for pack in packs[self._limits.kept_snapshots :]:
+            pack.unlink(missing_ok=True)
+
+
+def _last_used(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

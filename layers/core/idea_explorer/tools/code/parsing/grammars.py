@@ -1,0 +1,170 @@
+"""What is asked of each tree-sitter grammar, as queries.
+
+@function, @class and @variable mark a definition with its @name; @scope only names what is around others,
+and @container is a method's type where the method does not stand inside it. @import marks a statement with
+its @module, and where there is one the @symbol out of it and its @alias.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from idea_explorer.tools.code.parsing.modules import (
+    Named,
+    go_package,
+    java_name,
+    path_module,
+    python_module,
+    rust_uses,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """`package` holds the grammar, `function` gives it; `names` reads the text of a @module."""
+
+    package: str
+    query: str
+    names: Callable[[str], list[Named]]
+    function: str = "language"
+
+
+_JAVASCRIPT = """
+(function_declaration name: (identifier) @name) @function
+(generator_function_declaration name: (identifier) @name) @function
+(class_declaration name: (_) @name) @class
+(method_definition name: (_) @name) @function
+(variable_declarator name: (identifier) @name) @variable
+(variable_declarator name: (identifier) @name
+  value: [(arrow_function) (function_expression)]) @function
+(variable_declarator name: (identifier) @name value: (class)) @class
+(assignment_expression left: (member_expression property: (property_identifier) @name)
+  right: [(arrow_function) (function_expression)]) @function
+(pair key: (property_identifier) @name value: [(arrow_function) (function_expression)]) @function
+
+(import_statement source: (string) @module) @import
+(import_statement (import_clause (identifier) @symbol) source: (string) @module) @import
+(import_statement (import_clause (namespace_import (identifier) @symbol))
+  source: (string) @module) @import
+(import_statement (import_clause (named_imports
+  (import_specifier name: (_) @symbol alias: (identifier)? @alias)))
+  source: (string) @module) @import
+(export_statement source: (string) @module) @import
+(export_statement (export_clause (export_specifier name: (_) @symbol alias: (_)? @alias))
+  source: (string) @module) @import
+(call_expression function: (identifier) @_require arguments: (arguments . (string) @module)
+  (#eq? @_require "require")) @import
+(call_expression function: (import) arguments: (arguments . (string) @module)) @import
+"""
+
+_TYPESCRIPT = (
+    _JAVASCRIPT
+    + """
+(abstract_class_declaration name: (_) @name) @class
+(interface_declaration name: (_) @name) @class
+(type_alias_declaration name: (_) @name) @class
+(enum_declaration name: (_) @name) @class
+(function_signature name: (identifier) @name) @function
+(abstract_method_signature name: (_) @name) @function
+(public_field_definition name: (_) @name) @variable
+(public_field_definition name: (_) @name value: (arrow_function)) @function
+(internal_module name: (identifier) @name) @scope
+(import_statement (import_require_clause source: (string) @module)) @import
+"""
+)
+
+GRAMMARS = {
+    "c": Grammar(
+        "tree_sitter_c",
+        """
+(function_definition declarator: (function_declarator declarator: (identifier) @name)) @function
+(function_definition declarator: (pointer_declarator
+  declarator: (function_declarator declarator: (identifier) @name))) @function
+(struct_specifier name: (type_identifier) @name body: (_)) @class
+(union_specifier name: (type_identifier) @name body: (_)) @class
+(enum_specifier name: (type_identifier) @name body: (_)) @class
+(type_definition declarator: (type_identifier) @name) @class
+(preproc_def name: (identifier) @name) @variable
+(preproc_function_def name: (identifier) @name) @function
+(declaration declarator: (init_declarator declarator: (identifier) @name)) @variable
+(preproc_include path: (_) @module) @import
+""",
+        path_module,
+    ),
+    "go": Grammar(
+        "tree_sitter_go",
+        """
+(function_declaration name: (identifier) @name) @function
+(method_declaration receiver: (parameter_list (parameter_declaration type: (_) @container))
+  name: (field_identifier) @name) @function
+(type_spec name: (type_identifier) @name) @class
+(type_alias name: (type_identifier) @name) @class
+(const_spec (identifier) @name) @variable
+(var_spec (identifier) @name) @variable
+(import_spec name: (_)? @alias path: (_) @module) @import
+""",
+        go_package,
+    ),
+    "java": Grammar(
+        "tree_sitter_java",
+        """
+(class_declaration name: (identifier) @name) @class
+(interface_declaration name: (identifier) @name) @class
+(enum_declaration name: (identifier) @name) @class
+(record_declaration name: (identifier) @name) @class
+(annotation_type_declaration name: (identifier) @name) @class
+(method_declaration name: (identifier) @name) @function
+(constructor_declaration name: (identifier) @name) @function
+(field_declaration declarator: (variable_declarator name: (identifier) @name)) @variable
+(enum_constant name: (identifier) @name) @variable
+(import_declaration (scoped_identifier) @module (asterisk)? @all) @import
+""",
+        java_name,
+    ),
+    "javascript": Grammar(
+        "tree_sitter_javascript",
+        _JAVASCRIPT + "(field_definition property: (_) @name) @variable",
+        path_module,
+    ),
+    # only for what Python's own parser refuses: older syntax, and files in the middle of an edit
+    "python": Grammar(
+        "tree_sitter_python",
+        """
+(function_definition name: (identifier) @name) @function
+(class_definition name: (identifier) @name) @class
+(assignment left: (identifier) @name) @variable
+(import_statement name: (dotted_name) @module) @import
+(import_statement name: (aliased_import name: (dotted_name) @module
+  alias: (identifier) @alias)) @import
+(import_from_statement module_name: (_) @module) @import
+(import_from_statement module_name: (_) @module name: (dotted_name) @symbol) @import
+(import_from_statement module_name: (_) @module
+  name: (aliased_import name: (dotted_name) @symbol alias: (identifier) @alias)) @import
+""",
+        python_module,
+    ),
+    "rust": Grammar(
+        "tree_sitter_rust",
+        """
+(function_item name: (identifier) @name) @function
+(function_signature_item name: (identifier) @name) @function
+(macro_definition name: (identifier) @name) @function
+(struct_item name: (type_identifier) @name) @class
+(enum_item name: (type_identifier) @name) @class
+(union_item name: (type_identifier) @name) @class
+(trait_item name: (type_identifier) @name) @class
+(type_item name: (type_identifier) @name) @class
+(const_item name: (identifier) @name) @variable
+(static_item name: (identifier) @name) @variable
+(impl_item type: (_) @name) @scope
+(mod_item name: (identifier) @name body: (_)) @scope
+(mod_item !body) @import @module
+(use_declaration argument: (_) @module) @import
+(extern_crate_declaration name: (identifier) @module) @import
+""",
+        rust_uses,
+    ),
+    "tsx": Grammar("tree_sitter_typescript", _TYPESCRIPT, path_module, "language_tsx"),
+    "typescript": Grammar(
+        "tree_sitter_typescript", _TYPESCRIPT, path_module, "language_typescript"
+    ),
+}

@@ -1,0 +1,105 @@
+"""How each language names what it imports, brought to one form: segments, and how far up they begin."""
+
+import re
+from dataclasses import dataclass
+
+# endings that an import may leave out or spell otherwise
+_ENDINGS = re.compile(
+    r"\.(d\.ts|py|pyi|pyw|js|jsx|mjs|cjs|ts|tsx|mts|cts|vue|svelte|json|css|scss|less"
+    r"|go|rs|java|kt|c|h|cc|cpp|hpp|rb|php)$"
+)
+# files that stand for their folder
+_FOLDER_FILE = re.compile(r"(^|/)(__init__\.pyi?|mod\.rs|index(\.(d\.ts|[cm]?[jt]sx?|vue|json))?)$")
+_RUST_MODULE = re.compile(r"\bmod\s+(?:r#)?(\w+)\s*;$")
+_UPWARDS = re.compile(r"(?:\.{1,2}(?:/|$))+")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A module, and where it says so what is taken out of it under which name."""
+
+    module: str
+    level: int = 0
+    symbol: str = ""
+    alias: str = ""
+
+
+def module_segments(path: str) -> list[str]:
+    """A path without its ending, and without the file that stands for its folder."""
+    bare = _ENDINGS.sub("", _FOLDER_FILE.sub("", path))
+    return [segment for segment in bare.split("/") if segment not in {"", ".", ".."}]
+
+
+def has_ending(path: str) -> bool:
+    return _ENDINGS.search(path) is not None
+
+
+def path_module(text: str) -> list[Named]:
+    """`./a/b.js`, `../x.h`, `package`."""
+    spec = _unquoted(text)
+    upwards = _UPWARDS.match(spec)
+    if upwards is None:
+        return [Named("/".join(module_segments(spec)))]
+    steps = [step for step in upwards[0].split("/") if step]
+    inner = "/".join(module_segments(spec[upwards.end() :]))
+    return [Named(inner, 1 + steps.count(".."))]
+
+
+def go_package(text: str) -> list[Named]:
+    return [Named(_unquoted(text))]
+
+
+def java_name(text: str) -> list[Named]:
+    """`a.b.C`: C out of a.b."""
+    module, _, symbol = text.replace(" ", "").rpartition(".")
+    return [Named(module.replace(".", "/"), symbol=symbol)]
+
+
+def python_module(text: str) -> list[Named]:
+    name = text.strip()
+    inner = name.lstrip(".")
+    return [Named(inner.replace(".", "/"), len(name) - len(inner))]
+
+
+def rust_uses(text: str) -> list[Named]:
+    """`a::b::{C, d as e, f::*}`: each of its leaves. `mod a;`: a file below the one that says so."""
+    if submodule := _RUST_MODULE.search(text):
+        return [Named(submodule[1], 1)]
+    return [_rust_leaf(leaf) for leaf in _rust_leaves("".join(text.split("\n")))]
+
+
+def _rust_leaves(text: str, depth: int = 0) -> list[str]:
+    head, brace, rest = text.partition("{")
+    if not brace or depth > 20:
+        return [text.strip()]
+    inner = rest.rpartition("}")[0]
+    leaves = [leaf for part in _split(inner) for leaf in _rust_leaves(part, depth + 1)]
+    return [head.strip() + leaf for leaf in leaves if leaf]
+
+
+def _split(text: str) -> list[str]:
+    """At the commas that stand outside of braces."""
+    parts = [""]
+    depth = 0
+    for character in text:
+        depth += (character == "{") - (character == "}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def _rust_leaf(leaf: str) -> Named:
+    path, _, alias = leaf.partition(" as ")
+    names = [name.strip().removeprefix("r#") for name in path.split("::")]
+    is_whole = names[-1] in {"*", "self"}  # the module itself, not something out of it
+    level = names.count("super") + 1 if names[0] in {"self", "super"} else 0
+    segments = [name for name in names if name not in {"", "self", "super", "*"}]
+    if len(segments) < 2 or is_whole:
+        return Named("/".join(segments), level, alias=alias.strip())
+    return Named("/".join(segments[:-1]), level, segments[-1], alias.strip())
+
+
+def _unquoted(text: str) -> str:
+    return text.strip().strip("\"'`<>")

@@ -1,0 +1,92 @@
+"""Python by its own parser."""
+
+import ast
+import warnings
+from collections.abc import Iterator
+
+from idea_explorer.domain.symbols import Definition, Import, Parsed
+from idea_explorer.tools.code.parsing.excerpts import shortened
+
+_FILE = "<repository>"
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parse_python(source: bytes) -> Parsed:
+    """Raises SyntaxError or ValueError for what is not today's Python, RecursionError for deep nesting."""
+    warnings.filterwarnings("ignore", category=SyntaxWarning, module=_FILE)
+    module = ast.parse(source, _FILE)
+    lines = source.split(b"\n")
+    found = [*_walk(module, "", lines, in_function=False)]
+    return Parsed(
+        definitions=tuple(item for item in found if isinstance(item, Definition)),
+        imports=tuple(item for item in found if isinstance(item, Import)),
+    )
+
+
+def _walk(
+    scope: ast.AST, container: str, lines: list[bytes], *, in_function: bool
+) -> Iterator[Definition | Import]:
+    """Statements only: what an expression holds is neither defined nor imported by name."""
+    for field in _BODIES:
+        for node in getattr(scope, field, ()):
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    is_class = isinstance(node, ast.ClassDef)
+                    yield Definition(
+                        node.name,
+                        "class" if is_class else "function",
+                        node.lineno,
+                        _signature(node, lines),
+                        container,
+                    )
+                    inner = f"{container}.{node.name}" if container else node.name
+                    yield from _walk(node, inner, lines, in_function=not is_class)
+                case ast.Import() | ast.ImportFrom():
+                    yield from _imports(node, lines)
+                case ast.Assign() | ast.AnnAssign() if not in_function:
+                    text = shortened(lines[node.lineno - 1])
+                    for name in _assigned(node):
+                        yield Definition(name, "variable", node.lineno, text, container)
+                case _:
+                    yield from _walk(node, container, lines, in_function=in_function)
+
+
+def _signature(node: _Function | ast.ClassDef, lines: list[bytes]) -> str:
+    """The source from `def` or `class` up to its body."""
+    body = node.body[0]
+    first, last = node.lineno - 1, body.lineno - 1
+    if first == last:
+        text = lines[first][node.col_offset : body.col_offset]
+    else:
+        text = b" ".join([lines[first][node.col_offset :], *lines[first + 1 : last]])
+    return shortened(text).rstrip().removesuffix(":")
+
+
+def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
+    targets: list[ast.expr] = [*node.targets] if isinstance(node, ast.Assign) else [node.target]
+    while targets:
+        match targets.pop():
+            case ast.Name(id=name):
+                yield name
+            case ast.Tuple(elts=inner) | ast.List(elts=inner):
+                targets.extend(inner)
+            case _:
+                pass
+
+
+def _imports(node: ast.Import | ast.ImportFrom, lines: list[bytes]) -> Iterator[Import]:
+    statement = shortened(b" ".join(lines[node.lineno - 1 : node.end_lineno]))
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            target = alias.name.replace(".", "/")
+            bound = alias.asname or alias.name.partition(".")[0]
+            yield Import(target, node.lineno, statement, bound=bound)
+        return
+    module = (node.module or "").replace(".", "/")
+    yield Import(module, node.lineno, statement, node.level)
+    for alias in node.names:
+        if alias.name != "*":
+            target = f"{module}/{alias.name}" if module else alias.name
+            bound = alias.asname or alias.name
+            yield Import(target, node.lineno, statement, node.level, bound)

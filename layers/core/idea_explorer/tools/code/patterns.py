@@ -1,0 +1,86 @@
+"""Regular expressions and file name patterns from a model: untrusted, so matched in linear time (RE2)."""
+
+import re
+from collections.abc import Iterator
+from typing import Protocol
+
+from idea_explorer.domain.errors import ToolError
+
+# a pair of a backslash and something, a class, quoted text, or one character
+_TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|.", re.DOTALL)
+# A pattern is matched within a line, so the ends of the text are the ends of the line; a carriage
+# return in front of the line feed is not part of what people see.
+_AT_LINE_ENDS = {"$": r"(?:\r?$)", r"\z": r"(?:\r?$)", r"\Z": r"(?:\r?$)", r"\A": "^"}
+
+_GLOB_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}/]*,[^{}/]*\}|.", re.DOTALL)
+_GLOB = {"**/": r"(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+class Span(Protocol):
+    def start(self) -> int: ...
+    def end(self) -> int: ...
+
+
+class Pattern(Protocol):
+    def finditer(self, text: memoryview, pos: int, endpos: int) -> Iterator[Span]: ...
+    def search(self, text: memoryview, pos: int, endpos: int) -> Span | None: ...
+    def fullmatch(self, text: bytes) -> Span | None: ...
+
+
+def line_pattern(pattern: str) -> Pattern:
+    """Matches from the first hit in a line to the line's end; raises ToolError `invalid_pattern`."""
+    within_line = _TOKEN.sub(lambda token: _AT_LINE_ENDS.get(token[0], token[0]), pattern)
+    _compiled(within_line)  # alone, so that an error speaks of what the model wrote
+    return _compiled(f"(?m)(?:{within_line}).*")
+
+
+def literal_pattern(text: str) -> Pattern:
+    """Matches the text itself, wherever it stands."""
+    return _compiled(re.escape(text))
+
+
+def glob(pattern: str) -> Pattern:
+    """`*` and `?` stay within a name, `**` spans folders, `{a,b}` is either; all else is itself."""
+    plain = pattern.removeprefix("./")
+    if plain.startswith("/") or ".." in plain.split("/") or "\\" in plain:
+        raise ToolError(
+            "invalid_pattern", "Invalid pattern: it is relative to the root, without '..' and '\\'."
+        )
+    return _compiled(f"(?s){_translated(plain)}")
+
+
+def any_depth(pattern: str) -> str:
+    """A name alone is meant wherever it stands, as `*.py` is by everyone who filters a search."""
+    return pattern if "/" in pattern.removeprefix("./") else f"**/{pattern.removeprefix('./')}"
+
+
+def _translated(pattern: str) -> str:
+    return "".join(_glob_piece(token[0]) for token in _GLOB_TOKEN.finditer(pattern))
+
+
+def _glob_piece(token: str) -> str:
+    if token in _GLOB:
+        return _GLOB[token]
+    if len(token) > 1:
+        return f"(?:{'|'.join(_translated(choice) for choice in token[1:-1].split(','))})"
+    return re.escape(token)
+
+
+def _compiled(pattern: str) -> Pattern:
+    import re2
+
+    options = re2.Options()
+    # otherwise `[^x]*` would run on through the whole file, and again for every line
+    options.never_nl = True
+    options.never_capture = True
+    options.log_errors = False
+    try:
+        compiled: Pattern = re2.compile(pattern.encode("utf-8"), options)
+    except (re2.error, UnicodeEncodeError) as error:
+        reason = error.args[0] if isinstance(error, re2.error) else "not Unicode text"
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise ToolError(
+            "invalid_pattern",
+            f"Invalid pattern: {text}. The syntax is RE2: no look-around, no back-references.",
+        ) from error
+    return compiled
