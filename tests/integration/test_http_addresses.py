@@ -18,10 +18,10 @@ _connections: list[str] = []
 
 
 def _count(event: str, arguments: tuple[object, ...]) -> None:
-    if event in {"socket.connect", "socket.sendto"}:
-        # other tests of this process leave threads that poll servers of theirs
-        if threading.current_thread() is threading.main_thread() or _is_resolving():
-            _connections.append(f"{event} {arguments[1:]}")
+    # other tests of this process leave threads that poll servers of theirs
+    ours = threading.current_thread() is threading.main_thread() or _is_resolving()
+    if ours and event in {"socket.connect", "socket.sendto"}:
+        _connections.append(f"{event} {arguments[1:]}")
 
 
 def _is_resolving() -> bool:
