@@ -1,14 +1,18 @@
 """One machine for all tests here, and a stack that most of them share."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 
+from idea_explorer.domain.tokens import dump_tokens, stored_token
 from tests.e2e.harness.minds import Minds
 from tests.e2e.harness.stack import Machine, Options, Stack, credentials
 from tests.fakes.anthropic_server import FakeAnthropic
 
+TOKENS = {"ada": "ada-token-that-must-never-be-logged", "bob": "bobs-token"}
 ANTHROPIC_KEY = "sk-ant-a-key-that-must-never-be-logged"
 
 
@@ -41,6 +45,12 @@ def anthropic(minds: Minds) -> Iterator[FakeAnthropic]:
         yield server
 
 
+def tokens() -> str:
+    now = datetime.now(UTC)
+    known = [stored_token(token, owner, now=now) for owner, token in TOKENS.items()]
+    return dump_tokens(known)
+
+
 @pytest.fixture(scope="session")
 def options(anthropic: FakeAnthropic) -> Options:
     """A deployment whose outside world is here, with deadlines and waits that a test can wait for."""
@@ -50,8 +60,8 @@ def options(anthropic: FakeAnthropic) -> Options:
             "IDEA_MIN_DEADLINE_SECONDS": "1",
             "IDEA_DEFER_SECONDS": "1",
         },
-        secrets={"AnthropicSecret": ANTHROPIC_KEY},
-        warm=("DispatchFunction", "ExploreFunction", "PublishFunction"),
+        secrets={"AnthropicSecret": ANTHROPIC_KEY, "ApiTokensSecret": tokens()},
+        warm=("ApiFunction", "DispatchFunction", "ExploreFunction", "PublishFunction"),
     )
 
 
@@ -59,3 +69,24 @@ def options(anthropic: FakeAnthropic) -> Options:
 def stack(machine: Machine, options: Options) -> Iterator[Stack]:
     with machine.stack(options) as stack:
         yield stack
+
+
+def client_of(stack: Stack, owner: str) -> httpx.Client:
+    return httpx.Client(
+        base_url=stack.gateway.url,
+        headers={"Authorization": f"Bearer {TOKENS[owner]}"},
+        timeout=60,
+    )
+
+
+@pytest.fixture(scope="session")
+def ada(stack: Stack) -> Iterator[httpx.Client]:
+    """The API as one owner sees it."""
+    with client_of(stack, "ada") as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def bob(stack: Stack) -> Iterator[httpx.Client]:
+    with client_of(stack, "bob") as client:
+        yield client

@@ -1,38 +1,35 @@
 """What happens at the deadline to a function that does not keep it."""
 
-import dataclasses
 from pathlib import Path
 
 from tests.e2e.harness.minds import Minds
-from tests.e2e.harness.stack import Machine, Options
-from tests.e2e.test_service import FIRST, history, slowly
+from tests.e2e.harness.stack import Stack
+from tests.e2e.test_service import FIRST, history, slowly, stored
 
 CLOCKLESS = Path(__file__).parent / "broken" / "clockless"
 
 
 def test_a_function_that_ignores_its_clock_is_timed_out_and_writes_nothing_more(
-    machine: Machine, options: Options, minds: Minds
+    stack: Stack, minds: Minds
 ) -> None:
-    minds.about("Without a clock", FIRST, slowly(drip=0.2))
-    broken = dataclasses.replace(options, code={"ExploreFunction": CLOCKLESS})
-    with machine.stack(broken) as stack:
-        stack.wait_until_final(
-            stack.send({"idea": "A warm-up"})[0]
-        )  # the clock runs in a cold start
-        (exploration_id,) = stack.send({"idea": "Without a clock", "deadline_seconds": 5})
+    minds.about("Without a clock", FIRST, slowly(words=160, drip=0.25))
+    machine, function = stack.variant("ExploreFunction", CLOCKLESS)
+    warm_up = stored(stack, "A warm-up")  # the clock runs in a cold start too
+    stack.start(warm_up, machine)
+    stack.wait_until_final(warm_up.id)
+    exploration = stored(stack, "Without a clock", deadline_seconds=4)
 
-        final = stack.wait_until_final(exploration_id)
+    stack.start(exploration, machine)
 
-        assert final.status == "timed_out"
-        assert final.receipt is not None
-        assert final.receipt.code == "TIMEOUT"
-        assert final.receipt.resume == f"idea resume {exploration_id}"
-        assert "Two hives." in stack.stores.reports.load_report(exploration_id)
-        assert stack.wait_for_execution(exploration_id) == "SUCCEEDED"
-        told = history(stack, exploration_id)
+    final = stack.wait_until_final(exploration.id)
+    assert final.status == "timed_out"
+    assert final.receipt is not None
+    assert final.receipt.code == "TIMEOUT"
+    assert final.receipt.resume == f"idea resume {exploration.id}"
+    assert "Two hives." in stack.stores.reports.load_report(exploration.id)
+    told = history(stack, exploration.id)
 
-        explore = stack.named("ExploreFunction")
-        stack.wait(lambda: stack.functions.running(explore) == 0)
-        assert "LeaseLostError" in stack.functions.log(explore)
-        assert stack.load(exploration_id) == final
-        assert history(stack, exploration_id) == told
+    stack.wait(lambda: stack.functions.running(function) == 0)
+    assert "LeaseLostError" in stack.functions.log(function)
+    assert stack.load(exploration.id) == final
+    assert history(stack, exploration.id) == told

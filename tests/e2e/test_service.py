@@ -15,22 +15,23 @@ from tests.fakes.anthropic_turns import Turn, answer, pending_web_search, text
 from tests.fakes.anthropic_turns import web_search_result as found
 
 FIRST = answer(text("# First findings\n\nTwo hives."), pending_web_search("urban bees"))
-LONG_TEXT = text(" ".join(["word"] * 2_000))
 
 
-def slowly(drip: float = 0.5) -> Turn:
+def slowly(*, words: int = 2_000, drip: float = 0.5) -> Turn:
     """An answer that takes its time: long enough to be killed, stopped or too late."""
-    return answer(found([]), LONG_TEXT, drip=drip)
+    return answer(found([]), text(" ".join(["word"] * words)), drip=drip)
 
 
-def stored(stack: Stack, idea: str, *, age: timedelta = timedelta()) -> Exploration:
+def stored(
+    stack: Stack, idea: str, *, age: timedelta = timedelta(), deadline_seconds: int = 60
+) -> Exploration:
     """A queued exploration that no message tells of."""
     at = datetime.now(UTC) - age
     new = new_id(int(at.timestamp() * 1_000))
     exploration = Exploration(
         id=new,
         owner="ada",
-        request=ExploreRequest(idea=idea),
+        request=ExploreRequest(idea=idea, deadline_seconds=deadline_seconds),
         conversation_id=new,
         created_at=at,
         updated_at=at,

@@ -86,7 +86,6 @@ def test_only_functions_that_need_a_secret_may_read_it() -> None:
     }
 
     assert readers == {
-        ("ApiRole", "GitHubSecret"),
         ("AuthorizeRole", "ApiTokensSecret"),
         ("ExploreRole", "AnthropicSecret"),
         ("ExploreRole", "GitHubSecret"),
@@ -212,6 +211,7 @@ def test_the_table_is_the_one_that_the_code_expects() -> None:
     assert {name: table[name] for name in expected} == expected
     assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
     assert table["SSESpecification"] == {"SSEEnabled": True}
+    assert table["TimeToLiveSpecification"] == {"AttributeName": schema.EXPIRES, "Enabled": True}
 
 
 def test_the_bucket_is_private_encrypted_and_forgets() -> None:

@@ -47,7 +47,8 @@ def stores() -> wiring.Stores:
 def engine() -> "Engine":
     """Made for each run, so that it has the current secrets."""
     make = wiring.cloud_engine if settings().in_cloud else wiring.local_engine
-    return dataclasses.replace(make(settings(), log(), []), sinks_for=sinks_for)
+    made = make(settings(), log(), [])
+    return dataclasses.replace(made, sinks_for=lambda e: [*made.sinks_for(e), _metrics(e)])
 
 
 def terms() -> "Terms":
@@ -91,6 +92,10 @@ def publisher() -> Publisher | None:
 
 
 def sinks_for(exploration: Exploration) -> Sequence[EventSink]:
+    return [LogSink(log(), exploration), _metrics(exploration)]
+
+
+def _metrics(exploration: Exploration) -> EventSink:
     from idea_explorer.metrics import MetricSink
 
-    return [LogSink(log(), exploration), MetricSink(exploration, wiring.system_clock())]
+    return MetricSink(exploration, wiring.system_clock())

@@ -102,21 +102,19 @@ def entry(work: Callable[[Event], JsonObject]) -> Callable[[Event, object], Json
         with known_errors():
             return work(event)
 
-    logged = _logger().inject_lambda_context(_traced(handler), clear_state=True)
+    logged = _logger().inject_lambda_context(traced(handler), clear_state=True)
     return cast("Callable[[Event, object], JsonObject]", logged)
 
 
-def _traced(handler: Callable[[Event, object], JsonObject]) -> Callable[..., Any]:
-    """What goes in and comes out is not captured: it may be an idea or a report."""
+def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """A handler whose calls X-Ray sees; not what goes in and comes out, which may be an idea."""
     if os.environ.get("POWERTOOLS_TRACE_DISABLED"):
         return handler  # X-Ray takes a third of a second to import
     from aws_lambda_powertools import Tracer
 
-    tracer = Tracer(patch_modules=("botocore",))
-    traced: Callable[..., Any] = tracer.capture_lambda_handler(
-        handler, capture_response=False, capture_error=False
-    )
-    return traced
+    capture = Tracer(patch_modules=("botocore",)).capture_lambda_handler
+    wrapped: Callable[..., Any] = capture(handler, capture_response=False, capture_error=False)
+    return wrapped
 
 
 @contextmanager

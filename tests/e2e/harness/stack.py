@@ -4,6 +4,7 @@ Queue, table, bucket, secrets and state machine are created with the template's 
 functions run from the source tree with the template's variables. Several stacks share one machine.
 """
 
+import dataclasses
 import json
 import os
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer import wiring
+from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import FINAL, Exploration, Status
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.message import QUEUE_OWNER
@@ -25,26 +27,28 @@ from tests.e2e.harness.gateway import Gateway
 from tests.e2e.harness.runtime import Answer, Function, arn_of
 from tests.e2e.harness.services import CREDENTIALS, Services
 from tests.e2e.harness.template import (
+    ACCOUNT,
     ROOT,
     Resolver,
     as_json,
     properties,
     resources_of,
     state_machine,
+    template,
 )
 
 PATIENCE_SECONDS = 60.0
 NOT_IN_MOTO = ("PointInTimeRecoverySpecification", "SSESpecification", "TimeToLiveSpecification")
-TOKEN = "a-token-for-ada"
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a stack differs from the template: parameters, variables of all functions, other code."""
+    """How a stack differs from the template: parameters, variables of all functions, reserved
+    concurrency, how long a message stays away, secrets; and what is started ahead of its first use."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    code: Mapping[str, Path] = field(default_factory=dict)
+    reserved: Mapping[str, int] = field(default_factory=dict)
     visibility_seconds: int | None = None
     secrets: Mapping[str, str] = field(default_factory=dict)
     warm: tuple[str, ...] = ()
@@ -105,8 +109,6 @@ class Stack:
         return self.stores.explorations.load(ExplorationId(exploration_id))
 
     def status(self, exploration_id: str) -> Status | None:
-        from idea_explorer.domain.errors import MissingError
-
         try:
             return self.load(exploration_id).status
         except MissingError:
@@ -129,6 +131,19 @@ class Stack:
         """How the execution of a run ended."""
         self.wait(lambda: self.execution(exploration_id, run)["status"] != "RUNNING")
         return str(self.execution(exploration_id, run)["status"])
+
+    def start(self, exploration: Exploration, machine: str) -> None:
+        """Start a run on a variant of the workflow, as dispatch does on the stack's own."""
+        given = {
+            "id": exploration.id,
+            "run": exploration.run,
+            "deadline_seconds": exploration.request.deadline_seconds,
+        }
+        self.services.client("stepfunctions").start_execution(
+            stateMachineArn=machine,
+            name=f"{exploration.id}-{exploration.run}",
+            input=json.dumps(given),
+        )
 
     def execution(self, exploration_id: str, run: int = 1) -> dict[str, Any]:
         arn = self.machine.replace(":stateMachine:", ":execution:")
@@ -236,44 +251,54 @@ class Stack:
             self._names[f"{resource}.Arn"] = arn_of(name)
 
     def _create_workflow(self) -> None:
+        self._names["ExplorationWorkflow"] = self._new_machine(self.name, self._names)
+
+    def _new_machine(self, name: str, names: Mapping[str, Any]) -> str:
         given = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
-        substitutions = Resolver(self._names).resolve(given)
+        substitutions = Resolver(names).resolve(given)
         answer = self.services.client("stepfunctions").create_state_machine(
-            name=self.name,
+            name=name,
             definition=as_json(state_machine(substitutions, quick=True)),
-            roleArn="arn:aws:iam::123456789012:role/workflow",
+            roleArn=f"arn:aws:iam::{ACCOUNT}:role/workflow",
         )
-        self._names["ExplorationWorkflow"] = answer["stateMachineArn"]
+        return str(answer["stateMachineArn"])
+
+    def variant(self, resource: str, code: Path) -> tuple[str, str]:
+        """The stack's workflow with other code for one function; gives the machine and the name of
+        that function."""
+        name = f"{self.named(resource)}-{uuid.uuid4().hex[:8]}"
+        self.functions.add(dataclasses.replace(self._function(resource), name=name, code=code))
+        names = {**self._names, f"{resource}.Arn": arn_of(name)}
+        return self._new_machine(f"{self.name}-{name}", names), name
 
     def _add_functions(self) -> None:
-        from tests.e2e.harness.template import template
-
-        shared = template()["Globals"]["Function"]
         for resource in resources_of("AWS::Serverless::Function"):
-            declared = {**shared, **properties(resource)}
-            variables = {
-                **shared["Environment"]["Variables"],
-                **declared.get("Environment", {}).get("Variables", {}),
-            }
-            resolver = Resolver(self._names)
-            environment = {name: str(v) for name, v in resolver.resolve(variables).items()}
-            self.functions.add(
-                Function(
-                    name=self.named(resource),
-                    code=self._options.code.get(resource) or ROOT / declared["CodeUri"],
-                    timeout=float(declared["Timeout"]),
-                    memory=int(declared["MemorySize"]),
-                    environment={
-                        **CREDENTIALS,
-                        "AWS_ENDPOINT_URL": self.services.url,
-                        "POWERTOOLS_TRACE_DISABLED": "true",
-                        **environment,
-                        **self._options.environment,
-                    },
-                    python_path=(ROOT / "layers" / "core", ROOT),
-                    handler=declared["Handler"],
-                )
-            )
+            self.functions.add(self._function(resource))
+
+    def _function(self, resource: str) -> Function:
+        shared = template()["Globals"]["Function"]
+        declared = {**shared, **properties(resource)}
+        variables = {
+            **shared["Environment"]["Variables"],
+            **declared.get("Environment", {}).get("Variables", {}),
+        }
+        resolved = Resolver(self._names).resolve(variables)
+        return Function(
+            name=self.named(resource),
+            code=ROOT / declared["CodeUri"],
+            timeout=float(declared["Timeout"]),
+            memory=int(declared["MemorySize"]),
+            environment={
+                **CREDENTIALS,
+                "AWS_ENDPOINT_URL": self.services.url,
+                "POWERTOOLS_TRACE_DISABLED": "true",
+                **{name: str(value) for name, value in resolved.items()},
+                **self._options.environment,
+            },
+            python_path=(ROOT / "layers" / "core", ROOT),
+            handler=declared["Handler"],
+            reserved=self._options.reserved.get(resource),
+        )
 
     def _queue_source(self) -> Background:
         source = properties("DispatchFunction")["Events"]["Messages"]["Properties"]
