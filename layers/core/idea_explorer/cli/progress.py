@@ -1,6 +1,7 @@
 """A run as a person likes to watch it: steps, tools with durations, spend."""
 
 import sys
+import threading
 from typing import Protocol
 
 from idea_explorer.domain.events import (
@@ -45,8 +46,14 @@ class Progress:
         self._written = 0
         self._text = text
         self._open_line = ""
+        self._lock = threading.Lock()
 
     def emit(self, event: AnyEvent) -> None:
+        """Tools of one step run side by side; their lines come one after the other."""
+        with self._lock:
+            self._show(event)
+
+    def _show(self, event: AnyEvent) -> None:
         if isinstance(event, TextDelta):
             self._write(event.content)
             return
@@ -54,7 +61,9 @@ class Progress:
         match event:
             case ToolCallStart():
                 self._names[event.tool_call_id] = event.tool_name
-                self._screen.line(f"  → {event.tool_name} {_arguments(event.input)}", "cyan")
+                self._screen.line(
+                    f"  → {event.tool_name} {_arguments(event.input)}".rstrip(), "cyan"
+                )
             case ToolCallEnd():
                 took = f" ({event.duration_ms:,} ms)" if event.duration_ms is not None else ""
                 name = self._names.get(event.tool_call_id, "")
