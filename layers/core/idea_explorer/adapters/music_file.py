@@ -23,6 +23,10 @@ class MusicFile:
         with _clear_failures("written"), self._database.transaction() as connection:
             yield connection
 
+    def settle(self) -> None:
+        """Fold the log of a large write into the file, unless somebody is reading just then."""
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with _clear_failures("read"):
             return self._database.rows(query, values)

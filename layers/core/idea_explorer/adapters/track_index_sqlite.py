@@ -51,6 +51,7 @@ class SqliteTrackIndex:
             for start in range(0, len(tracks), BATCH):
                 self._insert(db, tracks[start : start + BATCH])
         self._loaded = None
+        self._file.settle()
 
     def search(self, query: str, limit: int) -> FoundTracks:
         by_meaning = self._by_meaning(query)
