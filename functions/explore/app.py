@@ -23,5 +23,5 @@ def handler(event: serverless.Event) -> JsonObject:
 
 def _work_alone(message: Message) -> JsonObject:
     """For `sam local invoke`, and wherever a queue is all there is."""
-    final = work_alone(message, deployment.engine(), deployment.publisher(), deployment.terms())
+    final = work_alone(message, deployment.engine(), deployment.outlets(), deployment.terms())
     return {"id": final.id, "status": final.status, "path": final.path}

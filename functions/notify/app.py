@@ -1,11 +1,23 @@
 """Notify: sends the webhook of an exploration that ended."""
 
-from idea_explorer import serverless
+from idea_explorer import deployment, serverless, wiring
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.usecases.notify import notify
 
 
 @serverless.entry
 def handler(event: serverless.Event) -> JsonObject:
     work = serverless.work_in(event)
     serverless.correlate(work.id)
-    return {"id": work.id, "run": work.run}
+    stores, settings = deployment.stores(), deployment.settings()
+    final = notify(
+        work.id,
+        work.run,
+        explorations=stores.explorations,
+        reports=stores.reports,
+        webhooks=wiring.webhooks(wiring.system_clock()),
+        clock=wiring.system_clock(),
+        repository=settings.github_repository,
+        branch=settings.github_branch,
+    )
+    return {"id": final.id, "run": final.run, "delivery": final.delivery.status}

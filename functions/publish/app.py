@@ -9,15 +9,18 @@ from idea_explorer.usecases.publish import publish
 def handler(event: serverless.Event) -> JsonObject:
     work = serverless.work_in(event)
     serverless.correlate(work.id)
-    stores = deployment.stores()
+    stores, outlets = deployment.stores(), deployment.outlets()
     final = publish(
         work.id,
         work.run,
         explorations=stores.explorations,
         reports=stores.reports,
         events=stores.events,
-        publisher=deployment.publisher(),
+        publisher=outlets.publisher,
         clock=wiring.system_clock(),
+        log=serverless.log(),
         sinks=deployment.sinks_for(stores.explorations.load(work.id)),
+        index=outlets.index,
+        research=outlets.research,
     )
     return {"id": final.id, "run": final.run, "status": final.status}

@@ -2,14 +2,14 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-import httpx
-
-from idea_explorer.domain.errors import NetworkError, UnavailableError
+from idea_explorer.adapters.addresses import WEBHOOK_RULES, is_public_or_loopback
+from idea_explorer.adapters.clock import SystemClock
+from idea_explorer.adapters.http import PublicHttp
 
 
 @dataclass(frozen=True)
@@ -66,20 +66,14 @@ def _server(receiver: Receiver, fails: Callable[[], bool]) -> ThreadingHTTPServe
 
 
 class LoopbackPosts:
-    """Posts to a receiver on this machine, which the address rules would refuse."""
+    """Posts to a receiver on this machine, as they are posted to public ones."""
 
     def __init__(self, receiver: Receiver) -> None:
+        rules = replace(WEBHOOK_RULES, schemes=frozenset({"http"}), allow=is_public_or_loopback)
+        self._http = PublicHttp(SystemClock(), post_rules=rules)
         self._receiver = receiver
         self.timeouts: list[float] = []
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
         self.timeouts.append(timeout)
-        try:
-            answer = httpx.post(
-                self._receiver.url, content=body, headers=dict(headers), timeout=timeout
-            )
-        except httpx.HTTPError as error:
-            raise NetworkError("The server could not be reached.") from error
-        if not answer.is_success:
-            raise UnavailableError(f"The server answered {answer.status_code}.")
-        return answer.status_code
+        return self._http.post(self._receiver.url, body, headers, timeout)

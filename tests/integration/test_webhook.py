@@ -16,8 +16,9 @@ from standardwebhooks.webhooks import WebhookVerificationError
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder_publisher import FolderPublisher
+from idea_explorer.adapters.http import PublicHttp
 from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.domain.errors import ConflictError, InvalidRequestError, RateLimitedError
+from idea_explorer.domain.errors import ConflictError, InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import parse_request
 from idea_explorer.domain.signing import key_of
@@ -183,16 +184,17 @@ def test_what_has_arrived_is_not_sent_again_unless_asked_for(
     assert (first.id, first.body) == (second.id, second.body)
 
 
-def test_a_blocked_address_is_tried_once(desk: Desk) -> None:
-    class Blocked(RateLimitedError):
-        error_type = "blocked_address"
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254"])
+def test_an_address_that_is_not_public_is_tried_once_and_never_reached(
+    desk: Desk, receiver: Receiver, host: str
+) -> None:
+    port = receiver.url.split(":")[2].split("/")[0]
+    final = desk.publish(desk.finished(webhook_url=f"https://{host}:{port}/hook"))
+    told = tell(desk, final, PublicHttp(SystemClock()))
 
-    class Nowhere:
-        def post(self, *_: object) -> int:
-            raise Blocked("The address is not public.")
-
-    final = tell(desk, published(desk), Nowhere())
-    assert (final.delivery.status, final.delivery.attempts) == ("failed", 1)
+    assert (told.status, told.delivery.status, told.delivery.attempts) == ("completed", "failed", 1)
+    assert "not a public address" in str(told.delivery.last_error)
+    assert receiver.received == []
 
 
 def test_failure_and_partial_are_told_with_their_reason(desk: Desk, receiver: Receiver) -> None:

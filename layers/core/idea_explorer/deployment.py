@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from idea_explorer import wiring
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.observability import LogSink
-from idea_explorer.ports import EventSink, Publisher
+from idea_explorer.ports import EventSink
 from idea_explorer.serverless import log
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
     from idea_explorer.usecases.dispatch import Desk
     from idea_explorer.usecases.explore import Engine
+    from idea_explorer.usecases.finish import Outlets
     from idea_explorer.usecases.settle import Books
     from idea_explorer.usecases.terms import Terms
 
@@ -85,10 +86,9 @@ def books() -> "Books":
     )
 
 
-def publisher() -> Publisher | None:
-    """None where a deployment has no repository: its reports are stored, and read by the API."""
-    has_place = settings().uses_github or not settings().in_cloud
-    return wiring.publisher(settings(), wiring.system_clock()) if has_place else None
+def outlets() -> "Outlets":
+    """Without a repository a deployment stores its reports only, and the API reads them."""
+    return wiring.outlets(settings(), wiring.system_clock())
 
 
 def sinks_for(exploration: Exploration) -> Sequence[EventSink]:

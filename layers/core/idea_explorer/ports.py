@@ -354,6 +354,7 @@ class Published:
     path: str
     url: str | None = None
     commit: str | None = None
+    branch: str | None = None
     notice: str | None = None
 
 

@@ -27,6 +27,7 @@ from idea_explorer.ports import (
     SecretStore,
     Spend,
     Uploads,
+    Webhooks,
     WorkQueue,
 )
 from idea_explorer.settings import Settings
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
     from idea_explorer.usecases.explore import Engine
+    from idea_explorer.usecases.finish import Outlets
     from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.terms import Terms
 
@@ -112,12 +114,41 @@ def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publ
     from idea_explorer.adapters.folder_publisher import FolderPublisher
 
     lock = settings.store.with_name("publishing.lock")
-    commits = None
-    if commit:
-        from idea_explorer.adapters.git_folder import GitFolder, is_git_folder
+    git = None
+    if commit and commits(settings):
+        from idea_explorer.adapters.git_folder import GitFolder
 
-        commits = GitFolder(settings.research_dir) if is_git_folder(settings.research_dir) else None
-    return FolderPublisher(settings.research_dir, lock, commits)
+        git = GitFolder(settings.research_dir)
+    return FolderPublisher(settings.research_dir, lock, git)
+
+
+def commits(settings: Settings) -> bool:
+    """Whether there is a git repository that a report can be committed to."""
+    from idea_explorer.adapters.git_folder import is_git_folder
+
+    return settings.uses_github or is_git_folder(settings.research_dir)
+
+
+def outlets(settings: Settings, clock: Clock, *, commit: bool = False) -> "Outlets":
+    """Where reports go. A deployment without a repository has no place for them but its store."""
+    from idea_explorer.usecases.finish import Outlets
+
+    if settings.in_cloud and not settings.uses_github:
+        return Outlets(publisher=None, webhooks=webhooks(clock))
+    return Outlets(
+        publisher=publisher(settings, clock, commit=commit),
+        webhooks=webhooks(clock),
+        repository=settings.github_repository if settings.uses_github else None,
+        branch=settings.github_branch if settings.uses_github else None,
+        index=research_index(settings) if settings.in_cloud else None,
+        research=research_repository(settings) if settings.in_cloud else None,
+    )
+
+
+def webhooks(clock: Clock) -> Webhooks:
+    from idea_explorer.adapters.http import PublicHttp
+
+    return PublicHttp(clock)
 
 
 def branch_lease(settings: Settings, clock: Clock) -> BranchLease:

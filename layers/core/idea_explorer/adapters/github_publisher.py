@@ -101,6 +101,7 @@ class GitHubPublisher:
             path=change.path,
             url=_page_of(head, branch, change.path),
             commit=sha,
+            branch=branch,
             notice=change.notice,
         )
 
@@ -188,6 +189,7 @@ class GitHubPublisher:
             path=document,
             url=_page_of(commit, branch, document),
             commit=commit.sha,
+            branch=branch,
         )
 
     def _move(self, branch: str, parent: str, sha: str) -> None:

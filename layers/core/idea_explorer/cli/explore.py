@@ -22,7 +22,7 @@ from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import Engine, explore
-from idea_explorer.usecases.publish import patiently, publish
+from idea_explorer.usecases.finish import finish
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 
@@ -69,21 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
     )
     _cancel_on_interrupt(engine, exploration)
     explore(exploration.id, exploration.run, engine)
-    publisher = wiring.publisher(settings, engine.clock, commit=arguments.commit)
-    final = patiently(
-        lambda give_up: publish(
-            exploration.id,
-            exploration.run,
-            explorations=engine.explorations,
-            reports=engine.reports,
-            events=engine.events,
-            publisher=publisher,
-            clock=engine.clock,
-            log=log,
-            sinks=engine.sinks_for(exploration),
-            give_up=give_up,
-        ),
-        engine.clock,
+    outlets = wiring.outlets(settings, engine.clock, commit=arguments.commit)
+    if arguments.commit and not wiring.commits(settings):
+        _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
+    final = finish(
+        exploration.id,
+        exploration.run,
+        engine,
+        outlets,
         lambda sentence: _say(f"idea: {sentence}"),
     )
     log.info(
@@ -184,7 +177,12 @@ def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
             print(final.path)
         reused = "completed · reused what is there; nothing was run"
         print(reused if final.reused else summary(final.status, final.verdict, final.stats))
-    for sentence in (final.notice, final.receipt.message if final.receipt else None):
+    undelivered = final.delivery.status == "failed"
+    for sentence in (
+        final.notice,
+        final.receipt.message if final.receipt else None,
+        f"The webhook was not delivered: {final.delivery.last_error}" if undelivered else None,
+    ):
         if sentence:
             _say(f"idea: {sentence}")
 

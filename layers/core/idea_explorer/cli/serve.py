@@ -29,14 +29,14 @@ def run(arguments: argparse.Namespace) -> int:
     service = wiring.local_service(settings, log)
     jobs = wiring.local_queue(settings)
     engine = wiring.local_engine(settings, log, [])
-    publisher = wiring.publisher(settings, service.clock)
+    outlets = wiring.outlets(settings, service.clock)
     token, tokens = _token(service.clock)
     address = (arguments.host, arguments.port)
     with (
         ApiServer(address, handler_for(service), lambda: tokens) as server,
         Workers(
             jobs,
-            lambda job: work(job, jobs, engine, publisher),
+            lambda job: work(job, jobs, engine, outlets),
             _recovery(service),
             arguments.workers,
             log,

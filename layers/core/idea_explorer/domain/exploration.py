@@ -118,6 +118,7 @@ class Exploration(BaseModel):
     path: str | None = None  # the document, as a person opens it
     document: str | None = None  # the document, by its path in the repository
     commit: str | None = None
+    branch: str | None = None
     url: str | None = None
     notice: str | None = None  # what turned out otherwise than asked for, in a sentence
     reused: str | None = None  # the document that answered instead of a run

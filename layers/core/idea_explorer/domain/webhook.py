@@ -43,7 +43,7 @@ def message_of(
         "report_excerpt": one_line(report, EXCERPT_CHARS) or None,
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
         "repo": repository,
-        "branch": branch,
+        "branch": exploration.branch or branch,
         "timestamp": moment.isoformat(),
     }
     return Message(f"msg_{exploration.id}_{exploration.run}", _json(fields))

@@ -2,16 +2,13 @@
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.message import QUEUE_OWNER, Message, Submission, parse_message
-from idea_explorer.ports import Publisher
 from idea_explorer.usecases.explore import Engine, explore
-from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.finish import Outlets, finish
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
 
 
-def work_alone(
-    message: Message, engine: Engine, publisher: Publisher | None, terms: Terms
-) -> Exploration:
+def work_alone(message: Message, engine: Engine, outlets: Outlets, terms: Terms) -> Exploration:
     """Run the one exploration that a message names or asks for; one that has ended stays as it is."""
     named = parse_message(message)
     if isinstance(named, Submission):
@@ -28,13 +25,10 @@ def work_alone(
     if exploration.is_final:
         return exploration
     explored = explore(exploration.id, exploration.run, engine)
-    return publish(
+    return finish(
         explored.id,
         explored.run,
-        explorations=engine.explorations,
-        reports=engine.reports,
-        events=engine.events,
-        publisher=publisher,
-        clock=engine.clock,
-        sinks=engine.sinks_for(explored),
+        engine,
+        outlets,
+        lambda sentence: engine.log.warning("publish_waits", reason=sentence),
     )

@@ -174,5 +174,6 @@ def _settled(
         document=published.document if published else exploration.document,
         url=published.url if published else exploration.url,
         commit=published.commit if published else exploration.commit,
+        branch=published.branch if published else exploration.branch,
         notice=(published.notice if published else None) or exploration.notice,
     )

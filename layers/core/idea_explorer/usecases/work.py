@@ -6,9 +6,9 @@ from idea_explorer.domain.errors import (
     LeaseLostError,
     MissingError,
 )
-from idea_explorer.ports import Job, Jobs, Publisher
+from idea_explorer.ports import Job, Jobs
 from idea_explorer.usecases.explore import Engine, explore
-from idea_explorer.usecases.publish import patiently, publish
+from idea_explorer.usecases.finish import Outlets, finish, tell_of
 from idea_explorer.usecases.settle import Books, settle
 
 ATTEMPTS = 3
@@ -16,24 +16,15 @@ PAUSE_SECONDS = 2.0
 OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
 
 
-def work(job: Job, jobs: Jobs, engine: Engine, publisher: Publisher) -> None:
-    """Run and publish. Whatever happens, the job is done or due again, and nothing stays running."""
+def work(job: Job, jobs: Jobs, engine: Engine, outlets: Outlets) -> None:
+    """Run, publish and tell. Whatever happens, the job is done or due again, and nothing stays running."""
     try:
         ended = explore(job.exploration_id, job.run, engine)
-        patiently(
-            lambda give_up: publish(
-                ended.id,
-                ended.run,
-                explorations=engine.explorations,
-                reports=engine.reports,
-                events=engine.events,
-                publisher=publisher,
-                clock=engine.clock,
-                log=engine.log,
-                sinks=engine.sinks_for(ended),
-                give_up=give_up,
-            ),
-            engine.clock,
+        finish(
+            ended.id,
+            ended.run,
+            engine,
+            outlets,
             lambda sentence: engine.log.warning("publish_waits", reason=sentence),
         )
     except OVERTAKEN as error:
@@ -49,7 +40,8 @@ def work(job: Job, jobs: Jobs, engine: Engine, publisher: Publisher) -> None:
         if job.attempts < ATTEMPTS and not hopeless:
             jobs.put_back(job, delay_seconds=PAUSE_SECONDS)
             return
-        settle(job.exploration_id, job.run, "broken", _books(engine))
+        settled = settle(job.exploration_id, job.run, "broken", _books(engine))
+        tell_of(settled, engine, outlets)
     jobs.done(job)
 
 

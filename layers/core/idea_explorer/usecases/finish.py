@@ -1,0 +1,72 @@
+"""From a run's outcome to its end on one machine: publish it, then tell whoever asked for it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.ports import Publisher, ResearchIndex, ResearchRepository, Webhooks
+from idea_explorer.usecases.explore import Engine
+from idea_explorer.usecases.notify import notify
+from idea_explorer.usecases.publish import patiently, publish
+
+
+@dataclass(frozen=True)
+class Outlets:
+    """Where the word of an exploration goes. Without a publisher, reports are stored only."""
+
+    publisher: Publisher | None
+    webhooks: Webhooks
+    repository: str | None = None
+    branch: str | None = None
+    index: ResearchIndex | None = None
+    research: ResearchRepository | None = None
+
+
+def finish(
+    exploration_id: ExplorationId,
+    run: int,
+    engine: Engine,
+    outlets: Outlets,
+    tell: Callable[[str], None],
+) -> Exploration:
+    """Publish and notify. `tell` hears of waits; what becomes of the webhook changes nothing else."""
+    exploration = engine.explorations.load(exploration_id)
+    final = patiently(
+        lambda give_up: publish(
+            exploration_id,
+            run,
+            explorations=engine.explorations,
+            reports=engine.reports,
+            events=engine.events,
+            publisher=outlets.publisher,
+            clock=engine.clock,
+            log=engine.log,
+            sinks=engine.sinks_for(exploration),
+            index=outlets.index,
+            research=outlets.research,
+            give_up=give_up,
+        ),
+        engine.clock,
+        tell,
+    )
+    return tell_of(final, engine, outlets)
+
+
+def tell_of(final: Exploration, engine: Engine, outlets: Outlets) -> Exploration:
+    """Send the webhook of an exploration that has ended, whatever the receiver makes of it."""
+    try:
+        return notify(
+            final.id,
+            final.run,
+            explorations=engine.explorations,
+            reports=engine.reports,
+            webhooks=outlets.webhooks,
+            clock=engine.clock,
+            repository=outlets.repository,
+            branch=outlets.branch,
+        )
+    except ExplorerError as error:
+        engine.log.warning("notify_failed", explorationId=final.id, error=type(error).__name__)
+        return final
