@@ -1,6 +1,6 @@
 """Notify: sends the webhook of an exploration that ended."""
 
-from idea_explorer import deployment, serverless, wiring
+from idea_explorer import deployment, serverless, wiring, wiring_publishing
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.usecases.notify import notify
 
@@ -15,7 +15,7 @@ def handler(event: serverless.Event) -> JsonObject:
         work.run,
         explorations=stores.explorations,
         reports=stores.reports,
-        webhooks=wiring.webhooks(wiring.system_clock()),
+        webhooks=wiring_publishing.webhooks(wiring.system_clock()),
         clock=wiring.system_clock(),
         repository=settings.github_repository,
         branch=settings.github_branch,

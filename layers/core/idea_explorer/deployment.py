@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from idea_explorer import wiring
+from idea_explorer import wiring, wiring_publishing
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.observability import LogSink
 from idea_explorer.ports import EventSink
@@ -88,7 +88,7 @@ def books() -> "Books":
 
 def outlets() -> "Outlets":
     """Without a repository a deployment stores its reports only, and the API reads them."""
-    return wiring.outlets(settings(), wiring.system_clock())
+    return wiring_publishing.outlets(settings(), wiring.system_clock())
 
 
 def sinks_for(exploration: Exploration) -> Sequence[EventSink]:

@@ -9,7 +9,6 @@ from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import (
-    BranchLease,
     Clock,
     EventLog,
     EventSink,
@@ -19,15 +18,12 @@ from idea_explorer.ports import (
     Journals,
     Log,
     Model,
-    Publisher,
     Reports,
-    ResearchIndex,
     ResearchRepository,
     Secrets,
     SecretStore,
     Spend,
     Uploads,
-    Webhooks,
     WorkQueue,
 )
 from idea_explorer.settings import Settings
@@ -37,7 +33,6 @@ if TYPE_CHECKING:
     from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
     from idea_explorer.usecases.explore import Engine
-    from idea_explorer.usecases.finish import Outlets
     from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.terms import Terms
 
@@ -97,83 +92,6 @@ def check_folder(settings: Settings) -> None:
     from idea_explorer.adapters.folder import Folder
 
     Folder(settings.research_dir)
-
-
-def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publisher:
-    """GitHub where it is set up; else the folder, with its own git where a commit is asked for."""
-    if settings.uses_github:
-        from idea_explorer.adapters.github_client import GitHubClient
-        from idea_explorer.adapters.github_publisher import GitHubPublisher
-
-        assert settings.github_repository is not None
-        client = GitHubClient(
-            settings.github_repository, github_token(settings), settings.github_api_url
-        )
-        lease = branch_lease(settings, clock)
-        return GitHubPublisher(client, settings.github_branch, lease, clock)
-    from idea_explorer.adapters.folder_publisher import FolderPublisher
-
-    lock = settings.store.with_name("publishing.lock")
-    git = None
-    if commit and commits(settings):
-        from idea_explorer.adapters.git_folder import GitFolder
-
-        git = GitFolder(settings.research_dir)
-    return FolderPublisher(settings.research_dir, lock, git)
-
-
-def commits(settings: Settings) -> bool:
-    """Whether there is a git repository that a report can be committed to."""
-    from idea_explorer.adapters.git_folder import is_git_folder
-
-    return settings.uses_github or is_git_folder(settings.research_dir)
-
-
-def outlets(settings: Settings, clock: Clock, *, commit: bool = False) -> "Outlets":
-    """Where reports go. A deployment without a repository has no place for them but its store."""
-    from idea_explorer.usecases.finish import Outlets
-
-    if settings.in_cloud and not settings.uses_github:
-        return Outlets(publisher=None, webhooks=webhooks(clock))
-    return Outlets(
-        publisher=publisher(settings, clock, commit=commit),
-        webhooks=webhooks(clock),
-        repository=settings.github_repository if settings.uses_github else None,
-        branch=settings.github_branch if settings.uses_github else None,
-        index=research_index(settings) if settings.in_cloud else None,
-        research=research_repository(settings) if settings.in_cloud else None,
-    )
-
-
-def webhooks(clock: Clock) -> Webhooks:
-    from idea_explorer.adapters.http import PublicHttp
-
-    return PublicHttp(clock)
-
-
-def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
-    if settings.in_cloud:
-        from idea_explorer.adapters.dynamodb.leases import DynamoBranchLease
-        from idea_explorer.adapters.dynamodb.table import Table
-
-        name = _named("TABLE_NAME", settings.table_name)
-        return DynamoBranchLease(Table(name, _connect("dynamodb", settings), clock), clock)
-    from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
-
-    return SqliteBranchLease(settings.store.with_name("leases.db"), clock)
-
-
-def research_index(settings: Settings) -> ResearchIndex:
-    """The index in the deployment's bucket, read by boto3 alone; here, the documents themselves."""
-    if settings.in_cloud:
-        from idea_explorer.adapters.research_index_s3 import S3ResearchIndex
-
-        return S3ResearchIndex(
-            _named("BUCKET_NAME", settings.bucket_name), _connect("s3", settings)
-        )
-    from idea_explorer.adapters.computed_index import ComputedIndex
-
-    return ComputedIndex(research_repository(settings))
 
 
 def toolset(
@@ -294,9 +212,9 @@ def cloud_stores(settings: Settings) -> Stores:
     from idea_explorer.adapters.s3 import Bucket
     from idea_explorer.adapters.uploads import CloudUploads
 
-    name = _named("TABLE_NAME", settings.table_name)
-    table = Table(name, _connect("dynamodb", settings), system_clock())
-    bucket = Bucket(_named("BUCKET_NAME", settings.bucket_name), _connect("s3", settings))
+    name = named("TABLE_NAME", settings.table_name)
+    table = Table(name, connect("dynamodb", settings), system_clock())
+    bucket = Bucket(named("BUCKET_NAME", settings.bucket_name), connect("s3", settings))
     return Stores(
         explorations=DynamoExplorations(table),
         journals=CloudJournals(table, bucket),
@@ -311,17 +229,17 @@ def cloud_queue(settings: Settings) -> WorkQueue:
     from idea_explorer.adapters.sqs import SqsWorkQueue
 
     return SqsWorkQueue(
-        _named("QUEUE_URL", settings.queue_url),
+        named("QUEUE_URL", settings.queue_url),
         settings.dead_letter_queue_url,
-        _connect("sqs", settings),
+        connect("sqs", settings),
     )
 
 
 def cloud_workflow(settings: Settings) -> Executions:
     from idea_explorer.adapters.stepfunctions import StepFunctionsWorkflow
 
-    arn = _named("STATE_MACHINE_ARN", settings.state_machine_arn)
-    return StepFunctionsWorkflow(arn, _connect("stepfunctions", settings))
+    arn = named("STATE_MACHINE_ARN", settings.state_machine_arn)
+    return StepFunctionsWorkflow(arn, connect("stepfunctions", settings))
 
 
 def cloud_secrets(settings: Settings) -> Secrets:
@@ -336,13 +254,13 @@ def _secrets(endpoint_url: str | None, max_age_seconds: int) -> Secrets:
     return CloudSecrets(partial(client, "secretsmanager", endpoint_url), max_age_seconds)
 
 
-def _connect(service: str, settings: Settings) -> Callable[[], Any]:
+def connect(service: str, settings: Settings) -> Callable[[], Any]:
     from idea_explorer.adapters.aws import client
 
     return partial(client, service, settings.aws_endpoint_url)
 
 
-def _named(variable: str, value: str | None) -> str:
+def named(variable: str, value: str | None) -> str:
     if value is None:
         raise ConfigurationError(f"{variable} is not set.", hint="A deployment sets it.")
     return value
@@ -424,8 +342,8 @@ def service(settings: Settings, log: Log) -> "Service":
 def cloud_service(settings: Settings, log: Log) -> "Service":
     from idea_explorer.adapters.idempotency import KeyedOnce, dynamodb_records
 
-    table = _named("TABLE_NAME", settings.table_name)
-    once = KeyedOnce(dynamodb_records(table, _connect("dynamodb", settings)()))
+    table = named("TABLE_NAME", settings.table_name)
+    once = KeyedOnce(dynamodb_records(table, connect("dynamodb", settings)()))
     return _service(settings, cloud_stores(settings), cloud_queue(settings), once, log)
 
 
@@ -457,20 +375,20 @@ def _service(
 
 def api_tokens(settings: Settings) -> Callable[[], str]:
     """The current text of the API tokens secret."""
-    name = _named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
+    name = named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
     return partial(cloud_secrets(settings).get, name)
 
 
 def operator_secrets(settings: Settings) -> SecretStore:
     from idea_explorer.adapters.operator import OperatorSecrets
 
-    return OperatorSecrets(_connect("secretsmanager", settings))
+    return OperatorSecrets(connect("secretsmanager", settings))
 
 
 def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
     from idea_explorer.adapters import operator
 
-    return operator.stack_outputs(stack, _connect("cloudformation", settings))
+    return operator.stack_outputs(stack, connect("cloudformation", settings))
 
 
 def function_log() -> Log:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from idea_explorer import wiring
+from idea_explorer import wiring, wiring_publishing
 from idea_explorer.cli.endings import EXIT, summary
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.prior_art import Choice, ask_at_terminal, consider, is_open
@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     _cancel_on_interrupt(engine, exploration)
     explore(exploration.id, exploration.run, engine)
-    outlets = wiring.outlets(settings, engine.clock, commit=arguments.commit)
-    if arguments.commit and not wiring.commits(settings):
+    outlets = wiring_publishing.outlets(settings, engine.clock, commit=arguments.commit)
+    if arguments.commit and not wiring_publishing.commits(settings):
         _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
     final = finish(
         exploration.id,
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _considered(request: ExploreRequest, settings: Settings) -> Choice:
     """What to do about similar research; a repository that cannot be read now decides nothing."""
     try:
-        index = wiring.research_index(settings).load()
+        index = wiring_publishing.research_index(settings).load()
     except ExplorerError:
         return Choice(request)
     return consider(request, index, tell=_say, ask=ask_at_terminal())
@@ -110,7 +110,7 @@ def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Expl
         explorations=engine.explorations,
         events=engine.events,
         reports=engine.reports,
-        index=wiring.research_index(settings),
+        index=wiring_publishing.research_index(settings),
         clock=engine.clock,
         research=wiring.research_repository(settings),
     )

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
-from idea_explorer import wiring
+from idea_explorer import wiring, wiring_publishing
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.environment import settings_for
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     service = wiring.local_service(settings, log)
     jobs = wiring.local_queue(settings)
     engine = wiring.local_engine(settings, log, [])
-    outlets = wiring.outlets(settings, service.clock)
+    outlets = wiring_publishing.outlets(settings, service.clock)
     token, tokens = _token(service.clock)
     address = (arguments.host, arguments.port)
     with (

@@ -1,0 +1,87 @@
+"""The parts of publishing: where reports go, who hears of them, and what is known of them."""
+
+from typing import TYPE_CHECKING
+
+from idea_explorer import wiring
+from idea_explorer.ports import BranchLease, Clock, Publisher, ResearchIndex, Webhooks
+from idea_explorer.settings import Settings
+
+if TYPE_CHECKING:
+    from idea_explorer.usecases.finish import Outlets
+
+
+def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publisher:
+    """GitHub where it is set up; else the folder, with its own git where a commit is asked for."""
+    if settings.uses_github:
+        from idea_explorer.adapters.github_client import GitHubClient
+        from idea_explorer.adapters.github_publisher import GitHubPublisher
+
+        assert settings.github_repository is not None
+        client = GitHubClient(
+            settings.github_repository, wiring.github_token(settings), settings.github_api_url
+        )
+        lease = branch_lease(settings, clock)
+        return GitHubPublisher(client, settings.github_branch, lease, clock)
+    from idea_explorer.adapters.folder_publisher import FolderPublisher
+
+    lock = settings.store.with_name("publishing.lock")
+    git = None
+    if commit and commits(settings):
+        from idea_explorer.adapters.git_folder import GitFolder
+
+        git = GitFolder(settings.research_dir)
+    return FolderPublisher(settings.research_dir, lock, git)
+
+
+def commits(settings: Settings) -> bool:
+    """Whether there is a git repository that a report can be committed to."""
+    from idea_explorer.adapters.git_folder import is_git_folder
+
+    return settings.uses_github or is_git_folder(settings.research_dir)
+
+
+def outlets(settings: Settings, clock: Clock, *, commit: bool = False) -> "Outlets":
+    """Where reports go. A deployment without a repository has no place for them but its store."""
+    from idea_explorer.usecases.finish import Outlets
+
+    if settings.in_cloud and not settings.uses_github:
+        return Outlets(publisher=None, webhooks=webhooks(clock))
+    return Outlets(
+        publisher=publisher(settings, clock, commit=commit),
+        webhooks=webhooks(clock),
+        repository=settings.github_repository if settings.uses_github else None,
+        branch=settings.github_branch if settings.uses_github else None,
+        index=research_index(settings) if settings.in_cloud else None,
+        research=wiring.research_repository(settings) if settings.in_cloud else None,
+    )
+
+
+def webhooks(clock: Clock) -> Webhooks:
+    from idea_explorer.adapters.http import PublicHttp
+
+    return PublicHttp(clock)
+
+
+def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
+    if settings.in_cloud:
+        from idea_explorer.adapters.dynamodb.leases import DynamoBranchLease
+        from idea_explorer.adapters.dynamodb.table import Table
+
+        name = wiring.named("TABLE_NAME", settings.table_name)
+        return DynamoBranchLease(Table(name, wiring.connect("dynamodb", settings), clock), clock)
+    from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+
+    return SqliteBranchLease(settings.store.with_name("leases.db"), clock)
+
+
+def research_index(settings: Settings) -> ResearchIndex:
+    """The index in the deployment's bucket, read by boto3 alone; here, the documents themselves."""
+    if settings.in_cloud:
+        from idea_explorer.adapters.research_index_s3 import S3ResearchIndex
+
+        return S3ResearchIndex(
+            wiring.named("BUCKET_NAME", settings.bucket_name), wiring.connect("s3", settings)
+        )
+    from idea_explorer.adapters.computed_index import ComputedIndex
+
+    return ComputedIndex(wiring.research_repository(settings))
