@@ -98,3 +98,8 @@ chaos: $(DEV) ## Kill a run before and after each of its side effects
 .PHONY: faults
 faults: $(DEV) ## Sixty things that go wrong outside, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
+
+.PHONY: browser
+browser: $(DEV) ## Use the console in a real Chromium; pictures of it go to artifacts/browser
+	@command -v npm > /dev/null && npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 || echo "Without npm the accessibility check is left out."
+	@$(BIN)/pytest tests/browser -m slow -rs -s

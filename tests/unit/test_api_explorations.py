@@ -391,7 +391,11 @@ def test_what_is_not_yours_is_not_there(api: Api, found: str, method: str, suffi
 
 
 def test_a_route_that_does_not_exist_is_not_found(api: Api) -> None:
-    for method, path in (("GET", "/"), ("DELETE", "/explorations"), ("GET", "/explorations/a/b/c")):
+    for method, path in (
+        ("POST", "/"),
+        ("DELETE", "/explorations"),
+        ("GET", "/explorations/a/b/c"),
+    ):
         reply = api.call(method, path)
         assert reply.status == 404
         assert reply.error["type"] == "not_found"

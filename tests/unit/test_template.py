@@ -26,6 +26,7 @@ EVERYWHERE = {
     "logs:DescribeResourcePolicies", "logs:GetLogDelivery", "logs:ListLogDeliveries",
     "logs:PutResourcePolicy", "logs:UpdateLogDelivery",
 }  # fmt: skip
+OPEN_ROUTES = ["/health", "/", "/console/{proxy+}"]
 # Objects of our bucket can only be named by their prefix.
 PREFIXES = re.compile(r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/\*")
 
@@ -231,13 +232,13 @@ def test_research_survives_the_stack(resource: str) -> None:
     assert template()["Resources"][resource]["UpdateReplacePolicy"] == "Retain"
 
 
-def test_every_route_but_health_needs_a_token() -> None:
+def test_every_route_but_health_and_the_page_needs_a_token() -> None:
     auth = properties("Api")["Auth"]
     routes = [event["Properties"] for event in properties("ApiFunction")["Events"].values()]
 
     assert auth["DefaultAuthorizer"] == "BearerToken"
     assert auth["Authorizers"]["BearerToken"]["Identity"]["ReauthorizeEvery"] == 60
-    assert [route["Path"] for route in routes if "Auth" in route] == ["/health"]
+    assert [route["Path"] for route in routes if "Auth" in route] == OPEN_ROUTES
 
 
 def test_what_api_gateway_answers_by_itself_has_our_shape_and_headers() -> None:

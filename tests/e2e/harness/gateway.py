@@ -5,6 +5,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -29,7 +30,7 @@ class Gateway:
         authorizer = declared["Auth"]["Authorizers"]["BearerToken"]
         self._kept_seconds = authorizer["Identity"]["ReauthorizeEvery"]
         self._open = {
-            event["Properties"]["Path"]
+            event["Properties"]["Path"].replace("{proxy+}", "*")
             for event in properties("ApiFunction")["Events"].values()
             if event["Properties"].get("Auth", {}).get("Authorizer") == OPEN
         }
@@ -50,10 +51,8 @@ class Gateway:
         path = urlsplit(target).path
         if len(body) > MAX_BYTES:
             return self._own("REQUEST_TOO_LARGE", 413)
-        if path == "/":
-            return self._own("MISSING_AUTHENTICATION_TOKEN", 403)
         context: dict[str, Any] | None = None
-        if path not in self._open:
+        if not any(fnmatch(path, route) for route in self._open):
             context = self._authorized(headers.get("authorization"))
             if context is None:
                 return self._own("UNAUTHORIZED", 401)

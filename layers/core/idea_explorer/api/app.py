@@ -11,6 +11,7 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
 from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Context, call_from
+from idea_explorer.api.console import CONSOLE_ROUTES
 from idea_explorer.api.errors import RequestError, request_error
 from idea_explorer.api.routes import ROUTES, Route
 from idea_explorer.ports import Log
@@ -26,7 +27,7 @@ class Resolver(APIGatewayRestResolver):
     def __init__(self, service: Service) -> None:
         super().__init__(debug=False)
         self.matched = ""
-        for route in ROUTES:
+        for route in (*ROUTES, *CONSOLE_ROUTES):
             self.route(route.path, method=route.method)(self._serving(route, service))
         self.exception_handler(Exception)(lambda error: _failed(error, service.log))
 

@@ -23,14 +23,15 @@ class Context(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """`prefix` is what stands before our paths in the address, as a stage does. Header names are in
-    lower case."""
+    """`address` is the path that was asked for, and `prefix` what stands in it before our paths, as a
+    stage does. Header names are in lower case."""
 
     owner: str
     path: Mapping[str, str]
     query: Mapping[str, Sequence[str]]
     headers: Mapping[str, str]
     body: bytes
+    address: str
     prefix: str
     seconds_left: float
 
@@ -71,6 +72,7 @@ def call_from(event: Mapping[str, Any], path: Mapping[str, str], context: Contex
         query=_query(event),
         headers={str(k).lower(): str(v) for k, v in (event.get("headers") or {}).items()},
         body=_body(event),
+        address=str(request.get("path") or ""),
         prefix=_prefix(str(request.get("path") or ""), str(event.get("path") or "")),
         seconds_left=context.get_remaining_time_in_millis() / 1_000,
     )

@@ -91,7 +91,11 @@ def show_report(call: Call, service: Service) -> Answer:
         raise RequestError(
             404, f"Exploration {exploration.id} is {exploration.status} and has no report."
         ) from error
-    return Answer(200, markdown, content_type="text/markdown; charset=utf-8")
+    if "text/html" not in call.header("accept").lower():
+        return Answer(200, markdown, content_type="text/markdown; charset=utf-8")
+    from idea_explorer.console.markdown import render_report  # only those who look pay for it
+
+    return Answer(200, render_report(markdown), content_type="text/html; charset=utf-8")
 
 
 def cancel_exploration(call: Call, service: Service) -> Answer:

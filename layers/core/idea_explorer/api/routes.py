@@ -24,7 +24,9 @@ from idea_explorer.api.views import Details, Events, Health, Listing, Submitted
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.usecases.service import Service
 
-Content: TypeAlias = type[BaseModel] | Literal["text/markdown", "text/event-stream"] | None
+Content: TypeAlias = (
+    type[BaseModel] | Literal["text/markdown", "text/html", "text/event-stream"] | None
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,11 @@ ROUTES: tuple[Route, ...] = (
         headers={"Last-Event-ID": "the number of the last event seen; what follows it is sent"},
     ),
     Route(
-        "GET", f"{ONE}/report", show_report, "Read the report", answers={200: ("text/markdown",)}
+        "GET",
+        f"{ONE}/report",
+        show_report,
+        "Read the report",
+        answers={200: ("text/markdown", "text/html")},
     ),
     Route(
         "POST",

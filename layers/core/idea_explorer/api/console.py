@@ -1,0 +1,40 @@
+"""The routes of the console. They hold nothing that is anybody's, so they need no token."""
+
+from idea_explorer.api.answer import Answer
+from idea_explorer.api.call import Call
+from idea_explorer.api.errors import RequestError
+from idea_explorer.api.routes import Route
+from idea_explorer.console.assets import PAGE, POLICY, asset
+from idea_explorer.usecases.service import Service
+
+
+def show_page(call: Call, _service: Service) -> Answer:
+    if call.address and not call.address.endswith("/"):
+        # addresses in the page are relative, so that any prefix works; they need its slash
+        return Answer(308, "", headers={"Location": f"{call.address}/"})
+    return _file(PAGE, call)
+
+
+def show_asset(call: Call, _service: Service) -> Answer:
+    return _file(call.path["name"], call)
+
+
+def _file(name: str, call: Call) -> Answer:
+    found = asset(name)
+    if found is None:
+        raise RequestError(404, "There is no such file.")
+    headers = {
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": POLICY,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "ETag": found.etag,
+    }
+    if call.header("if-none-match") == found.etag:
+        return Answer(304, headers=headers)
+    return Answer(200, found.text, content_type=found.content_type, headers=headers)
+
+
+CONSOLE_ROUTES: tuple[Route, ...] = (
+    Route("GET", "/", show_page, "The console", answers={}, open=True),
+    Route("GET", "/console/<name>", show_asset, "A file of the console", answers={}, open=True),
+)

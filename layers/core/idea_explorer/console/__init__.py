@@ -1,0 +1,1 @@
+"""The console: one small page on the API, and the rendering of reports for it."""

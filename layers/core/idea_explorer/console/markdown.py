@@ -1,0 +1,149 @@
+"""Reports as HTML for the console. The report is untrusted: a model wrote it from pages it read.
+
+What comes out holds no script, no style, no form and no image; its links lead to http, https and mail
+addresses or to its own list of sources, and open without a way back. It is sanitised after rendering,
+so a fault in the renderer alone lets nothing through.
+"""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from idea_explorer.domain.citations import UNMATCHED
+
+SCHEMES = {"http", "https", "mailto"}
+TAGS = set(
+    "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr li mark ol p pre s strong sup table tbody td th "
+    "thead tr ul".split()
+)
+ATTRIBUTES = {
+    "a": {"href", "target", "title"},
+    "div": {"class", "tabindex", "role", "aria-label"},
+    "li": {"id"},
+    "mark": {"class"},
+    "ol": {"start"},
+}
+SOURCES = "Sources"
+MAX_CHARACTERS = 1_000_000
+# they reorder what is read, so that a line shows other than it is
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_NUMBERED = re.compile(r"\[[0-9]{1,4}\]")
+_OWN_ANCHOR = re.compile(r"#source-[0-9]{1,4}")
+
+
+def render_report(markdown: str) -> str:
+    """The report as a fragment of safe HTML."""
+    visible = _REORDERING.sub(lambda m: f"⟦U+{ord(m[0]):04X}⟧", markdown[:MAX_CHARACTERS])
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
+    parser.enable(["table", "strikethrough"])
+    tokens = parser.parse(visible)
+    _number_sources(tokens)
+    html = parser.renderer.render(tokens, parser.options, {})
+    return nh3.clean(
+        html,
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        attribute_filter=_kept,
+        url_schemes=SCHEMES,
+        link_rel="noopener noreferrer",
+    )
+
+
+class _Renderer(RendererHTML):
+    """Public methods are rules by the names of their tokens."""
+
+    def text(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        marked = f'<mark class="unverified">{UNMATCHED}</mark>'
+        return marked.join(_escaped(part) for part in tokens[idx].content.split(UNMATCHED))
+
+    def image(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        """A link to it: showing it would tell its server who reads."""
+        address = str(tokens[idx].attrGet("src") or "")
+        label = _escaped(tokens[idx].content or address)
+        return f'<a href="{_escaped(address)}" target="_blank">{label} (image)</a>'
+
+    def link_open(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        token = tokens[idx]
+        if not str(token.attrGet("href")).startswith("#"):
+            token.attrSet("target", "_blank")
+        return f"<a{self.renderAttrs(token)}>"
+
+    def table_open(self, *_: object) -> str:
+        return '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>'
+
+    def table_close(self, *_: object) -> str:
+        return "</table></div>"
+
+
+def _escaped(text: str) -> str:
+    return nh3.clean_text(text)
+
+
+def _kept(tag: str, attribute: str, value: str) -> str | None:
+    if (tag, attribute) != ("a", "href"):
+        return value
+    if _OWN_ANCHOR.fullmatch(value):
+        return value
+    try:
+        return value if urlsplit(value).scheme in SCHEMES else None
+    except ValueError:
+        return None
+
+
+def _number_sources(tokens: Sequence[Token]) -> None:
+    """Give each source in the list at the end an anchor, and each citation of it its number."""
+    start = _sources_start(tokens)
+    if start is None:
+        return
+    numbers: dict[str, int] = {}
+    items = [t for t in tokens[start:] if t.type == "list_item_open" and t.level == 1]
+    for number, item in enumerate(items, 1):
+        item.attrSet("id", f"source-{number}")
+    number = 0
+    for token in tokens[start:]:
+        if token.type == "list_item_open" and token.level == 1:
+            number += 1
+        first = next((c for c in token.children or [] if c.type == "link_open"), None)
+        if first is not None:
+            numbers.setdefault(str(first.attrGet("href")), number)
+    for token in tokens[:start]:
+        if token.children:
+            token.children = _with_numbers(token.children, numbers)
+
+
+def _sources_start(tokens: Sequence[Token]) -> int | None:
+    for index in range(len(tokens) - 1, 0, -1):
+        if tokens[index - 1].type == "heading_open" and tokens[index].content == SOURCES:
+            return index
+    return None
+
+
+def _with_numbers(children: Sequence[Token], numbers: dict[str, int]) -> list[Token]:
+    placed: list[Token] = []
+    current: int | None = None
+    for child in children:
+        if child.type == "link_open":
+            current = numbers.get(str(child.attrGet("href")))
+        elif child.type == "text" and _NUMBERED.fullmatch(child.content):
+            current = None  # it shows its number itself
+        placed.append(child)
+        if child.type == "link_close" and current is not None:
+            placed += _reference(current)
+    return placed
+
+
+def _reference(number: int) -> list[Token]:
+    link = Token("link_open", "a", 1, attrs={"href": f"#source-{number}"})
+    label = Token("text", "", 0, content=str(number))
+    return [
+        Token("sup_open", "sup", 1),
+        link,
+        label,
+        Token("link_close", "a", -1),
+        Token("sup_close", "sup", -1),
+    ]

@@ -1,0 +1,226 @@
+"""The console as it is served: its files, its headers, and reports made safe. What runs in a browser is
+tested in one, by `make browser`."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.console.assets import asset, names
+from idea_explorer.console.markdown import render_report
+from tests.fakes.api import Api, Reply
+from tests.unit.test_startup import loaded_by
+
+MAX_PAGE_BYTES = 60 * 1024
+
+
+def text(name: str) -> str:
+    found = asset(name)
+    assert found is not None
+    return found.text
+
+
+def directives(reply: Reply) -> dict[str, str]:
+    policy = reply.headers["content-security-policy"]
+    return {part.split()[0]: part.partition(" ")[2] for part in policy.split("; ")}
+
+
+@pytest.mark.parametrize("target", ["/", "/console/app.js", "/console/style.css"])
+def test_the_page_needs_no_token_and_forbids_what_it_does_not_need(
+    tmp_path: Path, target: str
+) -> None:
+    reply = Api(tmp_path).get(target, owner=None)
+
+    assert reply.status == 200
+    policy = directives(reply)
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["img-src"] == "'self'"
+    assert policy["base-uri"] == policy["form-action"] == policy["frame-ancestors"] == "'none'"
+    assert policy["require-trusted-types-for"] == "'script'"
+    assert not re.search(r"unsafe|data:|blob:|\*(?!\.amazonaws\.com)", str(policy))
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert reply.headers["referrer-policy"] == "no-referrer"
+
+
+def test_each_file_has_its_type(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+
+    types = {name: api.get(f"/console/{name}").headers["content-type"] for name in names()}
+
+    assert {Path(name).suffix: kind.partition(";")[0] for name, kind in types.items()} == {
+        ".html": "text/html",
+        ".css": "text/css",
+        ".js": "text/javascript",
+        ".svg": "image/svg+xml",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["assets.py", "__init__.py", "..", "nothing.js", "..%2Fwiring.py", "APP.JS", ".js", "x"]
+)
+def test_nothing_but_the_files_of_the_page_is_served(tmp_path: Path, name: str) -> None:
+    assert Api(tmp_path).get(f"/console/{name}").status == 404
+
+
+def test_a_file_that_did_not_change_is_not_sent_again(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    first = api.get("/console/app.js")
+
+    again = api.get("/console/app.js", headers={"If-None-Match": first.headers["etag"]})
+    other = api.get("/console/app.js", headers={"If-None-Match": '"other"'})
+
+    assert (again.status, again.text) == (304, "")
+    assert (other.status, other.text) == (200, first.text)
+
+
+def test_under_a_stage_the_page_is_opened_with_its_slash(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    event = {"httpMethod": "GET", "path": "/", "requestContext": {"path": "/dev"}}
+
+    moved = api.send({**event, "requestContext": {"path": "/dev"}})
+    there = api.send({**event, "requestContext": {"path": "/dev/"}})
+
+    assert (moved.status, moved.headers["location"]) == (308, "/dev/")
+    assert (there.status, there.text) == (200, text("index.html"))
+
+
+def test_the_whole_page_weighs_at_most_60_kb() -> None:
+    weights = {name: len(text(name).encode()) for name in names()}
+
+    assert sum(weights.values()) <= MAX_PAGE_BYTES, weights
+
+
+def test_every_address_in_the_page_is_relative() -> None:
+    """So that it works under a stage, and loads nothing from elsewhere."""
+    page = text("index.html")
+    addresses = re.findall(r'(?:src|href)="([^"]*)"', page)
+    scripts = "".join(text(name) for name in names() if name.endswith(".js"))
+    imported = re.findall(r'from "([^"]*)"', scripts)
+
+    assert addresses
+    assert all(re.match(r"console/|#", address) for address in addresses)
+    assert imported
+    assert all(re.fullmatch(r"\./[a-z]+\.js", name) for name in imported)
+    assert not re.search(r"\burl\(|@import", text("style.css"))
+
+
+def test_nothing_in_the_page_is_inline() -> None:
+    page = text("index.html")
+
+    assert not re.search(r"\son\w+=|\sstyle=|<style|<script(?![^>]*\ssrc=)", page)
+
+
+def test_only_the_sanitised_report_is_read_as_markup() -> None:
+    taking = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|eval\(|new Function|DOMParser"
+    found = [name for name in names() if re.search(taking, text(name))]
+
+    assert found == ["report.js"]
+    assert len(re.findall(taking, text("report.js"))) == 1
+
+
+def test_the_token_is_never_part_of_an_address() -> None:
+    scripts = "".join(text(name) for name in names() if name.endswith(".js"))
+
+    assert "localStorage" not in scripts
+    assert "document.cookie" not in scripts
+    assert re.findall(r"\$\{token\(\)[^}]*\}", scripts) == ['${token() ?? ""}', "${token()}"]
+    assert scripts.count("Bearer ${token()") == 2
+
+
+def test_who_does_not_read_reports_in_a_browser_loads_no_renderer() -> None:
+    assert not {"markdown_it", "nh3"} & loaded_by("import idea_explorer.api.app")
+
+
+# Reports
+
+
+REPORT = """# Bees
+
+Hives grow [by a tenth](https://a.example/x?a=1&b=2) and [[2]](https://b.example) ⚠ unverified.
+
+![a hive](https://images.example/hive.png)
+
+| year | hives |
+|------|-------|
+| 2025 | 12    |
+
+## Sources
+
+1. [Hives](https://a.example/x?a=1&b=2) `0123456789ab`
+2. <https://b.example> ⚠ unverified: not among what this run read or found
+"""
+
+
+def test_a_report_is_rendered_for_who_asks_for_html(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    ended = api.run_to(api.submitted(), "completed")
+    api.store.save_report(ended.id, ended.lease, REPORT)
+
+    html = api.get(f"/explorations/{ended.id}/report", headers={"Accept": "text/html"})
+    markdown = api.get(f"/explorations/{ended.id}/report")
+
+    assert html.headers["content-type"] == "text/html; charset=utf-8"
+    assert html.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "<h1>Bees</h1>" in html.text
+    assert markdown.text == REPORT
+
+
+def test_citations_lead_to_their_source_and_to_its_number() -> None:
+    html = render_report(REPORT)
+
+    assert '<a href="#source-1" rel="noopener noreferrer">1</a></sup>' in html
+    assert '<li id="source-1">' in html
+    assert html.count('href="#source-2"') == 0  # it shows its number already
+    assert ">[2]</a>" in html
+
+
+def test_what_no_evidence_matches_is_marked() -> None:
+    assert render_report(REPORT).count('<mark class="unverified">⚠ unverified</mark>') == 2
+
+
+def test_images_are_links_and_links_open_safely() -> None:
+    html = render_report(REPORT)
+
+    assert "<img" not in html
+    assert "a hive (image)</a>" in html
+    outward = re.findall(r'<a [^>]*href="http[^>]*>', html)
+    assert len(outward) == 5
+    assert all('target="_blank"' in a and 'rel="noopener noreferrer"' in a for a in outward)
+
+
+HOSTILE = [
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))", "[x](data:text/html;base64,PHNjcmlwdD4=)", "[x](vbscript:x)",
+    "<svg/onload=alert(1)>", "<iframe src=//evil.example>", "<a href='x' onclick='alert(1)'>y</a>",
+    "![x](javascript:alert(1))", '![x"onerror="alert(1)](https://a.example)', "<style>*{}</style>",
+    '[x](https://a.example "\\" onmouseover=alert(1) \\"")', "<form action=//evil.example><input>",
+    "<https://a.example/\"onclick=alert(1)>", "[x](//evil.example)", "[x](\x01javascript:alert(1))",
+    "```html\n<script>alert(1)</script>\n```", "<math><mtext></p><img src onerror=alert(1)>",
+    "[x]: javascript:alert(1)\n\n[x]", "&lt;script&gt;alert(1)&lt;/script&gt;",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("markdown", HOSTILE)
+def test_nothing_in_a_report_becomes_active(markdown: str) -> None:
+    html = render_report(f"# T\n\n{markdown}\n\n## Sources\n\n1. {markdown}\n")
+
+    tags = re.findall(r"<[^>]*>", html)
+    assert not [tag for tag in tags if re.search(r"[\s\"'/]on\w+\s*=|style=", tag.replace('"on', ""))
+                and not re.search(r'(href|title)="[^"]*on\w+', tag)]  # fmt: skip
+    assert not re.search(
+        r"<(script|img|svg|iframe|style|form|input|math|object|embed|base)\b", html
+    )
+    assert all(
+        re.match(r"https://|#source-\d+$", address)
+        for address in re.findall(r'href="([^"]*)"', html)
+    )
+
+
+def test_characters_that_reorder_text_are_shown() -> None:
+    assert "⟦U+202E⟧" in render_report("pay\u202egnp.exe")
+
+
+def test_a_report_that_is_nested_without_end_is_still_rendered() -> None:
+    nested = f"{'> ' * 5_000}x\n\n{'[' * 5_000}{'](' * 5_000}\n\nThe end.\n"
+
+    assert "<p>The end.</p>" in render_report(nested)
