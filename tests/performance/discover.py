@@ -4,7 +4,7 @@
 
 Quality: nDCG@10 over the 50 labelled queries of examples/music. Texts, labels and lexicon come from one
 hand; the labels follow from themes that are never indexed, and the lexicon is an ordinary thesaurus that
-was not changed after the first measurement. Speed: a synthetic collection made of the sample's sentences,
+lost the words that echoed the sample after its first measurement, and was not changed since. Speed: a synthetic collection made of the sample's sentences,
 on this machine, in this process; the catalogue is a server on the loopback interface.
 """
 
