@@ -1,4 +1,4 @@
-"""Explore: runs an exploration for the workflow, settles one that stopped, or works a message alone."""
+"""Explore: runs an exploration for the workflow, waits with it for a person, or settles one that stopped."""
 
 from idea_explorer import deployment, serverless
 from idea_explorer.domain.json import JsonObject
@@ -16,9 +16,16 @@ def handler(event: serverless.Event) -> JsonObject:
     serverless.correlate(work.id)
     if work.settle:
         exploration = settle(work.id, work.run, work.why, deployment.books())
+    elif work.token:
+        exploration = deployment.wait(work.id, work.token.get_secret_value())
     else:
         exploration = explore(work.id, work.run, deployment.engine())
-    return {"id": work.id, "run": work.run, "status": exploration.outcome or exploration.status}
+    return {
+        "id": work.id,
+        "run": work.run,
+        "status": exploration.outcome or exploration.status,
+        "approval_seconds": deployment.approval_seconds(),
+    }
 
 
 def _work_alone(message: Message) -> JsonObject:

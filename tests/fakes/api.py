@@ -8,6 +8,7 @@ from typing import Any
 
 from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
 from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.events import AnyEvent, StatusChanged
@@ -66,6 +67,8 @@ class Api:
         self.clock = ManualClock()
         self.log = RecordedLog()
         self.context = FakeContext()
+        self.approvals = SqliteApprovals(folder / "store.db")
+        self.woken: list[str] = []
         self.service = Service(
             explorations=explorations or self.store,
             events=self.store,
@@ -75,6 +78,8 @@ class Api:
             clock=self.clock,
             log=self.log,
             terms=Terms(min_deadline_seconds=60),
+            approvals=self.approvals,
+            wake=lambda e: self.woken.append(e.id),
         )
         self._handle = handler_for(self.service)
 

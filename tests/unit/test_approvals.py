@@ -278,3 +278,15 @@ def test_approved_content_is_handed_to_the_next_tools(tmp_path: Path) -> None:
         ("a.txt", "new a\n"),
         ("b.txt", "new b\n"),
     ]
+
+
+def test_an_exploration_that_has_ended_is_not_taken_up(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    for approval in world.asked(waiting):
+        world.decide(waiting, approval, decision="approve")
+    now = world.bench.clock.now()
+    world.bench.store.take_over(waiting.id, lambda e: e.finished("cancelled", at=now))
+    assert world.go_on(waiting).status == "cancelled"
+    assert (world.code / "a.txt").read_text() == "old a\n"
+    assert len(world.model.requests) == 1

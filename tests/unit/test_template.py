@@ -24,7 +24,7 @@ EVERYWHERE = {
     "xray:GetSamplingRules", "xray:GetSamplingTargets",
     "logs:CreateLogDelivery", "logs:DeleteLogDelivery", "logs:DescribeLogGroups",
     "logs:DescribeResourcePolicies", "logs:GetLogDelivery", "logs:ListLogDeliveries",
-    "logs:PutResourcePolicy", "logs:UpdateLogDelivery",
+    "logs:PutResourcePolicy", "logs:UpdateLogDelivery", "states:SendTaskSuccess",
 }  # fmt: skip
 OPEN_ROUTES = ["/health", "/", "/console/{proxy+}"]
 # Objects of our bucket can only be named by their prefix.

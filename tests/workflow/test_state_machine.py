@@ -88,7 +88,7 @@ def test_a_killed_function_is_tried_again(error: str) -> None:
     assert {task for task, retried in retries() if retried == error} >= {"Explore", "Publish"}
 
 
-@pytest.mark.parametrize("task", ["Explore", "Publish"])
+@pytest.mark.parametrize("task", ["Explore", "AwaitApproval", "Publish"])
 def test_whatever_else_happens_the_record_is_settled(task: str) -> None:
     assert TASKS[task]["Catch"][-1] == {
         "ErrorEquals": ["States.ALL"],
@@ -110,6 +110,7 @@ def test_only_ids_cross_the_workflow(task: str) -> None:
     payload = TASKS[task]["Parameters"]["Payload"]
 
     assert {name.removesuffix(".$") for name in payload} <= {
-        "id", "run", "deadline_seconds", "settle", "cause",
+        "id", "run", "deadline_seconds", "settle", "cause", "token",
     }  # fmt: skip
-    assert TASKS[task].get("ResultSelector", {"status.$": ""}).keys() == {"status.$"}
+    selected = TASKS[task].get("ResultSelector", {"status.$": ""}).keys()
+    assert selected <= {"status.$", "approval_seconds.$"}

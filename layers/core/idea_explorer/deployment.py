@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from idea_explorer import wiring, wiring_publishing
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.observability import LogSink
 from idea_explorer.ports import EventSink
 from idea_explorer.serverless import log
@@ -84,6 +85,23 @@ def books() -> "Books":
         prices=settings().prices,
         sinks_for=sinks_for,
     )
+
+
+def wait(exploration_id: ExplorationId, token: str) -> Exploration:
+    from idea_explorer.usecases import waiting
+
+    return waiting.wait(
+        exploration_id,
+        token,
+        explorations=stores().explorations,
+        approvals=stores().approvals,
+        answer=wiring.task_answers(settings()),
+    )
+
+
+def approval_seconds() -> int:
+    """How long the workflow waits for a person."""
+    return max(1, round(settings().approval_days * 86_400))
 
 
 def outlets() -> "Outlets":

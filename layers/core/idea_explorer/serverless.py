@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SecretStr
 
 from idea_explorer.domain.errors import ExplorerError, RateLimitedError
 from idea_explorer.domain.ids import ExplorationId
@@ -43,7 +43,8 @@ class InternalError(Exception):
 
 
 class Work(BaseModel):
-    """What the workflow asks for: run an exploration, or settle one whose run has stopped."""
+    """What the workflow asks for: run an exploration, settle one whose run has stopped, or wait for a
+    person with the token that ends the wait."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -51,6 +52,7 @@ class Work(BaseModel):
     run: int
     deadline_seconds: int | None = None
     settle: bool = False
+    token: SecretStr | None = None
     cause: str = ""
 
     @property

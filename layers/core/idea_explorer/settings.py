@@ -33,6 +33,8 @@ class Settings(BaseModel):
     github_repository: str | None = Field(default=None, pattern=r"^[\w.-]+/[\w.-]+$")
     github_branch: str | None = None
     github_api_url: str = "https://api.github.com"
+    code_repositories: str = ""  # beside the configured one, with spaces or commas between
+    approval_days: float = Field(default=7.0, gt=0, le=365)
     research_dir: Path = Path()
     models: dict[str, str] = MODELS
     prices: dict[str, Price] = PRICES
@@ -89,6 +91,13 @@ class Settings(BaseModel):
         return bool(self.github_repository and (self.github_token or self.github_secret_id))
 
     @property
+    def allowed_repositories(self) -> tuple[str, ...]:
+        """Where code may be explored: the configured repository, and those that are named besides."""
+        if self.github_repository is None:
+            return ()
+        return (self.github_repository, *self.code_repositories.replace(",", " ").split())
+
+    @property
     def store(self) -> Path:
         return self.research_dir / KEPT / "explorations.db"
 
@@ -136,6 +145,8 @@ VARIABLES = {
     "TIDAL_AUTH_URL": "tidal_auth_url",
     "IDEA_DAILY_COST_USD": "daily_cost_usd",
     "IDEA_MAX_TOTAL_TOKENS": "max_total_tokens",
+    "IDEA_APPROVAL_DAYS": "approval_days",
+    "IDEA_CODE_REPOSITORIES": "code_repositories",
     "IDEA_TRACE_CONTENT": "trace_content",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_endpoint",
     "IDEA_SECRET_MAX_AGE_SECONDS": "secret_max_age_seconds",

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import (
+    Approvals,
+    ChangeWriter,
     Clock,
     EventLog,
     EventSink,
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.terms import Terms
 
-TOOLSETS = ("research", "discover")
+TOOLSETS = ("research", "code", "discover")
 LOCAL_OWNER = "local"
 OFFLINE_MODELS = {"sonnet": "offline", "opus": "offline"}
 
@@ -111,8 +115,37 @@ def toolset(
 
             owner = exploration.owner if exploration else LOCAL_OWNER
             return discover(settings, owner, system_clock(), log or cli_log(None))
+        case "code":
+            from idea_explorer import wiring_code
+
+            return wiring_code.toolset_by_hand(settings)
         case _:
             raise ConfigurationError(f"The toolset '{name}' is not available here.")
+
+
+def toolset_for(
+    settings: Settings, log: Log, exploration: Exploration, entries: Sequence[AnyEntry]
+) -> Toolset:
+    """The tools of a run, which sees what its own decisions have changed."""
+    if exploration.request.toolset != "code":
+        return toolset(settings, exploration.request.toolset, exploration, log)
+    from idea_explorer import wiring_code
+
+    return wiring_code.toolset_of(settings, exploration, entries)
+
+
+def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
+    from idea_explorer import wiring_code
+
+    return wiring_code.writer_for(settings, exploration)
+
+
+def base_of(settings: Settings, exploration: Exploration) -> str | None:
+    if exploration.request.toolset != "code":
+        return None
+    from idea_explorer import wiring_code
+
+    return wiring_code.base_of(settings, exploration)
 
 
 def system_clock() -> Clock:
@@ -172,6 +205,7 @@ class Stores:
     reports: Reports
     uploads: Uploads
     spend: Spend
+    approvals: Approvals
 
 
 def stores(settings: Settings) -> Stores:
@@ -179,6 +213,8 @@ def stores(settings: Settings) -> Stores:
 
 
 def local_stores(settings: Settings) -> Stores:
+    from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+
     store = local_store(settings)
     return Stores(
         explorations=store,
@@ -187,6 +223,7 @@ def local_stores(settings: Settings) -> Stores:
         reports=store,
         uploads=local_uploads(settings),
         spend=store,
+        approvals=SqliteApprovals(settings.store),
     )
 
 
@@ -204,6 +241,7 @@ def files_of(exploration: Exploration, uploads: Uploads) -> "FilesOf":
 
 
 def cloud_stores(settings: Settings) -> Stores:
+    from idea_explorer.adapters.dynamodb.approvals import CloudApprovals
     from idea_explorer.adapters.dynamodb.events import DynamoEventLog
     from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
     from idea_explorer.adapters.dynamodb.journals import CloudJournals, CloudReports
@@ -222,6 +260,7 @@ def cloud_stores(settings: Settings) -> Stores:
         reports=CloudReports(table, bucket),
         uploads=CloudUploads(bucket),
         spend=DynamoSpend(table),
+        approvals=CloudApprovals(table, bucket),
     )
 
 
@@ -287,9 +326,10 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         events=kept_in.events,
         reports=kept_in.reports,
         model=model(settings),
-        toolset_for=lambda exploration, _: toolset(
-            settings, exploration.request.toolset, exploration, log
-        ),
+        toolset_for=partial(toolset_for, settings, log),
+        approvals=kept_in.approvals,
+        writer_for=partial(writer_for, settings),
+        base_of=partial(base_of, settings),
         sinks_for=lambda exploration: [
             LogSink(log, exploration),
             *span_sinks(settings, exploration, log),
@@ -325,6 +365,7 @@ def terms(settings: Settings, spend: Spend | None = None) -> "Terms":
         max_cost_usd=settings.max_cost_usd,
         daily_cost_usd=settings.daily_cost_usd,
         spend=spend,
+        code_repositories=settings.allowed_repositories,
     )
 
 
@@ -344,18 +385,43 @@ def cloud_service(settings: Settings, log: Log) -> "Service":
 
     table = named("TABLE_NAME", settings.table_name)
     once = KeyedOnce(dynamodb_records(table, connect("dynamodb", settings)()))
-    return _service(settings, cloud_stores(settings), cloud_queue(settings), once, log)
+    kept_in = cloud_stores(settings)
+    wake = partial(_answer_token, settings, kept_in.approvals)
+    return _service(settings, kept_in, cloud_queue(settings), once, log, wake)
+
+
+def _answer_token(settings: Settings, approvals: Approvals, exploration: Exploration) -> None:
+    """Without a token yet, the workflow has yet to begin its wait, and will see that it need not."""
+    from idea_explorer.usecases.waiting import DECIDED
+
+    if token := approvals.token(exploration.id):
+        task_answers(settings)(token, DECIDED)
+
+
+def task_answers(settings: Settings) -> Callable[[str, JsonObject], bool]:
+    """Answers tokens. A token names its task, so no workflow has to be known."""
+    from idea_explorer.adapters.stepfunctions import StepFunctionsWorkflow
+
+    return StepFunctionsWorkflow("", connect("stepfunctions", settings)).answer
 
 
 def local_service(settings: Settings, log: Log) -> "Service":
     from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
 
     once = KeyedOnce(SqliteRecords(settings.store))
-    return _service(settings, local_stores(settings), local_queue(settings), once, log)
+    queue = local_queue(settings)
+    return _service(
+        settings, local_stores(settings), queue, once, log, lambda e: queue.send(e.id, e.run)
+    )
 
 
 def _service(
-    settings: Settings, kept_in: Stores, queue: WorkQueue, once: Idempotency, log: Log
+    settings: Settings,
+    kept_in: Stores,
+    queue: WorkQueue,
+    once: Idempotency,
+    log: Log,
+    wake: Callable[[Exploration], None],
 ) -> "Service":
     from idea_explorer.usecases.service import Service
 
@@ -368,6 +434,8 @@ def _service(
         clock=system_clock(),
         log=log,
         terms=terms(settings, kept_in.spend),
+        approvals=kept_in.approvals,
+        wake=wake,
         events_wait_seconds=settings.events_wait_seconds,
         events_poll_seconds=settings.events_poll_seconds,
     )

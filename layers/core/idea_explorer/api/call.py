@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from idea_explorer.api.errors import RequestError, invalid_body
 
-MAX_BODY_BYTES = 262_144  # 256 KB: the largest valid request is a third of it
+MAX_BODY_BYTES = 2_097_152  # 2 MB: who approves another content sends a file of 1 MB, escaped
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -105,6 +105,7 @@ def cancel_exploration(call: Call, service: Service) -> Answer:
         explorations=service.explorations,
         events=service.events,
         clock=service.clock,
+        wake=service.wake,
     )
     return Answer(202, _details(cancelled, call, service))
 

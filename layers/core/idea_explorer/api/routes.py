@@ -9,6 +9,12 @@ from pydantic import BaseModel
 
 from idea_explorer import __version__
 from idea_explorer.api.answer import Answer
+from idea_explorer.api.approvals import (
+    ApprovalList,
+    ApprovalView,
+    decide_approval,
+    list_approvals,
+)
 from idea_explorer.api.call import Call
 from idea_explorer.api.events import show_events
 from idea_explorer.api.explorations import (
@@ -22,6 +28,7 @@ from idea_explorer.api.explorations import (
 )
 from idea_explorer.api.views import Details, Events, Health, Listing, Submitted
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
+from idea_explorer.usecases.decide import DecisionRequest
 from idea_explorer.usecases.service import Service
 
 Content: TypeAlias = (
@@ -98,6 +105,21 @@ ROUTES: tuple[Route, ...] = (
         "Go on from the checkpoint of one that ended early",
         answers={202: (Details,)},
         body=ResumeRequest,
+    ),
+    Route(
+        "GET",
+        f"{ONE}/approvals",
+        list_approvals,
+        "See the changes that a run proposes",
+        answers={200: (ApprovalList,)},
+    ),
+    Route(
+        "POST",
+        f"{ONE}/approvals/<approval_id>",
+        decide_approval,
+        "Approve a change, also with another content, or reject it",
+        answers={200: (ApprovalView,)},
+        body=DecisionRequest,
     ),
     Route("GET", "/health", show_health, "Say the versions", {200: (Health,)}, open=True),
 )

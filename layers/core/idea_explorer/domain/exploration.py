@@ -114,6 +114,7 @@ class Exploration(BaseModel):
     base_cost_usd: float = 0.0  # what earlier runs had cost
     base_steps: int = 0  # steps of earlier runs, which a resumed run does not have to share
     receipt: Receipt | None = None
+    base_commit: str | None = None  # code: the commit that every run reads
     builds_on: str | None = None  # the document that an update adds to or a follow-up builds on
     path: str | None = None  # the document, as a person opens it
     document: str | None = None  # the document, by its path in the repository

@@ -25,6 +25,8 @@ def work_alone(message: Message, engine: Engine, outlets: Outlets, terms: Terms)
     if exploration.is_final:
         return exploration
     explored = explore(exploration.id, exploration.run, engine)
+    if explored.status == "awaiting_approval":
+        return explored
     return finish(
         explored.id,
         explored.run,

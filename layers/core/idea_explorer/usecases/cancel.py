@@ -1,12 +1,20 @@
 """Stop an exploration soon, keeping what is there."""
 
+from collections.abc import Callable
+
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration, Receipt, Status
 from idea_explorer.ports import EventLog, Explorations
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.history import History
+
+# where no worker is that could stop, and what is said of it
+IDLE: dict[Status, str] = {
+    "queued": "Cancelled before it started.",
+    "awaiting_approval": "Cancelled before anybody decided on the proposed changes.",
+}
 
 
 class _StartedError(ConflictError):
@@ -14,9 +22,15 @@ class _StartedError(ConflictError):
 
 
 def cancel(
-    exploration_id: str, owner: str, *, explorations: Explorations, events: EventLog, clock: Clock
+    exploration_id: str,
+    owner: str,
+    *,
+    explorations: Explorations,
+    events: EventLog,
+    clock: Clock,
+    wake: Callable[[Exploration], None],
 ) -> Exploration:
-    """A queued one is cancelled at once; a running one is asked to stop. Cancelling twice is once."""
+    """One that waits is cancelled at once; a running one is asked to stop. Cancelling twice is once."""
     exploration = find(exploration_id, owner, explorations)
     if exploration.status == "cancelled":
         return exploration
@@ -26,25 +40,27 @@ def cancel(
         )
     # asked for first: should a worker take it between here and the next lines, it stops by itself
     explorations.request_cancel(exploration.id)
-    if exploration.status != "queued":
+    if exploration.status not in IDLE:
         return explorations.load(exploration.id)
     try:
         cancelled = explorations.take_over(exploration.id, lambda e: _cancelled(e, clock))
     except _StartedError:
         return explorations.load(exploration.id)
-    History(events, cancelled).emit(StatusChanged(from_="queued", to="cancelled"))
+    History(events, cancelled).emit(StatusChanged(from_=exploration.status, to="cancelled"))
+    if exploration.status == "awaiting_approval":
+        wake(cancelled)  # so that its workflow ends too, and not in days
     return cancelled
 
 
 def _cancelled(exploration: Exploration, clock: Clock) -> Exploration:
-    if exploration.status != "queued":
+    if exploration.status not in IDLE:
         raise _StartedError(f"Exploration {exploration.id} has started.")
     receipt = Receipt(
         code="INTERNAL_ERROR",
-        message="Cancelled before it started.",
+        message=IDLE[exploration.status],
         step=exploration.stats.steps,
         cost_usd=exploration.stats.cost_usd,
-        has_partial_text=exploration.stats.steps > 0,
+        has_partial_text=exploration.status == "queued" and exploration.stats.steps > 0,
         resume=f"idea resume {exploration.id}",
     )
     return exploration.finished("cancelled", at=clock.now(), receipt=receipt)

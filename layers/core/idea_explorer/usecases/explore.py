@@ -60,6 +60,7 @@ class Engine:
     approvals: Approvals | None = None
     writer_for: Callable[[Exploration], ChangeWriter] | None = None
     earlier_for: Callable[[Exploration], Earlier | None] = lambda _: None
+    base_of: Callable[[Exploration], str | None] | None = None
 
 
 def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:
@@ -80,8 +81,9 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     )
     if was.status != exploration.status:
         sink.emit(StatusChanged(from_=was.status, to=exploration.status))
-    if exploration.outcome:
+    if exploration.outcome or exploration.is_final:
         return exploration
+    exploration = _pinned(exploration, engine)
     journal = engine.journals.open(exploration_id, exploration.lease)
     earlier: Earlier | None = None
     if not journal.entries:
@@ -123,6 +125,25 @@ def _begin(exploration: Exploration, run: int, now: datetime) -> Exploration:
         deadline += now - exploration.awaiting_since
     begun = exploration if exploration.status == "running" else exploration.started(at=now)
     return begun.model_copy(update={"deadline_at": deadline, "awaiting_since": None})
+
+
+def _pinned(exploration: Exploration, engine: Engine) -> Exploration:
+    """The exploration bound to the commit that it reads, now and whenever it is taken up again.
+
+    A repository that cannot be read is no end of the run: the tools will say so.
+    """
+    if exploration.base_commit or engine.base_of is None:
+        return exploration
+    try:
+        commit = engine.base_of(exploration)
+    except ExplorerError as error:
+        engine.log.warning("commit_unknown", explorationId=exploration.id, error=error.sentence)
+        return exploration
+    if commit is None:
+        return exploration
+    pinned = exploration.model_copy(update={"base_commit": commit})
+    engine.explorations.save(pinned)
+    return pinned
 
 
 def _is_decided(exploration: Exploration, engine: Engine) -> bool:

@@ -1,14 +1,26 @@
 """What the API answers from."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.ports import EventLog, Explorations, Idempotency, Log, Reports, WorkQueue
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import (
+    Approvals,
+    EventLog,
+    Explorations,
+    Idempotency,
+    Log,
+    Reports,
+    WorkQueue,
+)
 from idea_explorer.usecases.terms import Terms
 
 
 @dataclass(frozen=True)
 class Service:
+    """`wake` lets a run go on whose proposals are all decided; to be repeated is no harm."""
+
     explorations: Explorations
     events: EventLog
     reports: Reports
@@ -17,5 +29,7 @@ class Service:
     clock: Clock
     log: Log
     terms: Terms
+    approvals: Approvals
+    wake: Callable[[Exploration], None]
     events_wait_seconds: float = 20.0  # API Gateway ends a call after 29
     events_poll_seconds: float = 1.0

@@ -17,7 +17,7 @@ from idea_explorer.ports import EventLog, EventSink, Explorations, Journals, Rep
 from idea_explorer.usecases.endings import stats_of
 from idea_explorer.usecases.history import Everywhere, History
 
-Cause = Literal["timed_out", "stopped", "broken"]
+Cause = Literal["timed_out", "stopped", "broken", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,11 @@ ENDINGS: dict[Cause, Ending] = {
     "timed_out": Ending("timed_out", "TIMEOUT", "The deadline passed before the report was whole."),
     "stopped": Ending(
         "cancelled", "INTERNAL_ERROR", "The run was stopped; what was there is kept."
+    ),
+    "undecided": Ending(
+        "partial",
+        "TIMEOUT",
+        "Nobody decided on the proposed changes in time; what was there is kept.",
     ),
     "broken": Ending("failed", "INTERNAL_ERROR", "The run broke off; what was there is kept."),
 }
@@ -60,6 +65,8 @@ def settle(exploration_id: ExplorationId, run: int, cause: Cause, books: Books) 
         exploration = books.explorations.take_over(exploration_id, lambda e: _open_run(e, run, now))
     except ConflictError:
         return books.explorations.load(exploration_id)
+    if exploration.status == "awaiting_approval" and cause == "timed_out":
+        cause = "undecided"
     settled = _unpublished(exploration, cause, books) or _from_checkpoint(exploration, cause, books)
     books.explorations.save(settled)
     sink = Everywhere([History(books.events, settled), *books.sinks_for(settled)])

@@ -23,13 +23,21 @@ class Terms:
     max_cost_usd: float | None = None
     daily_cost_usd: float | None = None
     spend: Spend | None = None
+    code_repositories: tuple[str, ...] = ()
 
     def check(self, request: ExploreRequest, owner: str, now: datetime) -> None:
         """Raises InvalidRequestError with the field, or QuotaSpentError."""
         self.check_deadline(request.deadline_seconds)
         system = system_prompt(request.toolset, request.mode)
         self.check_budget(request, len(system.encode()))
+        self.check_repository(request)
         self.check_quota(owner, now)
+
+    def check_repository(self, request: ExploreRequest) -> None:
+        """Code is read and changed only where the deployment allows it."""
+        known = {name.casefold() for name in self.code_repositories}
+        if request.repository and request.repository.casefold() not in known:
+            raise _wrong("repository", "is not among the repositories that may be explored here")
 
     def check_deadline(self, seconds: int) -> None:
         if seconds < self.min_deadline_seconds:

@@ -20,6 +20,9 @@ def work(job: Job, jobs: Jobs, engine: Engine, outlets: Outlets) -> None:
     """Run, publish and tell. Whatever happens, the job is done or due again, and nothing stays running."""
     try:
         ended = explore(job.exploration_id, job.run, engine)
+        if ended.status == "awaiting_approval":
+            jobs.done(job)  # whoever decides sends it again
+            return
         finish(
             ended.id,
             ended.run,
@@ -40,12 +43,12 @@ def work(job: Job, jobs: Jobs, engine: Engine, outlets: Outlets) -> None:
         if job.attempts < ATTEMPTS and not hopeless:
             jobs.put_back(job, delay_seconds=PAUSE_SECONDS)
             return
-        settled = settle(job.exploration_id, job.run, "broken", _books(engine))
+        settled = settle(job.exploration_id, job.run, "broken", books_of(engine))
         tell_of(settled, engine, outlets)
     jobs.done(job)
 
 
-def _books(engine: Engine) -> Books:
+def books_of(engine: Engine) -> Books:
     return Books(
         explorations=engine.explorations,
         journals=engine.journals,

@@ -5,6 +5,8 @@
 | exploration id  | RECORD          | the record, its lease, version and status; the report's key |
 | exploration id  | EVENT#000000001 | one event of its history                                    |
 | exploration id  | ENTRY#000000000 | where one entry of its transcript lies in the bucket        |
+| exploration id  | APPROVAL#…      | one request for a decision, and the decision once it stands |
+| exploration id  | APPROVALTOKEN   | the workflow's token of the wait for decisions              |
 | SPEND#day#owner | a run           | what the run has cost its owner on that day                 |
 | IDEMPOTENCY     | submit#…        | the answer to a request with a key, until it expires        |
 
@@ -17,6 +19,8 @@ PK, SK = "pk", "sk"
 RECORD = "RECORD"
 EVENT = "EVENT#"
 ENTRY = "ENTRY#"
+APPROVAL = "APPROVAL#"
+APPROVAL_TOKEN = "APPROVALTOKEN"  # noqa: S105  the name of an item
 IDEMPOTENCY = "IDEMPOTENCY"
 EXPIRES = "expires"  # the table's time to live, in seconds since 1970
 
@@ -67,3 +71,11 @@ def event_key(exploration_id: str, number: int) -> dict[str, str]:
 
 def entry_key(exploration_id: str, number: int) -> dict[str, str]:
     return {PK: exploration_id, SK: f"{ENTRY}{number:09d}"}
+
+
+def approval_key(exploration_id: str, approval_id: str) -> dict[str, str]:
+    return {PK: exploration_id, SK: f"{APPROVAL}{approval_id}"}
+
+
+def approval_token_key(exploration_id: str) -> dict[str, str]:
+    return {PK: exploration_id, SK: APPROVAL_TOKEN}

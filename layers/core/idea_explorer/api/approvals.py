@@ -1,0 +1,96 @@
+"""The routes where a person sees what a run proposes, and decides."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+
+from idea_explorer.api.answer import Answer
+from idea_explorer.api.call import Call
+from idea_explorer.domain.approvals import Approval, Decision
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.proposals import ProposalKind
+from idea_explorer.usecases.decide import DecisionRequest, decide
+from idea_explorer.usecases.find import find
+from idea_explorer.usecases.service import Service
+
+MAX_CONTENTS = 3_000_000  # characters in one answer; Lambda's answers end at 6 MB
+
+ApprovalStatus = Literal["pending", "approved", "rejected", "expired"]
+STATUSES: dict[Decision, ApprovalStatus] = {"approve": "approved", "reject": "rejected"}
+
+
+class ApprovalView(BaseModel):
+    """A proposed change and what became of it. `content` is the proposed content of one that waits, and
+    null where the answer would grow too large."""
+
+    id: str
+    status: ApprovalStatus
+    path: str
+    kind: ProposalKind
+    description: str
+    diff: str
+    base_sha: str | None
+    content_hash: str
+    content: str | None
+    edited: bool
+    reason: str | None
+    requested_at: datetime
+    decided_at: datetime | None
+    decided_by: str | None
+
+
+class ApprovalList(BaseModel):
+    """In the order of asking."""
+
+    approvals: list[ApprovalView]
+
+
+def list_approvals(call: Call, service: Service) -> Answer:
+    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
+    room = MAX_CONTENTS
+    shown: list[ApprovalView] = []
+    for approval in service.approvals.approvals(exploration.id):
+        view = _view(approval, exploration)
+        size = len(view.content or "")
+        shown.append(view if size <= room else view.model_copy(update={"content": None}))
+        room -= min(size, room)
+    return Answer(200, ApprovalList(approvals=shown))
+
+
+def decide_approval(call: Call, service: Service) -> Answer:
+    stored = decide(
+        call.path["exploration_id"],
+        call.path["approval_id"],
+        call.parsed(DecisionRequest),
+        call.owner,
+        explorations=service.explorations,
+        approvals=service.approvals,
+        events=service.events,
+        clock=service.clock,
+        wake=service.wake,
+    )
+    exploration = service.explorations.load(stored.exploration_id)
+    return Answer(200, _view(stored, exploration))
+
+
+def _view(approval: Approval, exploration: Exploration) -> ApprovalView:
+    proposal = approval.proposal
+    open_ended = "pending" if exploration.status == "awaiting_approval" else "expired"
+    waits = approval.decision is None and open_ended == "pending"
+    return ApprovalView(
+        id=approval.id,
+        status=STATUSES[approval.decision] if approval.decision else open_ended,
+        path=proposal.path,
+        kind=proposal.kind,
+        description=proposal.description,
+        diff=proposal.diff,
+        base_sha=proposal.base_sha,
+        content_hash=proposal.content_hash,
+        content=proposal.content if waits else None,
+        edited=approval.is_edited,
+        reason=approval.reason,
+        requested_at=approval.requested_at,
+        decided_at=approval.decided_at,
+        decided_by=approval.decided_by,
+    )

@@ -1,0 +1,137 @@
+"""The code toolset put together: a repository at one commit, and where approved changes go."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from idea_explorer import wiring
+from idea_explorer.agent.toolset import Toolset
+from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.transcript import AnyEntry, Decided
+from idea_explorer.ports import ChangeWriter, Snapshot, Symbols
+from idea_explorer.settings import Settings
+
+if TYPE_CHECKING:
+    from idea_explorer.adapters.github_client import GitHubClient
+    from idea_explorer.adapters.snapshots import Snapshots
+    from idea_explorer.tools.code import Workspace
+
+
+def toolset_of(
+    settings: Settings, exploration: Exploration, entries: Sequence[AnyEntry]
+) -> Toolset:
+    """The tools of one run, over the commit it is bound to and what was approved since."""
+    from idea_explorer.tools.code import code_tools
+
+    if not _is_remote(settings, exploration.request):  # the folder itself holds what was approved
+        return code_tools(_workspace(settings, partial(_of_folder, settings)))
+    opened = partial(_of_commit, settings, exploration.request, exploration.base_commit)
+    workspace = _workspace(settings, opened)
+    for entry in entries:
+        if isinstance(entry, Decided):
+            for change in entry.written:
+                workspace.approve(RepositoryPath(change.path), change.content)
+    return code_tools(workspace)
+
+
+def toolset_by_hand(settings: Settings) -> Toolset:
+    """The tools outside of any run: over the folder as it is, or the repository as it is now."""
+    from idea_explorer.tools.code import code_tools
+
+    request = ExploreRequest(idea="by hand", toolset="code")
+    by_hand = partial(_of_commit, settings, request, None)
+    opened = by_hand if settings.uses_github else partial(_of_folder, settings)
+    return code_tools(_workspace(settings, opened))
+
+
+def base_of(settings: Settings, exploration: Exploration) -> str | None:
+    """The commit that an exploration of code shall read; None where there is no such thing."""
+    request = exploration.request
+    if request.toolset != "code" or not _is_remote(settings, request):
+        return None
+    return _commit_of(settings, request)
+
+
+def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
+    """Whether the code lies on GitHub; one who names a repository means it, and not the folder."""
+    return settings.uses_github or settings.in_cloud or request.repository is not None
+
+
+def writer_for(settings: Settings, _exploration: Exploration) -> ChangeWriter:
+    from idea_explorer.adapters.folder_writer import FolderWriter
+
+    return FolderWriter(settings.research_dir)
+
+
+def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
+    """Calls for the repository that a request names, else for the configured one."""
+    from idea_explorer.adapters.github_client import GitHubClient
+
+    name = request.repository or settings.github_repository
+    allowed = {known.casefold() for known in settings.allowed_repositories}
+    if not settings.uses_github:
+        raise ConfigurationError(
+            "There is no GitHub repository set up.", hint="Set GITHUB_REPOSITORY and GITHUB_TOKEN."
+        )
+    if name is None or name.casefold() not in allowed:
+        raise ConfigurationError(
+            f"The repository {name} may not be explored here.", hint="An operator can allow it."
+        )
+    return GitHubClient(name, wiring.github_token(settings), settings.github_api_url)
+
+
+def ref_of(settings: Settings, request: ExploreRequest) -> str | None:
+    """The ref that is explored; None is the default branch."""
+    ours = (request.repository or settings.github_repository) == settings.github_repository
+    return request.ref or (settings.github_branch if ours else None)
+
+
+def _commit_of(settings: Settings, request: ExploreRequest) -> str:
+    from idea_explorer.adapters.github_code import GitHubCode
+
+    return GitHubCode(client_for(settings, request)).commit_of(ref_of(settings, request))
+
+
+def _of_commit(settings: Settings, request: ExploreRequest, commit: str | None) -> Snapshot:
+    from idea_explorer.adapters.github_code import GitHubCode
+
+    sha = commit or _commit_of(settings, request)
+    code = GitHubCode(client_for(settings, request))
+    return _snapshots(_cache_folder(settings)).of_commit(sha, lambda: code.download(sha))
+
+
+def _of_folder(settings: Settings) -> Snapshot:
+    return _snapshots(_cache_folder(settings)).of_folder(settings.research_dir)
+
+
+def _workspace(settings: Settings, opened: Callable[[], Snapshot]) -> "Workspace":
+    from idea_explorer.tools.code import Workspace
+
+    return Workspace(opened, _symbols(_cache_folder(settings)))
+
+
+def _cache_folder(settings: Settings) -> Path:
+    """What can be fetched or computed again: in the only place where Lambda lets a function write."""
+    if settings.in_cloud:
+        return Path(tempfile.gettempdir()) / "idea-explorer-code"
+    return settings.kept / "code"
+
+
+@cache
+def _snapshots(folder: Path) -> "Snapshots":
+    from idea_explorer.adapters.snapshots import Snapshots
+
+    return Snapshots(folder)
+
+
+@cache
+def _symbols(folder: Path) -> Symbols:
+    from idea_explorer.adapters.symbols import SqliteSymbols
+
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SqliteSymbols(folder / "symbols.db")

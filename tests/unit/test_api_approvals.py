@@ -1,0 +1,174 @@
+"""Seeing and deciding over the API: the first decision stands, and the token stays here."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.domain.approvals import Approval, approval_id
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.proposals import propose
+from tests.fakes.api import Api
+
+
+class Desk(Api):
+    """An exploration that waits for a decision on two changes."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.exploration = self.waiting()
+        self.first, self.second = (self.ask(name) for name in ("a.txt", "b.txt"))
+
+    def waiting(self) -> Exploration:
+        running = self.run_to(self.submitted(toolset="code"), "running")
+        now = self.clock.now()
+        waiting = running.moved("awaiting_approval", at=now, awaiting_since=now)
+        self.store.save(waiting)
+        return waiting
+
+    def ask(self, path: str) -> Approval:
+        approval = Approval(
+            id=approval_id(self.exploration.id, path),
+            exploration_id=self.exploration.id,
+            call_id=path,
+            proposal=propose(RepositoryPath(path), "new\n", "Change it", b"old\n"),
+            requested_at=self.clock.now(),
+        )
+        self.approvals.request_approval(approval)
+        return approval
+
+    @property
+    def place(self) -> str:
+        return f"/explorations/{self.exploration.id}/approvals"
+
+    def of(self, approval: Approval) -> str:
+        return f"{self.place}/{approval.id}"
+
+    def end(self, status: str) -> None:
+        now = self.clock.now()
+        self.store.take_over(
+            self.exploration.id,
+            lambda e: e.finished(status, at=now),  # type: ignore[arg-type]
+        )
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_proposals_are_shown_with_their_diff_and_never_with_the_token(desk: Desk) -> None:
+    desk.approvals.keep_token(desk.exploration.id, "the-token")
+
+    reply = desk.get(desk.place)
+
+    first, second = reply.json["approvals"]
+    assert (first["id"], first["status"], first["path"]) == (desk.first.id, "pending", "a.txt")
+    assert "-old\n+new" in first["diff"]
+    assert first["content"] == "new\n"
+    assert first["base_sha"] == desk.first.proposal.base_sha
+    assert second["path"] == "b.txt"
+    assert "the-token" not in reply.text
+
+
+def test_the_run_wakes_when_all_is_decided(desk: Desk) -> None:
+    approved = desk.post(desk.of(desk.first), {"decision": "approve"})
+    assert (approved.status, approved.json["status"]) == (200, "approved")
+    assert desk.woken == []
+
+    rejected = desk.post(desk.of(desk.second), {"decision": "reject", "reason": "No."})
+
+    assert (rejected.json["status"], rejected.json["reason"]) == ("rejected", "No.")
+    assert desk.woken == [desk.exploration.id]
+
+
+def test_approving_twice_is_approving_once(desk: Desk) -> None:
+    replies = [desk.post(desk.of(desk.first), {"decision": "approve"}) for _ in range(2)]
+
+    assert [reply.status for reply in replies] == [200, 200]
+    told = [e for e in desk.store.read(desk.exploration.id) if e.type == "approval_decided"]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"decision": "reject"}, {"decision": "approve", "content": "other\n"}]
+)
+def test_another_decision_than_the_one_made_is_a_conflict(
+    desk: Desk, other: dict[str, str]
+) -> None:
+    desk.post(desk.of(desk.first), {"decision": "approve"})
+
+    reply = desk.post(desk.of(desk.first), other)
+
+    assert reply.status == 409
+    assert reply.error["message"] == "The decision was made already: approve."
+
+
+def test_of_approve_and_reject_at_once_one_stands(desk: Desk) -> None:
+    votes = [{"decision": decision} for decision in ("approve", "reject") * 4]
+
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda vote: desk.post(desk.of(desk.first), vote), votes))
+
+    assert sorted(reply.status for reply in replies) == [200] * 4 + [409] * 4
+    (stands,) = {reply.json["status"] for reply in replies if reply.status == 200}
+    assert desk.get(desk.place).json["approvals"][0]["status"] == stands
+
+
+def test_what_a_person_wrote_is_what_is_approved(desk: Desk) -> None:
+    content = "mine\n" * 200_000
+
+    reply = desk.post(desk.of(desk.first), {"decision": "approve", "content": content})
+
+    assert (reply.status, reply.json["edited"]) == (200, True)
+    assert desk.approvals.approvals(desk.exploration.id)[0].approved_content == content
+
+
+@pytest.mark.parametrize("status", ["partial", "cancelled"])
+def test_after_the_end_nothing_can_be_decided(desk: Desk, status: str) -> None:
+    desk.end(status)
+
+    reply = desk.post(desk.of(desk.first), {"decision": "approve"})
+
+    assert reply.status == 409
+    assert status in reply.error["message"]
+    assert desk.get(desk.place).json["approvals"][0]["status"] == "expired"
+    assert desk.approvals.approvals(desk.exploration.id)[0].decision is None
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "decision"),
+        ({"decision": "maybe"}, "decision"),
+        ({"decision": "reject", "content": "x"}, ""),
+        ({"decision": "approve", "colour": "blue"}, "colour"),
+        ({"decision": "reject", "reason": "x" * 2_001}, "reason"),
+    ],
+)
+def test_a_decision_is_checked_field_by_field(desk: Desk, body: object, field: str) -> None:
+    reply = desk.post(desk.of(desk.first), body)
+
+    assert reply.status == 422
+    assert field in reply.fields
+
+
+def test_others_see_and_decide_nothing(desk: Desk) -> None:
+    assert desk.get(desk.place, owner="eve").status == 404
+    assert desk.post(desk.of(desk.first), {"decision": "approve"}, owner="eve").status == 404
+    assert desk.post(f"{desk.place}/unheard-of", {"decision": "approve"}).status == 404
+    assert desk.approvals.approvals(desk.exploration.id)[0].decision is None
+
+
+def test_cancelling_one_that_waits_ends_it_at_once(desk: Desk) -> None:
+    desk.clock.pass_time(timedelta(hours=1).total_seconds())
+
+    reply = desk.post(f"/explorations/{desk.exploration.id}/cancel")
+
+    assert (reply.status, reply.json["status"]) == (202, "cancelled")
+    assert desk.woken == [desk.exploration.id]
+    *_, last = desk.store.read(desk.exploration.id)
+    assert json.loads(last.data)["from"] == "awaiting_approval"
