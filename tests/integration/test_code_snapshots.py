@@ -225,6 +225,21 @@ def test_the_number_of_files_is_limited(tmp_path: Path) -> None:
     assert len(from_folder(tmp_path / "cache", root, limits).entries) == 10
 
 
+def test_the_text_of_a_folder_is_limited(tmp_path: Path) -> None:
+    root = fill(tmp_path / "project", {f"{n}.txt": "x" * 600 for n in range(2)})
+    with pytest.raises(RejectedError, match="more than 1,000 bytes"):
+        from_folder(tmp_path / "cache", root, CodeLimits(max_unpacked_bytes=1_000))
+
+
+def test_what_a_process_that_died_left_behind_is_removed(tmp_path: Path) -> None:
+    for name, modified in (("old.part", 1_000), ("new.part", None)):
+        (tmp_path / name).write_bytes(b"half")
+        if modified:
+            os.utime(tmp_path / name, (modified, modified))
+    from_tarball(tmp_path, tarball({"a.py": "x"}))
+    assert {file.name for file in tmp_path.glob("*.part")} == {"new.part"}
+
+
 def test_an_empty_repository_is_empty(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     assert from_folder(tmp_path / "cache", tmp_path / "project").entries == ()

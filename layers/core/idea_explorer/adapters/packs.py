@@ -68,16 +68,22 @@ def write_pack(file: BinaryIO, items: Iterable[Item], limits: CodeLimits) -> str
             continue
         if entry := _entry(path, exact, item, entries, file):
             entries[path] = entry
-        if len(entries) > limits.max_files:
-            raise RejectedError(
-                f"The repository has more than {limits.max_files:,} files.",
-                hint="Name a smaller repository or folder.",
-            )
+        _refuse_too_much(len(entries), file.tell(), limits)
     rows = [_row(entry) for entry in _without_shadowed(entries)]
     listing = json.dumps(rows, separators=(",", ":")).encode()
     packed = zlib.compress(listing, 1)
     file.write(packed + _TAIL.pack(len(packed), _MAGIC))
     return hashlib.sha1(listing, usedforsecurity=False).hexdigest()
+
+
+def _refuse_too_much(files: int, size: int, limits: CodeLimits) -> None:
+    if files > limits.max_files:
+        problem = f"The repository has more than {limits.max_files:,} files."
+    elif size > limits.max_unpacked_bytes:
+        problem = f"The repository holds more than {limits.max_unpacked_bytes:,} bytes of text."
+    else:
+        return
+    raise RejectedError(problem, hint="Name a smaller repository or folder.")
 
 
 def _row(e: Entry) -> list[str | int | bool]:

@@ -15,6 +15,9 @@ from idea_explorer.adapters.worktrees import folder_items
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.limits import CodeLimits
 
+_WRITING_SECONDS = (
+    3_600  # what is still half-written after this long was left by a process that died
+)
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -66,8 +69,14 @@ class Snapshots:
 
     def _forget_old(self) -> None:
         packs = sorted(self._folder.glob("*.pack"), key=_last_used, reverse=True)
-        for pack in packs[self._limits.kept_snapshots :]:
-            pack.unlink(missing_ok=True)
+        now = max(map(_last_used, packs), default=0.0)
+        given_up = [
+            part
+            for part in self._folder.glob("*.part")
+            if _last_used(part) < now - _WRITING_SECONDS
+        ]
+        for old in [*packs[self._limits.kept_snapshots :], *given_up]:
+            old.unlink(missing_ok=True)
 
 
 def _last_used(file: Path) -> float:
