@@ -44,6 +44,14 @@ def test_what_does_not_hold_a_report_does_not_fit() -> None:
     assert not short.allow(REQUEST, Usage(), searches=0).fits
 
 
+def test_a_model_that_costs_nothing_fits_every_budget() -> None:
+    budget = Budget(price=PRICES["offline"], max_cost_usd=0.01)
+
+    allowance = budget.allow(REQUEST, Usage(output_tokens=1_000_000), searches=5)
+
+    assert (allowance.max_tokens, allowance.fits) == (16_384, True)
+
+
 def test_an_unknown_price_is_a_limit_in_tokens() -> None:
     budget = Budget(price=None, max_cost_usd=0.01, max_total_tokens=20_000)
     assert budget.least(REQUEST) is None

@@ -63,6 +63,8 @@ class Budget:
     def _output_room(self, committed: Usage) -> int | None:
         if self.price is not None and self.max_cost_usd is not None:
             left = self.max_cost_usd - self.price.cost(committed)
+            if not self.price.output:
+                return None if left >= 0 else 0
             return int(left * 1_000_000 / self.price.output)
         if self.price is None and self.max_total_tokens is not None:
             return self.max_total_tokens - committed.total_tokens
