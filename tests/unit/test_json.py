@@ -40,5 +40,7 @@ def test_arguments_that_are_no_object_become_an_empty_one(kind: str, given: Json
 
 
 def test_an_answer_that_can_be_stored_stays_as_it_is() -> None:
-    for block in ({"type": "tool_use", "input": {"a": [1.5]}}, {"type": "text", "text": "grün 😀"}):
-        assert storable_block({**block}) == block
+    call: Block = {"type": "tool_use", "input": {"a": [1.5]}}
+    text: Block = {"type": "text", "text": "grün 😀"}
+    for block in (call, text):
+        assert storable_block(block) == block
