@@ -3,10 +3,11 @@
     python -m tests.performance.discover [--tracks 100000]
 
 Quality: nDCG@10 over the 50 labelled queries of examples/music. Texts, labels and lexicon come from one
-hand; the labels follow from themes that are never indexed, and the lexicon is an ordinary thesaurus. After its
-first measurement it lost the words that echoed the sample, and has not been changed since. Speed: a synthetic
-collection made of the sample's sentences, on this machine, in this process; the catalogue is a server on the
-loopback interface.
+hand; the labels follow from themes that are never indexed, and the lexicon is an ordinary thesaurus. After
+its first measurement it lost the words that echoed the sample, and has not been changed since.
+
+Speed: a synthetic collection made of the sample's sentences, on this machine, in this process; the
+catalogue is a server on the loopback interface.
 """
 
 import argparse

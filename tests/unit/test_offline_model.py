@@ -4,6 +4,8 @@ from pathlib import Path
 
 from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.domain.report import verdict_of
+from idea_explorer.settings import Settings
+from idea_explorer.wiring import toolset
 from tests.fakes.engine import Bench
 
 
@@ -42,3 +44,13 @@ def test_with_one_step_it_writes_at_once(tmp_path: Path) -> None:
     bench.write("tea.md", "# Tea")
     done = bench.run("Tea", max_steps=1)
     assert (done.status, done.stats.steps, done.stats.tool_calls) == ("completed", 1, ())
+
+
+def test_it_finds_its_way_around_code(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("class Shop:\n    pass\n")
+    (tmp_path / "main.py").write_text("from shop import Shop\n")
+    settings = Settings.from_environment({"IDEA_RESEARCH_DIR": str(tmp_path)})
+    bench = Bench(tmp_path / "bench", OfflineModel(), toolset=toolset(settings, "code"))
+    report = bench.store.load_report(bench.run("Where is Shop defined?", toolset="code").id)
+    assert "- `shop.py:1` class Shop" in report
+    assert "- `main.py:1` from shop import Shop" in report

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from idea_explorer.adapters.offline.code import code
 from idea_explorer.adapters.offline.conversation import Conversation
 from idea_explorer.adapters.offline.discover import discover
 from idea_explorer.adapters.offline.research import research
@@ -15,7 +16,10 @@ MODEL_ID = "offline"
 CHARS_PER_TOKEN = 4  # so that a summary shows what a real run would roughly have read and written
 
 # The first tool that a toolset has for itself names its script.
-SCRIPTS: dict[str, Callable[[Conversation], Turn]] = {"semanticSearch": discover}
+SCRIPTS: dict[str, Callable[[Conversation], Turn]] = {
+    "semanticSearch": discover,
+    "find_definition": code,
+}
 
 
 class OfflineModel:
