@@ -16,13 +16,13 @@ $(VENV)/bin/python:
 	@python=$$(./scripts/find-python) && echo "Setting up .venv with $$($$python --version)" && $$python -m venv $(VENV)
 
 $(RUNTIME): requirements.lock pyproject.toml | $(VENV)/bin/python
-	@$(PIP) --require-hashes --requirement requirements.lock
+	@./scripts/install $(BIN) requirements.lock
 	@$(PIP) --no-deps --editable .
 	@touch $@
 
 $(DEV): requirements-dev.lock $(RUNTIME)
 	@echo "Installing the development tools"
-	@$(PIP) --require-hashes --requirement requirements-dev.lock
+	@./scripts/install $(BIN) requirements-dev.lock
 	@touch $@
 
 setup: $(DEV) ## Install everything into .venv
