@@ -1,5 +1,6 @@
 """A real Chromium without a window, and what the tests ask of it."""
 
+import base64
 import os
 import shutil
 import time
@@ -58,8 +59,8 @@ class Browser:
         named = [{"name": k.replace("_", "-"), "value": v} for k, v in features.items()]
         self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
 
-    def until(self, look: Callable[[], Found], what: str) -> Found:
-        end = time.monotonic() + WAIT_SECONDS
+    def until(self, look: Callable[[], Found], what: str, seconds: float = WAIT_SECONDS) -> Found:
+        end = time.monotonic() + seconds
         while True:
             try:
                 if found := look():
@@ -118,14 +119,17 @@ class Browser:
     def go(self, view: str) -> None:
         self.run("location.hash = arguments[0]", view)
 
+    def complaints(self) -> list[str]:
+        """Errors that the page or the browser reported since the last look."""
+        log = self.chrome.get_log("browser")  # type: ignore[no-untyped-call]
+        return [entry["message"] for entry in log if entry["level"] == "SEVERE"]
+
     def shot(self, name: str) -> None:
         """The whole page as a picture."""
         ARTIFACTS.mkdir(parents=True, exist_ok=True)
         picture = self.chrome.execute_cdp_cmd(
             "Page.captureScreenshot", {"captureBeyondViewport": True, "format": "png"}
         )
-        import base64
-
         (ARTIFACTS / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
 
 

@@ -17,7 +17,11 @@ TOKEN = "a-token-for-tests"
 class Served:
     """The API and its workers on a free port, over a folder of research."""
 
-    def __init__(self, folder: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, env: Mapping[str, str] | None = None, *, keep_port: bool = False
+    ) -> None:
+        """`keep_port`: started again, it is where it was before."""
+        self._keep_port = keep_port
         (folder / "ideas").mkdir(parents=True, exist_ok=True)
         kept = {k: v for k, v in os.environ.items() if k in {"PATH", "HOME"} or k.startswith("COV")}
         self.env = {
@@ -32,8 +36,9 @@ class Served:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> Self:
+        port = self.url.rpartition(":")[2] if self._keep_port and self.url else "0"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "idea_explorer", "serve", "--port", "0"],
+            [sys.executable, "-m", "idea_explorer", "serve", "--port", port],
             env=self.env,
             stdout=subprocess.PIPE,
             text=True,

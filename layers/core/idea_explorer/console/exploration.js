@@ -81,7 +81,7 @@ export async function showExploration(root, id, signal) {
 	function draw() {
 		say(title, shown.title || cut(shown.idea, 90));
 		document.title = `${cut(shown.title || shown.idea, 60)} · Idea Explorer`;
-		say(idea, shown.title || shown.idea.length > 90 ? shown.idea : "");
+		say(idea, title.textContent === shown.idea ? "" : shown.idea);
 		const key = `${shown.status} ${shown.cancel_requested} ${shown.links?.report} ${shown.run}`;
 		if (drawn !== key) {
 			if (drawn) announce(`Now ${STATUSES[shown.status]?.[1] ?? shown.status}`);

@@ -15,8 +15,8 @@ export function showSubmit(root, from, signal) {
 	let key = newKey();
 	const uploaded = new WeakMap();
 	const idea = h("textarea", { rows: "4", required: true, maxlength: "10000" });
-	const toolset = select(option("research", "Research: a cited report on an idea"), option("assistant", "Assistant: a question over the web and files"),
-		option("code", "Code: explore a repository, propose edits"), option("discover", "Discover: find music, make a playlist"));
+	const toolset = select(option("research", "Research: a cited report"), option("assistant", "Assistant: web, files, sums"),
+		option("code", "Code: read, propose edits"), option("discover", "Discover: music, playlists"));
 	const before = select(option("run", "Start a new document"), option("reuse", "Reuse it, if there is one"), option("update", "Update the newest one"));
 	const files = h("input", { type: "file", multiple: true });
 	const similar = h("div.similar", { "aria-live": "polite" });

@@ -1,0 +1,32 @@
+"""One browser for all tests; each starts signed out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.driver import Browser, browser, missing
+from tests.browser.stage import Stage
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    with browser(tmp_path_factory.mktemp("profile")) as running:
+        yield running
+
+
+@pytest.fixture
+def tab(chromium: Browser) -> Browser:
+    chromium.open("about:blank")
+    chromium.size(1100)
+    chromium.prefer(prefers_color_scheme="light")
+    return chromium
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    with Stage(tmp_path) as there:
+        yield there

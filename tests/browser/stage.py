@@ -1,0 +1,105 @@
+"""The API over a store that a test fills with whatever it likes, without a model."""
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from idea_explorer.api.app import handler_for
+from idea_explorer.api.server import ApiServer
+from idea_explorer.domain.events import (
+    AnyEvent,
+    EventUsage,
+    MessageStart,
+    StepFinished,
+    TextDelta,
+    ToolCallEnd,
+    ToolCallError,
+    ToolCallStart,
+)
+from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.tokens import dump_tokens, stored_token
+from idea_explorer.domain.tools import ToolRecord
+from tests.fakes.api import Api
+
+TOKEN = "a-token-for-the-stage"
+OWNER = "ada"
+
+
+class Stage:
+    def __init__(self, folder: Path) -> None:
+        self.api = Api(folder)
+        tokens = dump_tokens([stored_token(TOKEN, OWNER, now=self.api.clock.now())])
+        self._server = ApiServer(("127.0.0.1", 0), handler_for(self.api.service), lambda: tokens)
+        self.url = self._server.url
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def running(self, **fields: Any) -> Exploration:
+        return self.api.run_to(self.api.submitted(OWNER, **fields), "running")
+
+    def ended(self, status: Status = "completed", report: str = "", **fields: Any) -> Exploration:
+        ended = self.api.run_to(
+            self.api.submitted(OWNER, **fields), status, title=fields.get("idea")
+        )
+        if report:
+            self.api.store.save_report(ended.id, ended.lease, report)
+        return ended
+
+    def tell(self, exploration: Exploration, events: Iterable[AnyEvent]) -> None:
+        self.api.emit(exploration, *events)
+
+
+def called(number: int, name: str, given: JsonObject, output: JsonObject) -> list[AnyEvent]:
+    record = ToolRecord(name=name, duration_ms=12, ok=True)
+    return [
+        ToolCallStart(tool_call_id=f"call-{number}", tool_name=name, input=given),
+        ToolCallEnd(
+            tool_call_id=f"call-{number}",
+            summary=f"{name} found something",
+            duration_ms=12,
+            output=output,
+            record=record,
+        ),
+    ]
+
+
+def failed(number: int, name: str, given: JsonObject, error: str) -> list[AnyEvent]:
+    return [
+        ToolCallStart(tool_call_id=f"call-{number}", tool_name=name, input=given),
+        ToolCallError(
+            tool_call_id=f"call-{number}",
+            error=error,
+            retryable=False,
+            was_retried=False,
+            record=ToolRecord(name=name, duration_ms=1, ok=False, error_type="internal_error"),
+        ),
+    ]
+
+
+def step(number: int) -> StepFinished:
+    usage = EventUsage(
+        input_tokens=1_000, output_tokens=100, cache_read_tokens=0, cache_write_tokens=0
+    )
+    return StepFinished(step=number, usage=usage, cost=0.01, duration_ms=900)
+
+
+def said(words: str) -> TextDelta:
+    return TextDelta(content=words)
+
+
+def begun(exploration: Exploration) -> MessageStart:
+    return MessageStart(message_id="m-1", conversation_id=exploration.id)

@@ -1,0 +1,226 @@
+"""What people do with the console, against `idea serve` and a model that says what its script says."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.browser.driver import Browser
+from tests.fakes.anthropic_scripts import ByConversation, Entry
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import answer, refusal, search_result, text, tool_use, web_search
+from tests.fakes.served import TOKEN, Served
+
+pytestmark = pytest.mark.slow
+
+IDEA = "A subscription box for urban beekeepers"
+WORDS = " ".join(f"word{n}" for n in range(120))
+REPORT = f"""# Boxes for urban beekeepers
+
+## Market
+
+Hive numbers grow [by a tenth a year](https://bees.example/growth), says one source;
+[another](https://unseen.example/claim) says more.
+
+| Segment | People | Spend |
+|---|---|---|
+| Beginners | 12,000 | $180 |
+| Clubs | 400 | $2,400 |
+
+## Verdict
+
+**Verdict: CONDITIONAL YES**
+
+{WORDS}
+"""
+FOUND = [
+    search_result("https://bees.example/growth", "Urban hives grow", page_age="May 2026"),
+    search_result("https://bees.example/boxes", "Who buys boxes"),
+]
+RESEARCH: list[Entry] = [
+    answer(text("I look at what there is."), tool_use("list_research", {}), drip=0.05),
+    answer(
+        text("Now the market."),
+        web_search("urban beekeeping growth", FOUND),
+        tool_use("read_research", {"path": "market/hives.md"}),
+        tool_use("read_research", {"path": "missing.md"}),
+        drip=0.05,
+    ),
+    answer(text(REPORT), drip=0.02),
+]
+TRACKS = [
+    {
+        "isrc": "GBAYE0601498",
+        "title": "Here Comes the Sun",
+        "artist": "The Beatles",
+        "reasoning": "It hums.",
+    },
+    {
+        "isrc": "USRC17607839",
+        "title": "Honey Bee",
+        "artist": "A Band",
+        "reasoning": "It is about bees.",
+    },
+]
+
+
+@contextmanager
+def service(folder: Path, script: list[Entry]) -> Iterator[Served]:
+    notes = folder / "ideas" / "market" / "hives.md"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("# Hives\n\nTwelve thousand people keep bees in the city.\n")
+    with FakeAnthropic(ByConversation(script)) as model:
+        env = {"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": model.url}
+        with Served(folder, env, keep_port=True) as served:
+            yield served
+
+
+def submit(tab: Browser, idea: str = IDEA, **fields: str) -> None:
+    tab.press("New idea", "nav")
+    tab.type("#idea", idea)
+    for name, value in fields.items():
+        tab.find(f"#{name}").send_keys(value)
+    tab.press("Explore", "form")
+
+
+def shown_id(tab: Browser) -> str:
+    return str(tab.run("return location.hash.split('/')[2]"))
+
+
+def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
+    with service(tmp_path, RESEARCH) as served:
+        tab.open(served.url)
+        tab.find("#token")
+        tab.shot("sign-in")
+        tab.sign_in(served.url, TOKEN)
+        tab.sees("No explorations yet")
+        tab.shot("list-empty")
+
+        submit(tab, max_cost_usd="1.50")
+        tab.find('.card[data-status="completed"]')
+        tab.shot("exploration-live")
+        tab.find('.badge[data-status="completed"]')
+        tab.sees("$1.50")
+        states = [card.get_attribute("data-status") for card in tab.all(".card")]
+        assert states == ["completed", "completed", "completed", "failed"]
+        assert len(tab.all("#timeline .step")) == 3
+        for summary in tab.all(".card summary"):
+            summary.click()
+        tab.sees("Twelve thousand people keep bees")
+        tab.sees("Urban hives grow")
+        tab.sees("File not found: missing.md")
+        tab.shot("exploration-done")
+
+        tab.press("Read the report")
+        tab.sees("Boxes for urban beekeepers", ".report h1")
+        assert len(tab.all(".report mark.unverified")) == 2
+        tab.find('.report a[href="#source-1"]').click()
+        tab.until(lambda: tab.run("return document.activeElement.id") == "source-1", "the source")
+        tab.press("Copy as markdown")
+        tab.shot("report")
+
+        tab.press("Explorations", "nav")
+        tab.sees("CONDITIONAL YES", "table.list")
+        tab.type("#search", "nothing like it")
+        tab.sees("Nothing matches")
+        tab.find("#search").clear()
+        tab.shot("list")
+        assert not tab.complaints()
+
+
+def test_a_restart_of_the_server_loses_and_repeats_nothing(tab: Browser, tmp_path: Path) -> None:
+    slow = [*RESEARCH[:2], answer(text(REPORT), drip=0.25)]
+    with service(tmp_path, slow) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab)
+        tab.sees("Now the market.")
+        exploration_id = shown_id(tab)
+        served.end(signal.SIGKILL)
+        tab.sees("The connection is lost")
+        tab.shot("reconnecting")
+        served.start()
+
+        tab.find('.badge[data-status="completed"]')
+        with served.client() as client:
+            told = all_events(client, exploration_id)
+        tab.until(lambda: tab.run("return timeline.dataset.events") == str(len(told)), "all events")
+        spoken = "".join(e["content"] for e in told if e["type"] == "text_delta")
+        on_page = tab.run(
+            "return [...document.querySelectorAll('#timeline .said')].map((e) => e.textContent).join('')"
+        )
+        assert on_page == spoken
+        calls = {e["toolCallId"] for e in told if e["type"] == "tool_call_start"}
+        assert len(tab.all(".card")) == len(calls)
+
+
+def all_events(client: httpx.Client, exploration_id: str) -> list[dict[str, str]]:
+    reply = client.get(
+        f"/explorations/{exploration_id}/events", headers={"Accept": "application/json"}
+    )
+    return [event["data"] for event in reply.json()["events"]]
+
+
+def test_a_wrong_token_says_what_to_do(tab: Browser, tmp_path: Path) -> None:
+    with service(tmp_path, RESEARCH) as served:
+        tab.open(served.url)
+        tab.type("#token", "wrong")
+        tab.press("Sign in", "form")
+        tab.sees("The token is not known here")
+        tab.shot("wrong-token")
+        assert tab.run("return sessionStorage.length") == 0
+        assert "wrong" not in str(tab.run("return location.href"))
+
+
+def test_a_failed_run_shows_its_receipt(tab: Browser, tmp_path: Path) -> None:
+    script: list[Entry] = [RESEARCH[0], refusal("This request was declined.")]
+    with service(tmp_path, script) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab)
+        tab.find('.badge[data-status="failed"]')
+        tab.sees("declined", ".receipt")
+        tab.find(".resume button")
+        tab.shot("failed")
+
+
+def test_what_is_wrong_is_said_at_its_field(tab: Browser, tmp_path: Path) -> None:
+    with service(tmp_path, RESEARCH) as served:
+        tab.sign_in(served.url, TOKEN)
+        tab.press("New idea", "nav")
+        tab.press("Explore", "form")
+        tab.sees("Say what you want explored.", "#idea-error")
+        tab.type("#idea", IDEA)
+        tab.type("#deadline_seconds", "100000")
+        tab.press("Explore", "form")
+        tab.until(lambda: tab.text("#deadline_seconds-error"), "a sentence at the field")
+        assert tab.run("return document.activeElement.id") == "deadline_seconds"
+        tab.shot("submit-errors")
+
+
+def test_a_playlist_is_drawn(tab: Browser, tmp_path: Path) -> None:
+    script: list[Entry] = [
+        answer(tool_use("suggestPlaylist", {"title": "Songs for bees", "tracks": TRACKS})),
+        answer(text("# Songs for bees\n\nTwo of them.")),
+    ]
+    with service(tmp_path, script) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab, "Music for beekeepers", toolset="Discover")
+        tab.find('.badge[data-status="completed"]')
+        tab.find(".card summary").click()
+        tab.sees("Here Comes the Sun", ".playlist")
+        assert "in library" in tab.text(".playlist")
+        tab.shot("playlist")
+
+
+def test_a_run_is_cancelled_and_resumed(tab: Browser, tmp_path: Path) -> None:
+    script = [RESEARCH[0], answer(text(REPORT), drip=0.3)]
+    with service(tmp_path, script) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab)
+        tab.sees("Boxes for urban", "#timeline")
+        tab.press("Cancel")
+        tab.find('.badge[data-status="cancelled"]')
+        tab.press("Resume")
+        tab.find('.badge[data-status="running"]')

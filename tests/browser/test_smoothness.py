@@ -1,0 +1,61 @@
+"""How fast the first view is there, and what many events cost. Prints what it measured."""
+
+import pytest
+
+from idea_explorer.console.assets import asset, names
+from idea_explorer.domain.json import JsonObject
+from tests.browser.driver import Browser
+from tests.browser.stage import TOKEN, Stage, begun, called, said, step
+
+pytestmark = pytest.mark.slow
+
+EVENTS = 2_000
+LONGEST_FRAME_MS = 1_000  # far above what is expected: two busy cores must not fail it
+FRAMES = """
+window.frames_ = []; let before = performance.now();
+const turn = (now) => { window.frames_.push(now - before); before = now; requestAnimationFrame(turn); };
+requestAnimationFrame(turn);
+"""
+
+
+def test_the_first_view_is_soon_usable(tab: Browser, stage: Stage) -> None:
+    times = []
+    for n in range(5):
+        tab.open(f"{stage.url}/?{n}")
+        tab.find("#token")
+        entry = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
+        times.append(float(tab.run(f"return {entry}")))
+    weight = sum(len(found.text.encode()) for name in names() if (found := asset(name)))
+
+    print(f"\nfirst view: {min(times):.0f} ms at best, {max(times):.0f} ms at worst;", end=" ")
+    print(f"{weight / 1024:.1f} KB in all")
+    assert min(times) < 1_000
+
+
+def test_two_thousand_events_stay_smooth(tab: Browser, stage: Stage) -> None:
+    exploration = stage.running(idea="A long run")
+    stage.tell(exploration, [begun(exploration)])
+    told = 2  # with the change of status before
+    for n in range(250):
+        hit: JsonObject = {"url": f"https://a.example/{n}", "title": f"Page {n}"}
+        events = called(n, "web_search", {"query": f"bees {n}"}, {"ok": True, "results": [hit] * 5})
+        deltas = [said(f"Some more words, number {n}, part {part}. ") for part in range(5)]
+        stage.tell(exploration, [*deltas, *events, step(n + 1)])
+        told += 8
+    assert told >= EVENTS
+    tab.sign_in(stage.url, TOKEN)
+    tab.run(FRAMES)
+    tab.run("window.began = performance.now()")
+
+    tab.go(f"#/x/{exploration.id}")
+    tab.until(lambda: tab.run("return timeline.dataset.events") == str(told), "all events")
+
+    took = tab.run("return performance.now() - window.began")
+    frames = sorted(tab.run("return window.frames_"))
+    late = sum(frame > 50 for frame in frames)
+    print(
+        f"\n{told} events: drawn after {took:.0f} ms, longest frame {frames[-1]:.0f} ms,", end=" "
+    )
+    print(f"{late} of {len(frames)} frames over 50 ms, {len(tab.all('.card'))} cards")
+    assert len(tab.all(".card")) == 250
+    assert frames[-1] < LONGEST_FRAME_MS
