@@ -1,13 +1,11 @@
 """Authorize: says whose a bearer token is."""
 
-import os
 from typing import Any
 
-from idea_explorer import wiring
+from idea_explorer import deployment, wiring
 from idea_explorer.api.authorizer import authorize
-from idea_explorer.settings import Settings
 
-tokens = wiring.api_tokens(Settings.from_environment(os.environ))
+tokens = wiring.api_tokens(deployment.settings())
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:

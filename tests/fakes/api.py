@@ -1,20 +1,25 @@
 """The API in process: API Gateway's events in, answers out, over a real SQLite store."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from idea_explorer.adapters.computed_index import ComputedIndex
+from idea_explorer.adapters.folder import Folder
 from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import gateway_event
+from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import AnyEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.ports import Explorations, WorkQueue
+from idea_explorer.ports import Explorations, ResearchIndex, WorkQueue
 from idea_explorer.usecases.service import Service
 from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
@@ -55,13 +60,31 @@ class FakeContext:
         return int(self.seconds * 1_000)
 
 
+@dataclass
+class FakeWebhooks:
+    """Receivers that take everything, or refuse it while `failure` is set."""
+
+    posted: list[tuple[str, bytes, Mapping[str, str]]] = field(default_factory=list)
+    failure: ExternalError | None = None
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
+        if self.failure:
+            raise self.failure
+        self.posted.append((url, body, headers))
+        return 204
+
+
 class Api:
     def __init__(
         self,
         folder: Path,
         queue: WorkQueue | None = None,
         explorations: Explorations | None = None,
+        index: Callable[[], ResearchIndex] | None = None,
     ) -> None:
+        self.folder = folder
+        self.webhooks = FakeWebhooks()
+        self.uploads = LocalUploads(folder)
         self.store = SqliteStore(folder / "store.db")
         self.queue = FakeQueue()
         self.clock = ManualClock()
@@ -77,11 +100,27 @@ class Api:
             idempotency=KeyedOnce(SqliteRecords(folder / "store.db")),
             clock=self.clock,
             log=self.log,
+            uploads=self.uploads,
+            index=index or (lambda: ComputedIndex(self.research())),
+            research=self.research,
+            webhooks=lambda: self.webhooks,
+            repository="acme/ideas",
+            branch="main",
             terms=Terms(min_deadline_seconds=60),
             approvals=self.approvals,
             wake=lambda e: self.woken.append(e.id),
         )
         self._handle = handler_for(self.service)
+
+    def research(self) -> Folder | None:
+        found = Folder(self.folder)
+        return found if found.has_research else None
+
+    def document(self, path: str, text: str) -> None:
+        """Research that is there already."""
+        target = self.folder / "ideas" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
 
     def call(
         self,

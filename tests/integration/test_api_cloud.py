@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
-from idea_explorer import wiring
+from idea_explorer import deployment, wiring
 from idea_explorer.adapters.aws import client
 from idea_explorer.api.authorizer import UnauthorizedError
 from idea_explorer.api.server import gateway_event
@@ -32,6 +33,8 @@ def deployed(aws: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
         if field in given:
             monkeypatch.setenv(name, str(given[field]))
     monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "1")
+    deployment.settings.cache_clear()
+    deployment.stores.cache_clear()
     return settings
 
 
@@ -75,6 +78,7 @@ def test_an_exploration_is_submitted_listed_shown_cancelled_and_resumed(
     exploration_id = submitted["body"]["id"]
 
     assert submitted["status"] == 202
+    assert submitted["body"]["similar"] == []
     assert sent(deployed) == [{"id": exploration_id, "run": 1}]
     listed = call("GET", "/explorations?limit=1")["body"]["explorations"]
     assert [line["id"] for line in listed] == [exploration_id]
@@ -98,6 +102,16 @@ def test_a_repeated_key_starts_nothing_and_another_body_is_refused(
     assert first == again
     assert other["status"] == 422
     assert len(sent(deployed)) == 1
+
+
+def test_a_file_is_announced_and_sent_to_the_bucket(call: Call) -> None:
+    announced = call("POST", "/files", {"name": "notes.txt", "size": 100})["body"]
+    upload = announced["upload"]
+    requests.post(upload["url"], data=upload["fields"], files={"file": b"bees"}, timeout=5)
+
+    body = {"idea": "bees", "files": [announced["file_id"]]}
+    assert call("POST", "/explorations", body)["status"] == 202
+    assert call("POST", "/explorations", body, owner="bob")["status"] == 422
 
 
 def test_a_key_whose_first_request_died_is_locked_only_as_long_as_it_could_have_lived(

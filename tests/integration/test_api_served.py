@@ -127,6 +127,19 @@ def test_strange_http_is_answered_in_our_shape(
     assert json.loads(body)["error"].keys() >= {"type", "message"}
 
 
+def test_a_file_is_put_where_it_was_announced(served: Served, api: httpx.Client) -> None:
+    room = api.post("/files", json={"name": "notes.txt", "size": 5}).json()
+    address = room["upload"]["url"]
+
+    with served.client("wrong") as stranger:
+        assert stranger.put(address, content=b"bees!").status_code == 401
+    assert api.put(address, content=b"too long").status_code == 422
+    assert api.put("/files/file-" + "0" * 32, content=b"bees!").status_code == 404
+    assert api.put("/files/../../etc/passwd", content=b"bees!").status_code == 404
+    assert api.put(address, content=b"bees!").status_code == 204
+    submitted(api, files=[room["file_id"]])
+
+
 def test_a_run_that_dies_with_the_server_is_taken_up_by_the_next(tmp_path: Path) -> None:
     steps = [
         answer(tool_use("list_research", {})),

@@ -141,6 +141,40 @@ def test_the_same_key_starts_one_exploration(idea: Idea) -> None:
     assert first == again
 
 
+def test_files_are_sent_along(idea: Idea, served: Served, tmp_path: Path) -> None:
+    notes = tmp_path / "notes – ä.txt"
+    notes.write_bytes(b"bees " * 100_000)
+
+    code, out, _ = idea("submit", "Bees and notes", "--file", str(notes), "--quiet")
+    assert code == 0
+    assert idea("watch", out.strip(), "--quiet")[0] == 0
+
+    code, out, err = idea("submit", "Bees", "--file", str(tmp_path / "missing.txt"))
+    assert (code, out) == (2, "")
+    assert "cannot be read: No such file" in err
+
+
+def test_similar_research_is_named(idea: Idea, done: str) -> None:
+    _, _, err = idea("submit", "Urban bees")
+
+    assert "idea: similar: Urban bees (ideas/" in err
+
+
+def test_research_that_is_there_is_reused(idea: Idea, done: str) -> None:
+    code, out, err = idea("submit", "Urban bees", "--if-exists", "reuse")
+
+    assert code == 0
+    assert "answered by ideas/" in err
+    assert "# Urban bees" in idea("report", out.strip())[1]
+
+
+def test_a_webhook_that_was_not_asked_for_is_not_sent(idea: Idea, done: str) -> None:
+    code, _, err = idea("webhook", "resend", done)
+
+    assert code == 1
+    assert "was submitted without a webhook" in err
+
+
 @pytest.mark.parametrize("command", ["status", "watch", "report", "cancel", "resume"])
 @pytest.mark.parametrize("name", [NOBODYS, "no such/thing?", ".", ""])
 def test_what_does_not_exist_is_said(idea: Idea, command: str, name: str) -> None:

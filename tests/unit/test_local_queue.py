@@ -50,13 +50,25 @@ def test_the_same_run_is_queued_once(world: World) -> None:
     assert world.queue.take() is None
 
 
+def test_what_is_sent_while_its_job_is_being_done_comes_afterwards(world: World) -> None:
+    """As a decision does that comes while the run is still going to sleep."""
+    world.queue.send(FIRST, 1)
+    job = world.take()
+    world.queue.send(FIRST, 1)
+    world.queue.send(FIRST, 1)
+    world.queue.done(job)
+
+    assert world.take().exploration_id == FIRST
+    assert world.queue.take() is None
+
+
 def test_a_delayed_job_waits(world: World) -> None:
     world.queue.send(FIRST, 1, delay_seconds=30)
     assert world.queue.take() is None
 
     world.clock.pass_time(30)
 
-    assert world.take() == Job(FIRST, 1, attempts=1)
+    assert world.take() == Job(1, FIRST, 1, attempts=1)
 
 
 def test_a_job_whose_worker_died_is_due_again(world: World) -> None:
@@ -67,7 +79,7 @@ def test_a_job_whose_worker_died_is_due_again(world: World) -> None:
 
     world.clock.pass_time(CLAIM_SECONDS)
 
-    assert queue.take() == Job(FIRST, 1, attempts=2)
+    assert queue.take() == Job(1, FIRST, 1, attempts=2)
 
 
 def test_a_job_that_is_kept_stays_with_its_worker(world: World) -> None:

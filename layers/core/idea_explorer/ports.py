@@ -419,6 +419,7 @@ class WorkQueue(Protocol):
 class Job:
     """One run to be done. `attempts` counts this one too."""
 
+    number: int
     exploration_id: ExplorationId
     run: int
     attempts: int

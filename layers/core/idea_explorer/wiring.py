@@ -423,6 +423,8 @@ def _service(
     log: Log,
     wake: Callable[[Exploration], None],
 ) -> "Service":
+    from idea_explorer import wiring_publishing
+    from idea_explorer.usecases.notify import Hurried
     from idea_explorer.usecases.service import Service
 
     return Service(
@@ -436,6 +438,12 @@ def _service(
         terms=terms(settings, kept_in.spend),
         approvals=kept_in.approvals,
         wake=wake,
+        uploads=kept_in.uploads,
+        index=partial(wiring_publishing.research_index, settings),
+        research=(lambda: None) if settings.in_cloud else partial(research_repository, settings),
+        webhooks=lambda: Hurried(wiring_publishing.webhooks(system_clock())),
+        repository=settings.github_repository if settings.uses_github else None,
+        branch=settings.github_branch if settings.uses_github else None,
         events_wait_seconds=settings.events_wait_seconds,
         events_poll_seconds=settings.events_poll_seconds,
     )
@@ -457,10 +465,3 @@ def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
     from idea_explorer.adapters import operator
 
     return operator.stack_outputs(stack, connect("cloudformation", settings))
-
-
-def function_log() -> Log:
-    """The log of a Lambda function."""
-    from idea_explorer.observability import PowertoolsLog, powertools_logger
-
-    return PowertoolsLog(powertools_logger())

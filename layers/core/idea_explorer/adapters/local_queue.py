@@ -8,9 +8,10 @@ from idea_explorer.ports import Clock, Job
 
 CLAIM_SECONDS = 5.0  # a worker that says nothing for this long is dead, and its job free again
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS jobs (
-    id TEXT NOT NULL, run INTEGER NOT NULL, due REAL NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (id, run));
+CREATE TABLE IF NOT EXISTS work (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, run INTEGER NOT NULL,
+    due REAL NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, taken INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX IF NOT EXISTS work_due ON work (due);
 CREATE TABLE IF NOT EXISTS set_aside (body TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL);
 """
 
@@ -23,10 +24,12 @@ class LocalQueue:
         self._clock = clock
 
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None:
+        """A job that waits already is enough; one that is being done may have looked too early."""
         with self._database.transaction() as db:
             db.execute(
-                "INSERT OR IGNORE INTO jobs (id, run, due) VALUES (?, ?, ?)",
-                (exploration_id, run, self._now() + delay_seconds),
+                "INSERT INTO work (id, run, due) SELECT :id, :run, :due WHERE NOT EXISTS"
+                " (SELECT 1 FROM work WHERE id = :id AND run = :run AND NOT taken)",
+                {"id": exploration_id, "run": run, "due": self._now() + delay_seconds},
             )
 
     def set_aside(self, body: str, reason: str) -> None:
@@ -35,28 +38,31 @@ class LocalQueue:
             db.execute("INSERT INTO set_aside VALUES (?, ?, ?)", (body, reason, at))
 
     def take(self) -> Job | None:
+        now = self._now()
         with self._database.transaction() as db:
             row = db.execute(
-                "UPDATE jobs SET due = ?, attempts = attempts + 1 WHERE rowid ="
-                " (SELECT rowid FROM jobs WHERE due <= ? ORDER BY due, id LIMIT 1)"
-                " RETURNING id, run, attempts",
-                (self._now() + CLAIM_SECONDS, self._now()),
+                "UPDATE work SET due = ?, attempts = attempts + 1, taken = 1 WHERE number ="
+                " (SELECT number FROM work WHERE due <= ? ORDER BY due, number LIMIT 1)"
+                " RETURNING number, id, run, attempts",
+                (now + CLAIM_SECONDS, now),
             ).fetchone()
-        return None if row is None else Job(ExplorationId(row[0]), row[1], row[2])
+        return None if row is None else Job(row[0], ExplorationId(row[1]), row[2], row[3])
 
     def keep(self, job: Job) -> None:
-        self.put_back(job, delay_seconds=CLAIM_SECONDS)
+        self._set(job, self._now() + CLAIM_SECONDS, taken=True)
 
     def put_back(self, job: Job, *, delay_seconds: float = 0.0) -> None:
-        with self._database.transaction() as db:
-            db.execute(
-                "UPDATE jobs SET due = ? WHERE id = ? AND run = ?",
-                (self._now() + delay_seconds, job.exploration_id, job.run),
-            )
+        self._set(job, self._now() + delay_seconds, taken=False)
 
     def done(self, job: Job) -> None:
         with self._database.transaction() as db:
-            db.execute("DELETE FROM jobs WHERE id = ? AND run = ?", (job.exploration_id, job.run))
+            db.execute("DELETE FROM work WHERE number = ?", (job.number,))
+
+    def _set(self, job: Job, due: float, *, taken: bool) -> None:
+        with self._database.transaction() as db:
+            db.execute(
+                "UPDATE work SET due = ?, taken = ? WHERE number = ?", (due, taken, job.number)
+            )
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

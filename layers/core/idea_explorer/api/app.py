@@ -34,7 +34,9 @@ class Resolver(APIGatewayRestResolver):
     def _serving(self, route: Route, service: Service) -> Callable[..., Response[str]]:
         def serve(**path: str) -> Response[str]:
             self.matched = route.path
-            call = call_from(self.current_event.raw_event, path, self.lambda_context)
+            call = call_from(
+                self.current_event.raw_event, path, self.lambda_context, route.max_body
+            )
             if not route.open and not call.owner:
                 raise RequestError(401)
             return _response(route.handle(call, service))

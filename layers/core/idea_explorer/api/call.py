@@ -10,7 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from idea_explorer.api.errors import RequestError, invalid_body
 
-MAX_BODY_BYTES = 2_097_152  # 2 MB: who approves another content sends a file of 1 MB, escaped
+MAX_BODY_BYTES = 262_144  # 256 KB: the largest valid request is a third of it
+MAX_DECISION_BYTES = 4_194_304  # who approves another content sends a file of 1 MB, escaped
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -62,8 +63,10 @@ def _is_optional(model: type[BaseModel]) -> bool:
     return not any(field.is_required() for field in model.model_fields.values())
 
 
-def call_from(event: Mapping[str, Any], path: Mapping[str, str], context: Context) -> Call:
-    """Read the event. Raises RequestError 401 without an owner, 413 and 400 for its body."""
+def call_from(
+    event: Mapping[str, Any], path: Mapping[str, str], context: Context, max_body: int
+) -> Call:
+    """Read the event; raises RequestError 413 and 400 for its body. Who has no token has no owner."""
     request = event.get("requestContext") or {}
     owner = (request.get("authorizer") or {}).get("owner")
     return Call(
@@ -71,7 +74,7 @@ def call_from(event: Mapping[str, Any], path: Mapping[str, str], context: Contex
         path=path,
         query=_query(event),
         headers={str(k).lower(): str(v) for k, v in (event.get("headers") or {}).items()},
-        body=_body(event),
+        body=_body(event, max_body),
         address=str(request.get("path") or ""),
         prefix=_prefix(str(request.get("path") or ""), str(event.get("path") or "")),
         seconds_left=context.get_remaining_time_in_millis() / 1_000,
@@ -88,24 +91,24 @@ def _query(event: Mapping[str, Any]) -> dict[str, list[str]]:
     return {str(name): [str(value)] for name, value in single.items()}
 
 
-def _body(event: Mapping[str, Any]) -> bytes:
+def _body(event: Mapping[str, Any], most: int) -> bytes:
     body = event.get("body")
     text = body if isinstance(body, str) else ""
-    if len(text) > 2 * MAX_BODY_BYTES:  # also where it is base64
-        raise too_large()
+    if len(text) > 2 * most:  # also where it is base64
+        raise too_large(most)
     try:
         data = (
             base64.b64decode(text, validate=True) if event.get("isBase64Encoded") else text.encode()
         )
     except (binascii.Error, ValueError) as error:
         raise RequestError(400, "The body cannot be decoded.") from error
-    if len(data) > MAX_BODY_BYTES:
-        raise too_large()
+    if len(data) > most:
+        raise too_large(most)
     return data
 
 
-def too_large() -> RequestError:
-    return RequestError(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
+def too_large(most: int) -> RequestError:
+    return RequestError(413, f"The body is larger than {most:,} bytes.")
 
 
 def _prefix(whole: str, path: str) -> str:

@@ -1,4 +1,4 @@
-"""The routes that start, show and steer explorations."""
+"""The routes that show and steer explorations."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -8,21 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Call
 from idea_explorer.api.errors import RequestError
-from idea_explorer.api.views import Details, Listing, Submitted, details_of, summary_of
+from idea_explorer.api.views import Details, Listing, details_of, summary_of
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration, Status
-from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import progress_of
-from idea_explorer.domain.request import ExploreRequest, ResumeRequest, Toolset
+from idea_explorer.domain.request import ResumeRequest, Toolset
 from idea_explorer.ports import Filter
 from idea_explorer.usecases.cancel import cancel
-from idea_explorer.usecases.enqueue import enqueue
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.service import Service
-from idea_explorer.usecases.submit import submit
-
-MAX_KEY = 255
 
 
 class ListQuery(BaseModel):
@@ -33,40 +28,6 @@ class ListQuery(BaseModel):
     toolset: Toolset | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     cursor: Annotated[str, Field(max_length=500)] | None = None
-
-
-def submit_exploration(call: Call, service: Service) -> Answer:
-    request = call.parsed(ExploreRequest)
-    key = _idempotency_key(call)
-
-    def accept() -> JsonObject:
-        exploration = submit(
-            request,
-            call.owner,
-            service.explorations,
-            service.clock,
-            terms=service.terms,
-        )
-        enqueue(exploration, service.queue, service.log)
-        return Submitted(id=exploration.id, status=exploration.status).model_dump(mode="json")
-
-    if not key:
-        return Answer(202, accept())
-    sent: JsonObject = request.model_dump(mode="json")
-    return Answer(
-        202,
-        service.idempotency.once(call.owner, key, sent, accept, seconds=max(call.seconds_left, 1)),
-    )
-
-
-def _idempotency_key(call: Call) -> str:
-    key = call.header("idempotency-key")
-    if "idempotency-key" in call.headers and not (
-        0 < len(key) <= MAX_KEY and key.isascii() and key.isprintable()
-    ):
-        rule = f"must be 1 to {MAX_KEY} printable ASCII characters"
-        raise RequestError(422, f"'Idempotency-Key': {rule}", {"Idempotency-Key": rule})
-    return key
 
 
 def list_explorations(call: Call, service: Service) -> Answer:

@@ -26,7 +26,12 @@ FAILURES = {
     500: "Something went wrong here.",
     503: "A part of the service is not available.",
 }
-MEANINGS = {200: "As asked for.", 202: "Accepted.", 204: "Nothing follows: it is over."}
+MEANINGS = {
+    200: "As asked for.",
+    201: "Room was made for it.",
+    202: "Accepted.",
+    204: "Nothing follows: it is over.",
+}
 DESCRIPTION = (
     "Send in an idea; minutes later a researched, cited report stands in your repository. "
     "Each token names an owner, and owners see only what is theirs. "

@@ -15,7 +15,16 @@ from idea_explorer.api.approvals import (
     decide_approval,
     list_approvals,
 )
-from idea_explorer.api.call import Call
+from idea_explorer.api.around import (
+    FileAnnouncement,
+    SimilarQuestion,
+    WebhookTest,
+    announce_file,
+    find_similar,
+    resend_webhook,
+    try_webhook,
+)
+from idea_explorer.api.call import MAX_BODY_BYTES, MAX_DECISION_BYTES, Call
 from idea_explorer.api.events import show_events
 from idea_explorer.api.explorations import (
     ListQuery,
@@ -24,9 +33,19 @@ from idea_explorer.api.explorations import (
     resume_exploration,
     show_exploration,
     show_report,
-    submit_exploration,
 )
-from idea_explorer.api.views import Details, Events, Health, Listing, Submitted
+from idea_explorer.api.submit import submit_exploration
+from idea_explorer.api.views import (
+    Announced,
+    Details,
+    Events,
+    Health,
+    Listing,
+    Reused,
+    SimilarList,
+    Submitted,
+)
+from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.usecases.decide import DecisionRequest
 from idea_explorer.usecases.service import Service
@@ -49,6 +68,7 @@ class Route:
     query: type[BaseModel] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     open: bool = False
+    max_body: int = MAX_BODY_BYTES
 
 
 def show_health(_call: Call, _service: Service) -> Answer:
@@ -63,7 +83,7 @@ ROUTES: tuple[Route, ...] = (
         "/explorations",
         submit_exploration,
         "Start an exploration",
-        answers={202: (Submitted,)},
+        answers={202: (Submitted,), 200: (Reused,)},
         body=ExploreRequest,
         headers={"Idempotency-Key": "a repetition with the same key gets the first answer"},
     ),
@@ -120,6 +140,38 @@ ROUTES: tuple[Route, ...] = (
         "Approve a change, also with another content, or reject it",
         answers={200: (ApprovalView,)},
         body=DecisionRequest,
+        max_body=MAX_DECISION_BYTES,
+    ),
+    Route(
+        "POST",
+        f"{ONE}/webhook",
+        resend_webhook,
+        "Send the webhook's message once more",
+        answers={200: (Delivery,)},
+    ),
+    Route(
+        "POST",
+        "/similar",
+        find_similar,
+        "Find research that is near an idea, without starting anything",
+        answers={200: (SimilarList,)},
+        body=SimilarQuestion,
+    ),
+    Route(
+        "POST",
+        "/files",
+        announce_file,
+        "Announce a file, and learn how to send it",
+        answers={201: (Announced,)},
+        body=FileAnnouncement,
+    ),
+    Route(
+        "POST",
+        "/webhooks/test",
+        try_webhook,
+        "Send a signed test message",
+        answers={200: (Delivery,)},
+        body=WebhookTest,
     ),
     Route("GET", "/health", show_health, "Say the versions", {200: (Health,)}, open=True),
 )

@@ -4,15 +4,16 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from idea_explorer.api.answer import SECURITY_HEADERS
 from idea_explorer.api.app import Handler
 from idea_explorer.api.authorizer import UnauthorizedError, authorize
-from idea_explorer.api.call import MAX_BODY_BYTES, too_large
-from idea_explorer.api.errors import RequestError
-from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.api.call import MAX_DECISION_BYTES, too_large
+from idea_explorer.api.errors import RequestError, request_error
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import ConfigurationError, ExplorerError
 
 CALL_SECONDS = 29.0  # what API Gateway allows
 IDLE_SECONDS = 65.0
@@ -57,17 +58,26 @@ def gateway_event(
     }
 
 
+Store: TypeAlias = Callable[[str, str, bytes], None]
+
+
 class ApiServer(ThreadingHTTPServer):
-    """A thread for each connection: one that waits for events holds up nobody else."""
+    """A thread for each connection: one that waits for events holds up nobody else. `store` takes an
+    owner's file, by its id, where a deployment has a bucket for that."""
 
     daemon_threads = True
     request_queue_size = 64
 
     def __init__(
-        self, address: tuple[str, int], handle: Handler, tokens: Callable[[], str]
+        self,
+        address: tuple[str, int],
+        handle: Handler,
+        tokens: Callable[[], str],
+        store: Store | None = None,
     ) -> None:
         self.handle = handle
         self.tokens = tokens
+        self.store = store
         try:
             super().__init__(address, _Connection)
         except OSError as error:
@@ -109,6 +119,24 @@ class _Connection(BaseHTTPRequestHandler):
             _bytes_of(answer),
         )
 
+    def do_PUT(self) -> None:
+        """A file that was announced."""
+        try:
+            self._store()
+        except (RequestError, ExplorerError) as error:
+            self._refuse(request_error(error))
+        else:
+            self._answer(204, SECURITY_HEADERS, b"")
+
+    def _store(self) -> None:
+        owner = self._owner(dict(self.headers.items()))
+        folder, _, file_id = urlsplit(self.path).path.rpartition("/")
+        if owner is None:
+            raise RequestError(401)
+        if folder != "/files" or self.server.store is None:
+            raise RequestError(404, "There is no such route.")
+        self.server.store(owner, file_id, self._body(limits.MAX_UPLOAD_BYTES))
+
     do_GET = _serve  # noqa: N815  the names that the standard library calls
     do_POST = _serve  # noqa: N815
 
@@ -125,14 +153,14 @@ class _Connection(BaseHTTPRequestHandler):
             return None
         return str(allowed["context"]["owner"])
 
-    def _body(self) -> bytes:
+    def _body(self, most: int = MAX_DECISION_BYTES) -> bytes:
         if "Transfer-Encoding" in self.headers:
             raise RequestError(411, "Send a Content-Length.")
         length = self.headers.get("Content-Length", "0")
         if not (length.isascii() and length.isdigit()):
             raise RequestError(400, "Content-Length is not a number.")
-        if len(length) > 9 or int(length) > MAX_BODY_BYTES:
-            raise too_large()
+        if len(length) > 9 or int(length) > most:
+            raise too_large(most)
         return self.rfile.read(int(length))
 
     def _refuse(self, error: RequestError) -> None:

@@ -5,15 +5,48 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from idea_explorer.domain.exploration import Exploration, Receipt, Status
+from idea_explorer.domain.exploration import Delivery, Exploration, Receipt, Status
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import Progress
 from idea_explorer.domain.request import ModelName, Toolset
+from idea_explorer.domain.similar import Similar
 
 
 class Submitted(BaseModel):
+    """`similar` is research that is near the idea; null where that is not known."""
+
     id: str
-    status: Status
+    status: Literal["queued"] = "queued"
+    similar: list[Similar] | None = None
+
+
+class Reused(BaseModel):
+    """`reused` is the document that answers instead of a run."""
+
+    id: str
+    status: Literal["completed"] = "completed"
+    reused: str
+
+
+class SimilarList(BaseModel):
+    """Nearest first."""
+
+    similar: list[Similar]
+
+
+class UploadForm(BaseModel):
+    """POST a form of these fields and then `file`, or PUT the content as it is."""
+
+    method: Literal["POST", "PUT"]
+    url: str
+    fields: dict[str, str]
+
+
+class Announced(BaseModel):
+    """A file that may now be sent; then its id can stand in a request's `files`."""
+
+    file_id: str
+    upload: UploadForm
 
 
 class Links(BaseModel):
@@ -73,6 +106,9 @@ class Details(Summary):
     deadline_at: datetime | None
     links: Links
     failure: Receipt | None
+    notice: str | None
+    reused: str | None
+    delivery: Delivery
 
 
 class Event(BaseModel):
@@ -140,6 +176,9 @@ def details_of(exploration: Exploration, progress: Progress, prefix: str) -> Det
         deadline_at=exploration.deadline_at,
         links=_links(exploration, prefix),
         failure=exploration.receipt,
+        notice=exploration.notice,
+        reused=exploration.reused,
+        delivery=exploration.delivery,
     )
 
 

@@ -34,10 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = wiring.local_queue(settings)
     engine = wiring.local_engine(settings, log, [])
     outlets = wiring_publishing.outlets(settings, service.clock)
+    uploads = wiring.local_uploads(settings)
     token, tokens = _token(service.clock)
     address = (arguments.host, arguments.port)
     with (
-        ApiServer(address, handler_for(service), lambda: tokens) as server,
+        ApiServer(address, handler_for(service), lambda: tokens, uploads.store) as server,
         Workers(
             jobs,
             lambda job: work(job, jobs, engine, outlets),

@@ -59,8 +59,11 @@ Text = Annotated[str, AfterValidator(_whole_text)]
 MaxCost = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 MaxSteps = Annotated[int, Field(ge=1, le=limits.MAX_STEPS)]
 DeadlineSeconds = Annotated[int, Field(ge=1, le=limits.MAX_DEADLINE_SECONDS)]
-
-
+Idea = Annotated[
+    Text,
+    Field(json_schema_extra={"minLength": 1, "maxLength": limits.MAX_IDEA}),
+    AfterValidator(_trimmed),
+]
 WebhookUrl = Annotated[Text, Field(max_length=2_048), AfterValidator(_https)]
 CallbackSecret = Annotated[
     Text, Field(min_length=1, max_length=limits.MAX_SECRET), AfterValidator(_with_key)
@@ -72,11 +75,7 @@ class ExploreRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    idea: Annotated[
-        Text,
-        Field(json_schema_extra={"minLength": 1, "maxLength": limits.MAX_IDEA}),
-        AfterValidator(_trimmed),
-    ]
+    idea: Idea
     toolset: Toolset = "research"
     mode: Annotated[Text, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")] = "business"
     model: ModelName = "sonnet"

@@ -12,6 +12,10 @@ from idea_explorer.ports import (
     Idempotency,
     Log,
     Reports,
+    ResearchIndex,
+    ResearchRepository,
+    Uploads,
+    Webhooks,
     WorkQueue,
 )
 from idea_explorer.usecases.terms import Terms
@@ -19,7 +23,11 @@ from idea_explorer.usecases.terms import Terms
 
 @dataclass(frozen=True)
 class Service:
-    """`wake` lets a run go on whose proposals are all decided; to be repeated is no harm."""
+    """`wake` lets a run go on whose proposals are all decided; to be repeated is no harm.
+
+    What is asked for by a call is made when it is needed: an HTTP client takes long to load, and a
+    folder may come to hold research. A deployment's function reads the index, never the repository.
+    """
 
     explorations: Explorations
     events: EventLog
@@ -31,5 +39,11 @@ class Service:
     terms: Terms
     approvals: Approvals
     wake: Callable[[Exploration], None]
+    uploads: Uploads
+    index: Callable[[], ResearchIndex]
+    research: Callable[[], ResearchRepository | None]
+    webhooks: Callable[[], Webhooks]
+    repository: str | None = None
+    branch: str | None = None
     events_wait_seconds: float = 20.0  # API Gateway ends a call after 29
     events_poll_seconds: float = 1.0

@@ -27,6 +27,11 @@ def add_remote_commands(
     listing.add_argument("--cursor", help="go on where an earlier list ended")
     _for_scripts(listing)
 
+    webhook = add("webhook", "remote.webhook", "send the message of an exploration once more")
+    webhook.add_argument("action", choices=["resend"])
+    webhook.add_argument("id", help="the exploration's id")
+    _for_scripts(webhook)
+
     for name, text in ONE.items():
         command = add(name, f"remote.{name}", text)
         command.add_argument("id", help="the exploration's id")

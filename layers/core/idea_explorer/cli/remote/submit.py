@@ -4,12 +4,15 @@ import argparse
 import json
 import sys
 import uuid
+from collections.abc import Iterator
 
 from idea_explorer.cli.explore import request_from
 from idea_explorer.cli.remote.client import Remote
+from idea_explorer.cli.remote.files import send_files
 from idea_explorer.cli.remote.watch import follow
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.text import one_line
 from idea_explorer.wiring import system_clock
 
 ATTEMPTS = 3
@@ -21,18 +24,31 @@ def run(arguments: argparse.Namespace) -> int:
     # with a key of its own a submission can be repeated without starting anything twice
     key = arguments.idempotency_key or str(uuid.uuid4())
     with Remote.from_environment() as remote:
+        if arguments.file:
+            body["files"] = [*send_files(remote, arguments.file)]
         answer = _sent(remote, body, key)
-        if arguments.watch:
+        if arguments.watch and "reused" not in answer:
             return follow(remote, str(answer["id"]), arguments)
     if arguments.json:
         print(json.dumps(answer, ensure_ascii=False))
         return 0
     print(answer["id"])
     if not arguments.quiet:
-        print(
-            f"idea: {answer['status']}; follow it with: idea watch {answer['id']}", file=sys.stderr
-        )
+        for line in _told(answer):
+            print(f"idea: {line}", file=sys.stderr)
     return 0
+
+
+def _told(answer: JsonObject) -> Iterator[str]:
+    if "reused" in answer:
+        yield f"answered by {answer['reused']}; read it with: idea report {answer['id']}"
+        return
+    similar = answer.get("similar")
+    for hit in similar if isinstance(similar, list) else []:
+        assert isinstance(hit, dict)
+        title = "".join(char for char in one_line(str(hit["title"]), 80) if char.isprintable())
+        yield f"similar: {title} ({hit['path']})"
+    yield f"{answer['status']}; follow it with: idea watch {answer['id']}"
 
 
 def _sent(remote: Remote, body: JsonObject, key: str) -> JsonObject:

@@ -1,0 +1,75 @@
+"""The routes around explorations: what is similar, files to send along, and being told."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from idea_explorer.api.answer import Answer
+from idea_explorer.api.call import Call
+from idea_explorer.api.views import Announced, SimilarList
+from idea_explorer.domain.request import CallbackSecret, Idea, Text, WebhookUrl
+from idea_explorer.usecases.find import find
+from idea_explorer.usecases.notify import resend, send_test
+from idea_explorer.usecases.reuse import similar
+from idea_explorer.usecases.service import Service
+
+
+class SimilarQuestion(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    idea: Idea
+
+
+class FileAnnouncement(BaseModel):
+    """A file that is going to be sent: its name, and its size in bytes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: Annotated[Text, Field(min_length=1)]
+    size: Annotated[int, Field(ge=0)]
+
+
+class WebhookTest(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    webhook_url: WebhookUrl
+    callback_secret: CallbackSecret | None = None
+
+
+def find_similar(call: Call, service: Service) -> Answer:
+    question = call.parsed(SimilarQuestion)
+    return Answer(200, SimilarList(similar=similar(question.idea, service.index())))
+
+
+def announce_file(call: Call, service: Service) -> Answer:
+    file = call.parsed(FileAnnouncement)
+    file_id, upload = service.uploads.presign(call.owner, file.name, file.size)
+    return Answer(201, Announced(file_id=file_id, upload=asdict(upload)))
+
+
+def try_webhook(call: Call, service: Service) -> Answer:
+    asked = call.parsed(WebhookTest)
+    return Answer(
+        200,
+        send_test(
+            asked.webhook_url,
+            asked.callback_secret,
+            webhooks=service.webhooks(),
+            clock=service.clock,
+        ),
+    )
+
+
+def resend_webhook(call: Call, service: Service) -> Answer:
+    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
+    told = resend(
+        exploration.id,
+        explorations=service.explorations,
+        reports=service.reports,
+        webhooks=service.webhooks(),
+        clock=service.clock,
+        repository=service.repository,
+        branch=service.branch,
+    )
+    return Answer(200, told.delivery)

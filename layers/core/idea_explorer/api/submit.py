@@ -1,0 +1,101 @@
+"""The route that starts an exploration, or answers with research that is there already."""
+
+from idea_explorer.api.answer import Answer
+from idea_explorer.api.call import Call
+from idea_explorer.api.errors import RequestError
+from idea_explorer.api.views import Reused, Submitted
+from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.similar import Similar
+from idea_explorer.usecases.enqueue import enqueue
+from idea_explorer.usecases.notify import notify
+from idea_explorer.usecases.reuse import reuse, similar
+from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.submit import submit
+
+MAX_KEY = 255
+
+
+def submit_exploration(call: Call, service: Service) -> Answer:
+    request = call.parsed(ExploreRequest)
+    key = _idempotency_key(call)
+
+    def accept() -> JsonObject:
+        return _reused(request, call, service) or _accepted(request, call, service)
+
+    if not key:
+        return _answer(accept())
+    sent: JsonObject = request.model_dump(mode="json")
+    seconds = max(call.seconds_left, 1)
+    return _answer(service.idempotency.once(call.owner, key, sent, accept, seconds=seconds))
+
+
+def _answer(body: JsonObject) -> Answer:
+    return Answer(200 if "reused" in body else 202, body)
+
+
+def _reused(request: ExploreRequest, call: Call, service: Service) -> JsonObject | None:
+    if request.if_exists != "reuse":
+        return None
+    service.terms.check(request, call.owner, service.clock.now())
+    found = reuse(
+        request,
+        call.owner,
+        explorations=service.explorations,
+        events=service.events,
+        reports=service.reports,
+        index=service.index(),
+        clock=service.clock,
+        research=service.research(),
+    )
+    if found is None:
+        return None
+    if request.webhook_url:  # no workflow follows that would tell
+        notify(
+            found.id,
+            found.run,
+            explorations=service.explorations,
+            reports=service.reports,
+            webhooks=service.webhooks(),
+            clock=service.clock,
+            repository=service.repository,
+            branch=service.branch,
+        )
+    return Reused(id=found.id, reused=found.reused or "").model_dump(mode="json")
+
+
+def _accepted(request: ExploreRequest, call: Call, service: Service) -> JsonObject:
+    exploration = submit(
+        request,
+        call.owner,
+        service.explorations,
+        service.clock,
+        terms=service.terms,
+        research=service.research(),
+        uploads=service.uploads,
+    )
+    enqueue(exploration, service.queue, service.log)
+    found = _similar(request, service)
+    return Submitted(id=exploration.id, similar=found).model_dump(mode="json")
+
+
+def _similar(request: ExploreRequest, service: Service) -> list[Similar] | None:
+    """What is similar; null where that cannot be said. Nothing is held up by it."""
+    if request.toolset != "research":
+        return None
+    try:
+        return similar(request.idea, service.index())
+    except ExplorerError as error:
+        service.log.warning("similar_unknown", error=type(error).__name__)
+        return None
+
+
+def _idempotency_key(call: Call) -> str:
+    key = call.header("idempotency-key")
+    if "idempotency-key" in call.headers and not (
+        0 < len(key) <= MAX_KEY and key.isascii() and key.isprintable()
+    ):
+        rule = f"must be 1 to {MAX_KEY} printable ASCII characters"
+        raise RequestError(422, f"'Idempotency-Key': {rule}", {"Idempotency-Key": rule})
+    return key

@@ -1,0 +1,204 @@
+"""Similar research, files to send along, and webhooks."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.domain.errors import NetworkError
+from idea_explorer.domain.exploration import Stats
+from idea_explorer.ports import ResearchIndex
+from tests.fakes.api import Api
+
+DOCUMENT = """---
+idea: Beehives on city rooftops
+mode: business
+model: sonnet
+date: '2026-05-01'
+exploration_id: 00000000-0001-7000-8000-000000000000
+status: completed
+cost_usd: 0.1
+---
+
+# Beehives on city rooftops
+
+## Verdict
+
+**Verdict: PIVOT**
+"""
+PATH = "ideas/2026-05-01-beehives-on-city-rooftops/research.md"
+HOOK = {"webhook_url": "https://hooks.example/ideas", "callback_secret": "s3cret-value"}
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Api:
+    return Api(tmp_path)
+
+
+@pytest.fixture
+def known(api: Api) -> Api:
+    """An API over a folder that holds a report on beehives."""
+    api.document(PATH.removeprefix("ideas/"), DOCUMENT)
+    return api
+
+
+# Similar
+
+
+def test_similar_research_is_found_without_starting_anything(known: Api) -> None:
+    reply = known.post("/similar", {"idea": "Rooftop beehives for city hotels"})
+
+    (found,) = reply.json["similar"]
+    assert reply.status == 200
+    assert (found["path"], found["verdict"], found["date"]) == (PATH, "PIVOT", "2026-05-01")
+    assert known.queued() == 0
+
+
+def test_a_submission_is_told_what_is_similar(known: Api) -> None:
+    near = known.post("/explorations", {"idea": "Rooftop beehives for city hotels"}).json
+    far = known.post("/explorations", {"idea": "Submarine cable maintenance"}).json
+    other = known.post("/explorations", {"idea": "Rooftop beehives", "toolset": "discover"}).json
+
+    assert [hit["path"] for hit in near["similar"]] == [PATH]
+    assert far["similar"] == []
+    assert other["similar"] is None
+
+
+@pytest.mark.parametrize("body", [{}, {"idea": " "}, {"idea": "x" * 10_001}, {"idea": "b", "a": 1}])
+def test_a_strange_question_is_refused(api: Api, body: object) -> None:
+    assert api.post("/similar", body).status == 422
+
+
+def test_an_index_that_cannot_be_read_holds_nothing_up(tmp_path: Path) -> None:
+    def broken() -> ResearchIndex:
+        raise NetworkError("The index could not be reached.")
+
+    api = Api(tmp_path, index=broken)
+
+    reply = api.post("/explorations", {"idea": "Rooftop beehives"})
+
+    assert (reply.status, reply.json["similar"]) == (202, None)
+    assert api.post("/similar", {"idea": "Rooftop beehives"}).status == 503
+
+
+# Reuse
+
+
+def test_research_that_is_there_answers_at_once(known: Api) -> None:
+    body = {"idea": "Beehives on city rooftops", "if_exists": "reuse"}
+
+    reply = known.post("/explorations", body, headers={"Idempotency-Key": "k"})
+    again = known.post("/explorations", body, headers={"Idempotency-Key": "k"})
+
+    assert reply.status == again.status == 200
+    assert reply.json == again.json
+    assert reply.json.items() >= {"status": "completed", "reused": PATH}.items()
+    shown = known.get(f"/explorations/{reply.json['id']}")
+    assert (shown.json["status"], shown.json["cost_usd"]) == ("completed", 0.0)
+    assert "PIVOT" in known.get(f"/explorations/{reply.json['id']}/report").text
+    assert known.queue.sent == []
+
+
+def test_what_is_not_there_is_run(known: Api) -> None:
+    body = {"idea": "Submarine cables", "if_exists": "reuse"}
+
+    assert known.post("/explorations", body).status == 202
+
+
+def test_whoever_asked_to_be_told_is_told_of_a_reuse(known: Api) -> None:
+    body = {"idea": "Beehives on city rooftops", "if_exists": "reuse", **HOOK}
+
+    reply = known.post("/explorations", body)
+
+    ((url, sent, _),) = known.webhooks.posted
+    assert url == HOOK["webhook_url"]
+    assert json.loads(sent)["id"] == reply.json["id"]
+
+
+# Files
+
+
+def test_a_file_is_announced_sent_and_named(api: Api) -> None:
+    reply = api.post("/files", {"name": "notes.txt", "size": 100})
+    file_id = reply.json["file_id"]
+
+    assert reply.status == 201
+    assert reply.json["upload"]["url"] == f"/files/{file_id}"
+    unsent = api.post("/explorations", {"idea": "bees", "files": [file_id]})
+    assert (unsent.status, list(unsent.fields)) == (422, ["files"])
+    api.uploads.store("ada", file_id, b"bees")
+    assert api.submitted(files=[file_id]).request.files == (file_id,)
+    foreign = api.post("/explorations", {"idea": "bees", "files": [file_id]}, owner="bob")
+    assert foreign.status == 422
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"name": "", "size": 1}, "name"),
+        ({"name": "../x", "size": 1}, "name"),
+        ({"name": "x" * 300, "size": 1}, "name"),
+        ({"name": "x", "size": -1}, "size"),
+        ({"name": "x", "size": 20 * 1024 * 1024 + 1}, "size"),
+        ({"name": "x", "size": "1"}, "size"),
+        ({"name": "x"}, "size"),
+    ],
+)
+def test_a_strange_file_is_refused(api: Api, body: object, field: str) -> None:
+    reply = api.post("/files", body)
+
+    assert reply.status == 422
+    assert field in reply.fields
+
+
+# Webhooks
+
+
+def test_a_test_message_is_sent_signed(api: Api) -> None:
+    reply = api.post("/webhooks/test", HOOK)
+
+    ((url, body, headers),) = api.webhooks.posted
+    assert (reply.status, reply.json["status"]) == (200, "delivered")
+    assert url == HOOK["webhook_url"]
+    assert json.loads(body)["type"] == "webhook_test"
+    assert headers["X-Signature"].startswith("sha256=")
+    assert HOOK["callback_secret"] not in reply.text + repr(api.log.lines)
+
+
+def test_a_receiver_that_fails_is_told_of(api: Api) -> None:
+    api.webhooks.failure = NetworkError("The server could not be reached.")
+
+    reply = api.post("/webhooks/test", HOOK)
+
+    assert (reply.status, reply.json["status"]) == (200, "failed")
+    assert "could not be reached" in reply.json["last_error"]
+
+
+@pytest.mark.parametrize("url", ["http://a.example", "https://", "ftp://a.example", 7, None])
+def test_a_strange_address_is_refused(api: Api, url: object) -> None:
+    reply = api.post("/webhooks/test", {"webhook_url": url})
+
+    assert reply.status == 422
+    assert api.webhooks.posted == []
+
+
+def test_a_message_is_sent_again(api: Api) -> None:
+    done = api.run_to(api.submitted(**HOOK), "completed", stats=Stats(steps=1))
+    api.webhooks.failure = NetworkError("The server could not be reached.")
+    assert api.post(f"/explorations/{done.id}/webhook").json["status"] == "failed"
+    api.webhooks.failure = None
+
+    reply = api.post(f"/explorations/{done.id}/webhook")
+
+    assert reply.json["status"] == "delivered"
+    assert api.get(f"/explorations/{done.id}").json["delivery"]["status"] == "delivered"
+    assert HOOK["callback_secret"] not in reply.text
+
+
+def test_what_has_no_webhook_or_no_end_is_not_told(api: Api) -> None:
+    silent = api.run_to(api.submitted(), "completed")
+    running = api.run_to(api.submitted(**HOOK), "running")
+
+    for exploration in (silent, running):
+        assert api.post(f"/explorations/{exploration.id}/webhook").status == 409
+    assert api.post(f"/explorations/{silent.id}/webhook", owner="bob").status == 404
