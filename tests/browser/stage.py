@@ -8,10 +8,13 @@ from typing import Any, Self
 
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import ApiServer
+from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.events import (
     AnyEvent,
+    ApprovalRequested,
     EventUsage,
     MessageStart,
+    StatusChanged,
     StepFinished,
     TextDelta,
     ToolCallEnd,
@@ -20,6 +23,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.proposals import Proposal, content_hash
 from idea_explorer.domain.tokens import dump_tokens, stored_token
 from idea_explorer.domain.tools import ToolRecord
 from tests.fakes.api import Api
@@ -58,6 +62,32 @@ class Stage:
         if report:
             self.api.store.save_report(ended.id, ended.lease, report)
         return ended
+
+    def ask(self, exploration: Exploration, proposals: Iterable[Proposal]) -> Exploration:
+        """Let an exploration wait for decisions on changes."""
+        for n, proposal in enumerate(proposals):
+            approval = Approval(
+                id=f"approval-{n}",
+                exploration_id=exploration.id,
+                call_id=f"call-{n}",
+                proposal=proposal,
+                requested_at=self.api.clock.now(),
+            )
+            self.api.approvals.request_approval(approval)
+            asked = ApprovalRequested(
+                approval_id=approval.id,
+                tool_call_id=approval.call_id,
+                path=proposal.path,
+                description=proposal.description,
+                diff=proposal.diff,
+                base_sha=proposal.base_sha or "",
+                content_hash=proposal.content_hash,
+            )
+            self.tell(exploration, [asked])
+        waiting = exploration.moved("awaiting_approval", at=self.api.clock.now())
+        self.api.store.save(waiting)
+        self.tell(waiting, [StatusChanged(from_="running", to="awaiting_approval")])
+        return waiting
 
     def tell(self, exploration: Exploration, events: Iterable[AnyEvent]) -> None:
         self.api.emit(exploration, *events)
@@ -103,3 +133,15 @@ def said(words: str) -> TextDelta:
 
 def begun(exploration: Exploration) -> MessageStart:
     return MessageStart(message_id="m-1", conversation_id=exploration.id)
+
+
+def proposed(path: str, content: str, diff: str, description: str) -> Proposal:
+    return Proposal(
+        path=path,
+        kind="edit",
+        content=content,
+        diff=diff,
+        base_sha=None,
+        content_hash=content_hash(content),
+        description=description,
+    )

@@ -9,7 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 from idea_explorer.domain.json import JsonObject
 from tests.browser.driver import ARTIFACTS, ROOT, Browser
-from tests.browser.stage import TOKEN, Stage, begun, called, failed, said, step
+from tests.browser.stage import TOKEN, Stage, begun, called, failed, proposed, said, step
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +33,7 @@ some code
 1. [Hives](https://a.example) `0123456789ab`
 2. <https://b.example> ⚠ unverified: not among what this run read or found
 """
+DIFF = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n-a = 1\n+b = 1\n # the end\n"
 LINES = "\n".join(f"{n}\tline {n} of the file" for n in range(1, 60))
 HIT: JsonObject = {"url": "https://a.example", "title": "Hives grow", "page_age": "May"}
 TRACK: JsonObject = {
@@ -68,10 +69,13 @@ def views(stage: Stage) -> dict[str, str]:
             said("And so on."),
         ],
     )
+    asking = stage.running(idea="Change the code", toolset="code")
+    stage.ask(asking, [proposed("src/a.py", "b = 1\n", DIFF, "Rename it") for _ in range(2)])
     return {
         "list": "#/",
         "submit": "#/new",
         "exploration": f"#/x/{going.id}",
+        "approvals": f"#/x/{asking.id}",
         "report": f"#/x/{whole.id}/report",
         "nowhere": "#/nowhere",
         "missing": "#/x/01a1e2af-83ec-7445-bd82-9fb06fadbb4d",
@@ -82,6 +86,7 @@ READY = {
     "list": "tbody tr",
     "submit": "#idea",
     "exploration": ".card:nth-of-type(4)",
+    "approvals": ".change",
     "report": ".report h2",
     "nowhere": ".notice",
     "missing": ".notice",

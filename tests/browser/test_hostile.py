@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.driver import Browser
 from tests.browser.payloads import PAYLOADS
-from tests.browser.stage import TOKEN, Stage, begun, called, failed, said, step
+from tests.browser.stage import TOKEN, Stage, begun, called, failed, proposed, said, step
 
 pytestmark = pytest.mark.slow
 
@@ -123,6 +123,22 @@ def test_tool_results_files_and_citations(watched: Browser, stage: Stage) -> Non
 
     assert harmless(found), found
     assert found["elements"] > 20 * len(PAYLOADS)
+
+
+def test_proposed_changes(watched: Browser, stage: Stage) -> None:
+    exploration = stage.running(idea="Changes")
+    proposals = [
+        proposed(p, p, f"--- a/{p}\n+++ b/{p}\n@@ -1 +1,2 @@\n-{p}\n+{p}\n {p}\n", p)
+        for p in PAYLOADS
+    ]
+    stage.ask(exploration, proposals)
+
+    watched.go(f"#/x/{exploration.id}")
+    watched.until(lambda: len(watched.all(".change")) == len(PAYLOADS), "all changes", seconds=60)
+    watched.find("#two").click()
+    found = touched(watched)
+
+    assert harmless(found), json.dumps(found)[:3000]
 
 
 def test_reports(watched: Browser, stage: Stage) -> None:

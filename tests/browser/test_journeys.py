@@ -224,3 +224,74 @@ def test_a_run_is_cancelled_and_resumed(tab: Browser, tmp_path: Path) -> None:
         tab.find('.badge[data-status="cancelled"]')
         tab.press("Resume")
         tab.find('.badge[data-status="running"]')
+
+
+CODE = "".join(f"def hive_{n}() -> int:\n    return {n}\n\n\n" for n in range(8))
+EDITED = CODE.replace("return 3", "return 33").replace("return 6", "return 66")
+EDITS: list[Entry] = [
+    answer(text("I read it first."), tool_use("read_file", {"path": "src/hives.py"})),
+    answer(
+        text("Two changes."),
+        tool_use(
+            "edit_file",
+            {"path": "src/hives.py", "content": EDITED, "description": "Count the hives anew"},
+        ),
+        tool_use(
+            "create_file",
+            {"path": "NOTES.md", "content": "# Notes\n", "description": "Say what was done"},
+        ),
+    ),
+    answer(text("# Hives counted\n\nOne change stands; the notes were not wanted.")),
+]
+
+
+def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) -> None:
+    source = tmp_path / "src" / "hives.py"
+    source.parent.mkdir()
+    source.write_text(CODE)
+    with service(tmp_path, EDITS) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab, "Count the hives anew", toolset="Code")
+        tab.sees("2 changes wait for you")
+        assert source.read_text() == CODE
+        tab.shot("approvals-unified")
+        tab.find("#two").click()
+        tab.find("table.two")
+        tab.shot("approvals-side-by-side")
+
+        first = tab.find(".change")
+        assert "src/hives.py" in first.text
+        tab.press("Edit first", ".change:first-of-type")
+        area = tab.find(".change textarea")
+        tab.run(
+            "arguments[0].value = arguments[0].value.replace('return 66', 'return 6');"
+            "arguments[0].dispatchEvent(new Event('input'))",
+            area,
+        )
+        tab.sees("You changed the content")
+        tab.shot("approvals-editing")
+        tab.press("Approve", ".change:first-of-type")
+        tab.sees("1 change waits for you")
+        tab.sees("approved after an edit", "#approvals")
+        tab.type(".change .actions input", "The notes are not wanted")
+        tab.press("Reject", ".change")
+
+        tab.find('.badge[data-status="completed"]')
+        tab.sees("User rejected changes: The notes are not wanted", "#timeline")
+        tab.shot("approvals-decided")
+    assert source.read_text() == CODE.replace("return 3", "return 33")
+    assert not (tmp_path / "NOTES.md").exists()
+
+
+def test_several_changes_are_approved_at_once(tab: Browser, tmp_path: Path) -> None:
+    source = tmp_path / "src" / "hives.py"
+    source.parent.mkdir()
+    source.write_text(CODE)
+    with service(tmp_path, EDITS) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab, "Count the hives anew", toolset="Code")
+        tab.sees("2 changes wait for you")
+        tab.press("Approve selected")
+        tab.find('.badge[data-status="completed"]')
+    assert source.read_text() == EDITED
+    assert (tmp_path / "NOTES.md").read_text() == "# Notes\n"

@@ -103,7 +103,7 @@ export async function showExploration(root, id, signal) {
 		const end = shown.finished_at && FINAL.has(shown.status) ? Date.parse(shown.finished_at) : now();
 		const used = shown.status === "queued" || !until ? 0 : Math.max(0, limit - (until - end));
 		if (shown.status === "awaiting_approval") time.show(0, 0, "the clock stands still");
-		else time.show(used, limit, `${span(Math.round(used / 1000) * 1000) || "0 s"} of ${span(limit)}`);
+		else time.show(used, limit, `${used < 1000 ? "0 s" : span(Math.round(used / 1000) * 1000)} of ${span(limit)}`);
 		const words = { queued: "Waiting for a free worker …", running: "Working …", awaiting_approval: "Waiting for your decision." };
 		say(waiting, words[shown.status] ?? "");
 		waiting.hidden = !words[shown.status];
