@@ -133,3 +133,12 @@ def commits_of(repository: Repository, exploration_id: str, run: int = 1) -> lis
         for commit in repository.log()
         if (commit.trailers.get("Exploration-Id"), commit.trailers.get("Exploration-Run")) == wanted
     ]
+
+
+def calls_of_a_publication(desk: Desk, github: FakeGitHub) -> int:
+    """How many calls it takes where there is research already, the last of which moves the branch."""
+    desk.publish(desk.finished(idea="The very first one"))
+    before = len(github.requests)
+    desk.publish(desk.finished(idea="One to count the calls of"))
+    assert github.requests[-1].method == "PATCH"
+    return len(github.requests) - before
