@@ -51,7 +51,7 @@ def list_approvals(call: Call, service: Service) -> Answer:
     room = MAX_CONTENTS
     shown: list[ApprovalView] = []
     for approval in service.approvals.approvals(exploration.id):
-        view = _view(approval, exploration)
+        view = approval_view(approval, exploration)
         size = len(view.content or "")
         shown.append(view if size <= room else view.model_copy(update={"content": None}))
         room -= min(size, room)
@@ -71,10 +71,10 @@ def decide_approval(call: Call, service: Service) -> Answer:
         wake=service.wake,
     )
     exploration = service.explorations.load(stored.exploration_id)
-    return Answer(200, _view(stored, exploration))
+    return Answer(200, approval_view(stored, exploration))
 
 
-def _view(approval: Approval, exploration: Exploration) -> ApprovalView:
+def approval_view(approval: Approval, exploration: Exploration) -> ApprovalView:
     proposal = approval.proposal
     open_ended = "pending" if exploration.status == "awaiting_approval" else "expired"
     waits = approval.decision is None and open_ended == "pending"

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from idea_explorer import wiring, wiring_publishing
+from idea_explorer.cli.deciding import at_terminal, how_to_decide, pending
 from idea_explorer.cli.endings import EXIT, summary
 from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.here import run_through
 from idea_explorer.cli.prior_art import Choice, ask_at_terminal, consider, is_open
 from idea_explorer.cli.progress import progress_for
 from idea_explorer.domain import limits
@@ -21,8 +22,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.explore import Engine, explore
-from idea_explorer.usecases.finish import finish
+from idea_explorer.usecases.explore import Engine
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 
@@ -67,25 +67,27 @@ def run(arguments: argparse.Namespace) -> int:
         terms=terms,
         research=wiring.research_repository(settings),
     )
-    _cancel_on_interrupt(engine, exploration)
-    explore(exploration.id, exploration.run, engine)
     outlets = wiring_publishing.outlets(settings, engine.clock, commit=arguments.commit)
     if arguments.commit and not wiring_publishing.commits(settings):
         _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
-    final = finish(
-        exploration.id,
-        exploration.run,
-        engine,
-        outlets,
-        lambda sentence: _say(f"idea: {sentence}"),
-    )
+    decide = at_terminal(engine) if watched else None
+    final = run_through(exploration, engine, outlets, decide)
     log.info(
         "exploration_finished",
         explorationId=final.id,
         status=final.status,
         stats=final.stats_json(),
     )
+    return ended(final, engine, arguments)
+
+
+def ended(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> int:
+    """Say what it came to, or what it waits for; the exit code says the same."""
     _report(final, engine, as_json=arguments.json)
+    if final.status == "awaiting_approval":
+        assert engine.approvals is not None
+        paths = [approval.proposal.path for approval in pending(engine.approvals, final)]
+        _say(f"idea: {how_to_decide(final, paths, arguments.research)}")
     return EXIT[final.status]
 
 
@@ -152,17 +154,6 @@ def _text_or_file(given: str) -> str:
     except (OSError, ValueError) as error:
         raise InvalidRequestError(f"The context {given} cannot be read: {error}.") from error
     return given
-
-
-def _cancel_on_interrupt(engine: Engine, exploration: Exploration) -> None:
-    """The first Ctrl-C asks the run to stop and keeps what is there; the second ends it at once."""
-
-    def cancel(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        engine.explorations.request_cancel(exploration.id)
-        print("idea: stopping; press Ctrl-C again to end at once", file=sys.stderr)
-
-    signal.signal(signal.SIGINT, cancel)
 
 
 def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:

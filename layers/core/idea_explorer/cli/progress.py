@@ -6,6 +6,8 @@ from typing import Protocol
 
 from idea_explorer.domain.events import (
     AnyEvent,
+    ApprovalRequested,
+    StatusChanged,
     StepFinished,
     TextDelta,
     ToolCallEnd,
@@ -22,6 +24,7 @@ from idea_explorer.settings import Settings
 class Screen(Protocol):
     def line(self, text: str, style: str = "") -> None: ...
     def working(self, text: str) -> None: ...
+    def rest(self) -> None: ...
 
 
 def screen_of_stderr() -> Screen:
@@ -81,6 +84,11 @@ class Progress:
                     "dim",
                 )
                 self._written = 0
+            case ApprovalRequested():
+                description = one_line(event.description, 100)
+                self._screen.line(f"  ? {event.path}: {description}", "yellow")
+            case StatusChanged(to="awaiting_approval"):
+                self._screen.rest()
             case _:
                 pass
 
@@ -111,6 +119,9 @@ class PlainScreen:
     def working(self, text: str) -> None:
         pass
 
+    def rest(self) -> None:
+        pass
+
 
 class TerminalScreen:
     """Colours and a line that moves while the model thinks."""
@@ -127,7 +138,12 @@ class TerminalScreen:
     def line(self, text: str, style: str = "") -> None:
         # as Text, so that brackets in an idea or a result are never read as markup
         self._console.print(self._text(text, style=style))
-        self._status.update("thinking")
+        self.working("thinking")
 
     def working(self, text: str) -> None:
+        self._status.start()
         self._status.update(text)
+
+    def rest(self) -> None:
+        """Hold still while a person is asked; the next news goes on."""
+        self._status.stop()

@@ -42,6 +42,20 @@ def add_remote_commands(
             command.add_argument("--max-cost-usd", type=float, metavar="USD", help="for all runs")
             command.add_argument("--deadline-seconds", type=int, metavar="S", help="for this run")
             command.add_argument("--watch", action="store_true", help="follow it to its end")
+            _on_this_machine(command)
+        _for_scripts(command)
+
+    for name, text in DECISIONS.items():
+        command = add(name, "decisions", text)
+        command.set_defaults(approves=name == "approve")
+        command.add_argument("id", help="the exploration's id")
+        command.add_argument("approval", nargs="?", help="which change; left out, all that wait")
+        if name == "approve":
+            command.add_argument("--content", metavar="FILE", help="approve this content instead")
+        else:
+            command.add_argument("--reason", help="why not; the model is told")
+        command.add_argument("--list", action="store_true", help="show the changes, decide nothing")
+        _on_this_machine(command)
         _for_scripts(command)
 
 
@@ -52,6 +66,18 @@ ONE = {
     "cancel": "stop an exploration soon, keeping what is there",
     "resume": "go on with one that ended early",
 }
+
+
+DECISIONS = {
+    "approve": "approve changes that a run proposes",
+    "reject": "reject changes that a run proposes",
+}
+
+
+def _on_this_machine(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--research", metavar="DIR", help="without IDEA_API_URL: the folder of the exploration"
+    )
 
 
 def _for_scripts(command: argparse.ArgumentParser) -> None:

@@ -1,0 +1,64 @@
+"""`idea resume` on this machine's own store: after decisions, or from the checkpoint of an early end."""
+
+import argparse
+import sys
+
+from idea_explorer import wiring, wiring_publishing
+from idea_explorer.cli.deciding import at_terminal
+from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.explore import OWNER, ended
+from idea_explorer.cli.here import run_through
+from idea_explorer.cli.progress import progress_for
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.request import ResumeRequest
+from idea_explorer.ports import EventSink
+from idea_explorer.usecases.explore import Engine
+from idea_explorer.usecases.find import find
+from idea_explorer.usecases.resume import resume
+
+LIMITS = ("max_steps", "max_cost_usd", "deadline_seconds")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = settings_for(arguments.research)
+    wiring.check_folder(settings)
+    shown: list[EventSink] = []
+    engine = wiring.local_engine(settings, wiring.cli_log(None), shown)
+    exploration = _next(arguments, engine)
+    watched = not (arguments.quiet or arguments.json)
+    if watched:
+        shown.append(progress_for(exploration.request, settings))
+    outlets = wiring_publishing.outlets(settings, engine.clock)
+    decide = at_terminal(engine) if watched else None
+    final = run_through(exploration, engine, outlets, decide)
+    return ended(final, engine, arguments)
+
+
+def _next(arguments: argparse.Namespace, engine: Engine) -> Exploration:
+    """The run to go on with: the one that waits for decisions, or a new one."""
+    exploration = find(arguments.id, OWNER, engine.explorations)
+    if exploration.status in {"awaiting_approval", "running"}:
+        return exploration
+    given = {name: getattr(arguments, name) for name in LIMITS}
+    wanted = ResumeRequest.model_validate({k: v for k, v in given.items() if v is not None})
+    return resume(
+        exploration.id,
+        OWNER,
+        wanted,
+        explorations=engine.explorations,
+        events=engine.events,
+        queue=_NoQueue(),
+        clock=engine.clock,
+        log=engine.log,
+        terms=engine.terms,
+    )
+
+
+class _NoQueue:
+    """The run is done here and now."""
+
+    def send(self, exploration_id: str, run: int, *, delay_seconds: int = 0) -> None:
+        pass
+
+    def set_aside(self, body: str, reason: str) -> None:
+        print(f"idea: {reason}", file=sys.stderr)
