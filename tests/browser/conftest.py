@@ -23,6 +23,7 @@ def tab(chromium: Browser) -> Browser:
     chromium.open("about:blank")
     chromium.size(1100)
     chromium.prefer(prefers_color_scheme="light")
+    chromium.complaints()  # those of the test before
     return chromium
 
 

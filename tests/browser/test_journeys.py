@@ -295,3 +295,35 @@ def test_several_changes_are_approved_at_once(tab: Browser, tmp_path: Path) -> N
         tab.find('.badge[data-status="completed"]')
     assert source.read_text() == EDITED
     assert (tmp_path / "NOTES.md").read_text() == "# Notes\n"
+
+
+def test_similar_research_is_offered_and_reused(tab: Browser, tmp_path: Path) -> None:
+    with service(tmp_path, RESEARCH) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab)
+        tab.find('.badge[data-status="completed"]')
+        first = shown_id(tab)
+
+        tab.press("New idea", "nav")
+        tab.type("#idea", IDEA)
+        tab.sees("Similar research is there already")
+        tab.shot("similar")
+        tab.press("Update", ".similar")
+        assert tab.find("#before").get_attribute("value") == "update"
+        tab.press("Follow up", ".similar")
+        assert tab.find("#continue_from").get_attribute("value") == first
+        tab.press("Reuse", ".similar")
+        tab.find('.badge[data-status="completed"]')
+        tab.until(lambda: shown_id(tab) != first, "the reused one")
+        tab.press("Read the report")
+        tab.sees("Boxes for urban beekeepers", ".report h1")
+
+
+def test_files_are_sent_along(tab: Browser, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Twelve hives stand on the roof.\n")
+    with service(tmp_path, RESEARCH) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab, files=str(notes))
+        tab.find('.badge[data-status="completed"]')
+        assert not tab.complaints()

@@ -1,7 +1,7 @@
 // Changes that wait for a decision. What is approved is what is shown: the content goes back only if it was edited.
 
 import { getJson, one, post } from "./api.js";
-import { announce, badge, button, failure, fill, h, say, t } from "./dom.js";
+import { announce, button, failure, fill, h, say, t } from "./dom.js";
 import { drawDiff } from "./diff.js";
 
 let inTwo = false;
@@ -56,7 +56,7 @@ function change(approval, decide, redraw) {
 
 const ended = (approval) => t("li", t("bdi.path", approval.path), " ",
 	approval.edited ? "approved after an edit" : approval.status,
-	approval.reason && `: ${approval.reason}`, t("span.meta", [approval.decided_by, approval.decided_at && new Date(approval.decided_at).toLocaleString()].filter(Boolean).join(" · ")));
+	approval.reason && `: ${approval.reason}`, " ", t("span.meta", [approval.decided_by, approval.decided_at && new Date(approval.decided_at).toLocaleString()].filter(Boolean).join(" · ")));
 
 export class Approvals {
 	constructor(root, id, signal) {
@@ -93,7 +93,7 @@ export class Approvals {
 		} } });
 		fill(this.root,
 			changes.length > 0 && h("section.panel.approvals", { "aria-labelledby": "approvals-title" },
-				t("div.heading", h("h2", { id: "approvals-title" }, badge("awaiting_approval"), ` ${changes.length} ${changes.length > 1 ? "changes wait" : "change waits"} for you`),
+				t("div.heading", h("h2", { id: "approvals-title" }, `${changes.length} ${changes.length > 1 ? "changes wait" : "change waits"} for you`),
 					h("label.inline", { for: "two" }, two, " side by side")),
 				changes.map((c) => c.element),
 				changes.length > 1 && h("div.actions.together", {},

@@ -63,7 +63,7 @@ export const failure = (error, retry) =>
 export const loading = (what) => h("p.loading", { role: "status" }, `Loading ${what} …`);
 
 export const STATUSES = {
-	queued: ["◷", "Queued"], running: ["▶", "Running"], awaiting_approval: ["✋", "Needs approval"],
+	queued: ["◷", "Queued"], running: ["▶", "Running"], awaiting_approval: ["⚑", "Needs approval"],
 	completed: ["✓", "Completed"], partial: ["◐", "Partial"], failed: ["✕", "Failed"],
 	timed_out: ["⌛", "Timed out"], cancelled: ["■", "Cancelled"],
 };

@@ -32,7 +32,8 @@ function card(start) {
 			element.dataset.status = state;
 			end = event;
 			say(status, STATES[state]);
-			const values = Object.values(start.input ?? {}).filter((v) => typeof v !== "object");
+			const { content, ...given } = start.input ?? {};
+			const values = Object.values(given).filter((v) => typeof v !== "object");
 			say(what, cut(event?.error ?? event?.summary ?? values.join(" · "), 160));
 			say(took, span(event?.durationMs));
 			if (element.open) draw();
