@@ -1,12 +1,13 @@
 """The API over a store that a test fills with whatever it likes, without a model."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from idea_explorer.api.app import handler_for
+from idea_explorer.api.call import Context
 from idea_explorer.api.server import ApiServer
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.events import (
@@ -30,13 +31,22 @@ from tests.fakes.api import Api
 
 TOKEN = "a-token-for-the-stage"
 OWNER = "ada"
+PREFIX = "/dev"
 
 
 class Stage:
     def __init__(self, folder: Path) -> None:
         self.api = Api(folder)
         tokens = dump_tokens([stored_token(TOKEN, OWNER, now=self.api.clock.now())])
-        self._server = ApiServer(("127.0.0.1", 0), handler_for(self.api.service), lambda: tokens)
+        handle = handler_for(self.api.service)
+
+        def under_a_prefix(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+            """As API Gateway does: the stage stands in the address, not in the function's path."""
+            path = str(event["path"])
+            within = path.removeprefix(PREFIX) or "/" if path.startswith(PREFIX) else path
+            return handle({**event, "path": within}, context)
+
+        self._server = ApiServer(("127.0.0.1", 0), under_a_prefix, lambda: tokens)
         self.url = self._server.url
 
     def __enter__(self) -> Self:

@@ -80,7 +80,10 @@ export function showSubmit(root, from, signal) {
 		fill(similar, t("p.strong", "Similar research is there already"), t("ul", list.slice(0, 5).map((item) => h("li", {},
 			link(item.url, item.title ?? item.path), t("span.meta", [item.verdict, item.date, item.path].filter(Boolean).join(" · ")),
 			h("span.actions", {},
-				button("Reuse", () => { choose({ before: "reuse", continue_from: "" }, "It will be reused."); send(); }),
+				button("Reuse", () => {
+					if (idOf(item.path)) location.hash = `#/x/${idOf(item.path)}/report`;
+					else choose({ before: "reuse", continue_from: "" }, "It is reused if the idea is the same.");
+				}),
 				button("Update", () => choose({ before: "update", continue_from: "" }, "It will be updated.")),
 				idOf(item.path) && button("Follow up", () => choose({ before: "run", continue_from: idOf(item.path) }, "It will be built on.")))))));
 	}
