@@ -22,5 +22,6 @@ def handler(event: serverless.Event) -> JsonObject:
         sinks=deployment.sinks_for(stores.explorations.load(work.id)),
         index=outlets.index,
         research=outlets.research,
+        pull_requests_for=outlets.pull_requests_for,
     )
     return {"id": final.id, "run": final.run, "status": final.status}

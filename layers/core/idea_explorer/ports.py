@@ -358,6 +358,14 @@ class Published:
     notice: str | None = None
 
 
+class PullRequests(Protocol):
+    """Proposes to a team what a person has approved."""
+
+    def open_pull_request(self, exploration: Exploration, body: str) -> Published | None:
+        """Once, however often it is called; None where nothing was written."""
+        ...
+
+
 class Publisher(Protocol):
     def publish(
         self,

@@ -13,10 +13,11 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import AnyEntry, Decided
-from idea_explorer.ports import ChangeWriter, Snapshot, Symbols
+from idea_explorer.ports import ChangeWriter, PullRequests, Snapshot, Symbols
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
+    from idea_explorer.adapters.github_changes import GitHubChanges
     from idea_explorer.adapters.github_client import GitHubClient
     from idea_explorer.adapters.snapshots import Snapshots
     from idea_explorer.tools.code import Workspace
@@ -62,10 +63,24 @@ def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
     return settings.uses_github or settings.in_cloud or request.repository is not None
 
 
-def writer_for(settings: Settings, _exploration: Exploration) -> ChangeWriter:
+def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
+    if _is_remote(settings, exploration.request):
+        return _github_changes(settings, exploration.request)
     from idea_explorer.adapters.folder_writer import FolderWriter
 
     return FolderWriter(settings.research_dir)
+
+
+def pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:
+    """None where changes were written to a folder: they are there already."""
+    request = exploration.request
+    return _github_changes(settings, request) if _is_remote(settings, request) else None
+
+
+def _github_changes(settings: Settings, request: ExploreRequest) -> "GitHubChanges":
+    from idea_explorer.adapters.github_changes import GitHubChanges
+
+    return GitHubChanges(client_for(settings, request), ref_of(settings, request))
 
 
 def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":

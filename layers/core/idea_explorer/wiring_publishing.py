@@ -1,9 +1,18 @@
 """The parts of publishing: where reports go, who hears of them, and what is known of them."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from idea_explorer import wiring
-from idea_explorer.ports import BranchLease, Clock, Publisher, ResearchIndex, Webhooks
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import (
+    BranchLease,
+    Clock,
+    Publisher,
+    PullRequests,
+    ResearchIndex,
+    Webhooks,
+)
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,7 +62,14 @@ def outlets(settings: Settings, clock: Clock, *, commit: bool = False) -> "Outle
         branch=settings.github_branch if settings.uses_github else None,
         index=research_index(settings) if settings.in_cloud else None,
         research=wiring.research_repository(settings) if settings.in_cloud else None,
+        pull_requests_for=partial(_pull_requests_for, settings),
     )
+
+
+def _pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:
+    from idea_explorer import wiring_code
+
+    return wiring_code.pull_requests_for(settings, exploration)
 
 
 def webhooks(clock: Clock) -> Webhooks:

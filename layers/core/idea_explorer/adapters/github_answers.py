@@ -56,6 +56,12 @@ class Listing(BaseModel):
     truncated: bool
 
 
+class Pull(BaseModel):
+    number: int
+    html_url: str
+    state: str
+
+
 class Blob(BaseModel):
     content: str
     encoding: str

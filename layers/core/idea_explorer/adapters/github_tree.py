@@ -27,7 +27,7 @@ class GitHubTree:
         self._listed: dict[str, dict[str, TreeEntry]] = {}
 
     def read_text(self, path: str) -> str | None:
-        entry = self._find(path)
+        entry = self.find(path)
         if entry is None:
             return None
         if entry.type != "blob" or entry.mode not in FILE_MODES:
@@ -44,14 +44,15 @@ class GitHubTree:
             ) from error
 
     def names(self, path: str) -> Sequence[str]:
-        entry = self._find(path)
+        entry = self.find(path)
         if entry is None:
             return []
         if entry.type != "tree":
             raise NotADocumentError(f"{path} is not a folder, so nothing was written.")
         return list(self._list(entry.sha))
 
-    def _find(self, path: str) -> TreeEntry | None:
+    def find(self, path: str) -> TreeEntry | None:
+        """Whatever stands at a path, or None."""
         here = self._root
         for name in path.split("/"):
             found = self._list(here.sha).get(name) if here.type == "tree" else None

@@ -23,7 +23,7 @@ def tarball_items(compressed: BinaryIO, sha: str, limits: CodeLimits) -> Iterato
     of itself, and UnavailableError for one that is damaged or cut off.
     """
     try:
-        with gzip.GzipFile(fileobj=compressed) as unpacked:
+        with gzip.GzipFile(fileobj=compressed, mode="rb") as unpacked:
             capped = _Capped(unpacked, limits.max_unpacked_bytes)
             with tarfile.open(fileobj=capped, mode="r|", encoding="utf-8") as archive:
                 for member in archive:

@@ -6,7 +6,12 @@ from datetime import datetime
 from idea_explorer.agent.loop import stored_result
 from idea_explorer.agent.state import State
 from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.errors import BaseMovedError, ConfigurationError
+from idea_explorer.domain.errors import (
+    AuthFailedError,
+    BaseMovedError,
+    ConfigurationError,
+    ExplorerError,
+)
 from idea_explorer.domain.events import ApprovalRequested, ToolCallEnd, ToolCallError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
@@ -87,6 +92,11 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
         at = writer.write_change(exploration, approval)
     except BaseMovedError as error:
         return ToolResult.failure("base_moved", error.sentence)
+    except ExplorerError as error:
+        if error.retryable:
+            raise
+        kind = "auth_failed" if isinstance(error, AuthFailedError) else "internal_error"
+        return ToolResult.failure(kind, error.sentence)
     fields: JsonObject = {
         "ok": True,
         "path": path,

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.ports import Publisher, ResearchIndex, ResearchRepository, Webhooks
+from idea_explorer.ports import (
+    Publisher,
+    PullRequests,
+    ResearchIndex,
+    ResearchRepository,
+    Webhooks,
+)
 from idea_explorer.usecases.explore import Engine
 from idea_explorer.usecases.notify import notify
 from idea_explorer.usecases.publish import patiently, publish
@@ -22,6 +28,7 @@ class Outlets:
     branch: str | None = None
     index: ResearchIndex | None = None
     research: ResearchRepository | None = None
+    pull_requests_for: Callable[[Exploration], PullRequests | None] = lambda _: None
 
 
 def finish(
@@ -46,6 +53,7 @@ def finish(
             sinks=engine.sinks_for(exploration),
             index=outlets.index,
             research=outlets.research,
+            pull_requests_for=outlets.pull_requests_for,
             give_up=give_up,
         ),
         engine.clock,

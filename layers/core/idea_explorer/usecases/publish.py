@@ -18,6 +18,7 @@ from idea_explorer.ports import (
     Log,
     Published,
     Publisher,
+    PullRequests,
     Reports,
     ResearchIndex,
     ResearchRepository,
@@ -45,6 +46,7 @@ def publish(
     log: Log | None = None,
     index: ResearchIndex | None = None,
     research: ResearchRepository | None = None,
+    pull_requests_for: Callable[[Exploration], PullRequests | None] = lambda _: None,
     give_up: bool = False,
 ) -> Exploration:
     """Publish the run's report and settle its status; safe to repeat after any failure.
@@ -60,14 +62,16 @@ def publish(
     assert exploration.outcome is not None
     published: Published | None = None
     failure: ExplorerError | None = None
-    if publisher and exploration.request.toolset in PUBLISHED_TOOLSETS and _has_text(exploration):
-        try:
+    try:
+        if exploration.request.toolset == "code":
+            published = _proposed(exploration, reports, pull_requests_for(exploration))
+        elif publisher and _is_published(exploration):
             published = _write(exploration, reports, publisher, clock)
-        except ExplorerError as error:
-            if error.retryable and not give_up:
-                raise
-            failure = error
-    if published and index:
+    except ExplorerError as error:
+        if error.retryable and not give_up:
+            raise
+        failure = error
+    if published and published.document and index:
         _remember(published, index, research, clock, log)
     settled = _settled(exploration, published, failure, clock)
     explorations.save(settled)
@@ -104,6 +108,20 @@ def _of_run(exploration: Exploration, run: int) -> Exploration:
 
 def _has_text(exploration: Exploration) -> bool:
     return exploration.receipt is None or exploration.receipt.has_partial_text
+
+
+def _is_published(exploration: Exploration) -> bool:
+    return exploration.request.toolset in PUBLISHED_TOOLSETS and _has_text(exploration)
+
+
+def _proposed(
+    exploration: Exploration, reports: Reports, pull_requests: PullRequests | None
+) -> Published | None:
+    """What was approved, with the report as its text; changes without a report are proposed too."""
+    if pull_requests is None:
+        return None
+    text = reports.load_report(exploration.id) if _has_text(exploration) else ""
+    return pull_requests.open_pull_request(exploration, text or exploration.request.idea)
 
 
 def _write(

@@ -1,0 +1,278 @@
+"""Approved changes on GitHub: one branch, a commit for each, one pull request, whoever tries how often."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from idea_explorer import wiring, wiring_publishing
+from idea_explorer.adapters.github_changes import GitHubChanges, branch_of
+from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.domain.approvals import Approval, approval_id
+from idea_explorer.domain.errors import BaseMovedError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.proposals import propose
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.observability import SilentLog
+from idea_explorer.settings import MODELS, Settings
+from idea_explorer.usecases.decide import DecisionRequest, decide
+from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.submit import submit
+from tests.fakes.explorations import NOW, an_exploration
+from tests.fakes.github_repository import Repository
+from tests.fakes.github_server import FakeGitHub
+from tests.fakes.models import calls, says, scripted, tool_results
+
+FILES = {"src/app.py": "print('tea')\n", "README.md": "# Tea\n"}
+NEW = "print('green tea')\n"
+
+
+@pytest.fixture
+def github(tmp_path: Path) -> Iterator[FakeGitHub]:
+    with FakeGitHub(tmp_path / "github", token="t0ken") as server:
+        yield server
+
+
+@pytest.fixture
+def repo(github: FakeGitHub) -> Repository:
+    return github.create_repository("acme/tea", FILES)
+
+
+@pytest.fixture
+def changes(github: FakeGitHub, repo: Repository) -> GitHubChanges:
+    return GitHubChanges(GitHubClient(repo.full_name, lambda: "t0ken", github.url), None)
+
+
+@pytest.fixture
+def exploration(repo: Repository) -> Exploration:
+    return an_exploration(base_commit=repo.head(), title="Green tea")
+
+
+def approved(
+    exploration: Exploration,
+    path: str = "src/app.py",
+    content: str = NEW,
+    base: str | None = FILES["src/app.py"],
+) -> Approval:
+    old = None if base is None else base.encode()
+    return Approval(
+        id=approval_id(exploration.id, f"{path} {content}"),
+        exploration_id=exploration.id,
+        call_id=path,
+        proposal=propose(RepositoryPath(path), content, "Make it green", old),
+        requested_at=NOW,
+        decision="approve",
+    )
+
+
+def messages(repo: Repository, exploration: Exploration) -> list[str]:
+    """The commits on the exploration's branch, oldest first."""
+    wanted = f"{exploration.base_commit}..{branch_of(exploration)}"
+    log = repo.git.run("log", "--reverse", "--format=%B%x00", wanted).decode()
+    return [message.strip() for message in log.split("\0") if message.strip()]
+
+
+def test_each_change_is_one_commit_on_one_branch(
+    changes: GitHubChanges, repo: Repository, exploration: Exploration
+) -> None:
+    edit = approved(exploration)
+    new = approved(exploration, "docs/tea.md", "# Kinds\n", None)
+
+    first = changes.write_change(exploration, edit)
+    second = changes.write_change(exploration, new)
+
+    assert first.branch == second.branch == f"idea-explorer/{exploration.id}"
+    assert second.commit == repo.head(branch_of(exploration))
+    assert messages(repo, exploration) == [
+        f"Make it green\n\nExploration-Id: {exploration.id}\nApproval-Id: {approval.id}"
+        for approval in (edit, new)
+    ]
+    assert repo.head() == exploration.base_commit
+
+
+def test_a_change_tried_again_and_by_many_at_once_is_written_once(
+    changes: GitHubChanges, repo: Repository, exploration: Exploration
+) -> None:
+    approval = approved(exploration)
+
+    with ThreadPoolExecutor(4) as pool:
+        at = list(pool.map(lambda _: changes.write_change(exploration, approval), range(4)))
+
+    assert len({place.commit for place in at}) == 1
+    assert len(messages(repo, exploration)) == 1
+
+
+def test_a_file_that_changed_where_it_came_from_is_left_alone(
+    changes: GitHubChanges, repo: Repository, exploration: Exploration
+) -> None:
+    repo.commit({"src/app.py": "print('coffee')\n"})
+
+    with pytest.raises(BaseMovedError):
+        changes.write_change(exploration, approved(exploration))
+
+    assert branch_of(exploration) not in repo.branches()
+
+
+def test_what_others_changed_elsewhere_is_no_hindrance(
+    changes: GitHubChanges, repo: Repository, exploration: Exploration
+) -> None:
+    repo.commit({"README.md": "# Coffee\n"})
+
+    assert changes.write_change(exploration, approved(exploration)).commit
+
+
+def test_a_file_that_somebody_pushed_to_the_branch_is_left_alone(
+    changes: GitHubChanges, repo: Repository, exploration: Exploration
+) -> None:
+    changes.write_change(exploration, approved(exploration))
+    repo.commit({"src/app.py": "print('by hand')\n"}, branch=branch_of(exploration))
+
+    with pytest.raises(BaseMovedError):
+        changes.write_change(exploration, approved(exploration, content="other\n", base=NEW))
+
+
+def test_one_pull_request_with_the_report_as_its_text(
+    changes: GitHubChanges, repo: Repository, exploration: Exploration
+) -> None:
+    assert changes.open_pull_request(exploration, "# Nothing") is None
+    changes.write_change(exploration, approved(exploration))
+
+    opened = [changes.open_pull_request(exploration, text) for text in ("# One", "# Two")]
+
+    (pull,) = repo.pulls
+    assert (pull.title, pull.head, pull.base) == ("Green tea", branch_of(exploration), "main")
+    assert pull.body == f"# Two\n\nExploration-Id: {exploration.id}"
+    assert [found and found.url for found in opened] == [
+        f"https://github.com/acme/tea/pull/{pull.number}"
+    ] * 2
+
+
+EDIT: dict[str, Any] = {"path": "src/app.py", "content": NEW, "description": "Make it green"}
+
+
+class World:
+    """A run over a GitHub repository, on the engine that is wired for it."""
+
+    def __init__(self, github: FakeGitHub, folder: Path, *replies: Any) -> None:
+        environment = {
+            "GITHUB_TOKEN": "t0ken",
+            "GITHUB_REPOSITORY": "acme/tea",
+            "GITHUB_API_URL": github.url,
+            "IDEA_RESEARCH_DIR": str(folder),
+        }
+        self.settings = Settings.from_environment(environment)
+        self.model = scripted(replies)
+        self.engine: Engine = replace(
+            wiring.local_engine(self.settings, SilentLog(), []), model=self.model, model_ids=MODELS
+        )
+
+    def explore(self, **fields: object) -> Exploration:
+        request = ExploreRequest.model_validate({"idea": "Tea", "toolset": "code", **fields})
+        terms = wiring.terms(self.settings)
+        stored = submit(request, "ada", self.engine.explorations, self.engine.clock, terms=terms)
+        return explore(stored.id, stored.run, self.engine)
+
+    def decide(self, exploration: Exploration, **decision: object) -> None:
+        approvals = self.engine.approvals
+        assert approvals is not None
+        for approval in approvals.approvals(exploration.id):
+            decide(
+                exploration.id,
+                approval.id,
+                DecisionRequest.model_validate(decision),
+                "ada",
+                explorations=self.engine.explorations,
+                approvals=approvals,
+                events=self.engine.events,
+                clock=self.engine.clock,
+                wake=lambda _: None,
+            )
+
+    def publish(self, exploration: Exploration) -> Exploration:
+        outlets = wiring_publishing.outlets(self.settings, self.engine.clock)
+        return publish(
+            exploration.id,
+            exploration.run,
+            explorations=self.engine.explorations,
+            reports=self.engine.reports,
+            events=self.engine.events,
+            publisher=outlets.publisher,
+            clock=self.engine.clock,
+            pull_requests_for=outlets.pull_requests_for,
+        )
+
+
+def test_from_a_proposal_to_a_pull_request(
+    github: FakeGitHub, repo: Repository, tmp_path: Path
+) -> None:
+    world = World(
+        github,
+        tmp_path,
+        calls(("edit_file", EDIT)),
+        calls(("read_file", {"path": "src/app.py"}), ("read_file", {"path": "README.md"})),
+        says("# Green\n\nDone."),
+    )
+    waiting = world.explore()
+    first = repo.head()
+    assert (waiting.status, waiting.base_commit) == ("awaiting_approval", first)
+    repo.commit({"README.md": "# Coffee\n"})
+    world.decide(waiting, decision="approve")
+
+    final = world.publish(explore(waiting.id, 1, world.engine))
+
+    seen = [str(block["content"]) for block in tool_results(world.model.requests[2])]
+    assert "green tea" in seen[0]
+    assert "# Tea" in seen[1]  # still the commit that the run began with
+    (pull,) = repo.pulls
+    assert final.status == "completed"
+    assert final.url == f"https://github.com/acme/tea/pull/{pull.number}"
+    assert pull.body is not None
+    assert pull.body.startswith("# Green\n\nDone.")
+
+
+def test_without_an_approval_nothing_is_written(
+    github: FakeGitHub, repo: Repository, tmp_path: Path
+) -> None:
+    world = World(github, tmp_path, calls(("edit_file", EDIT)), says("# As it was"))
+    waiting = world.explore()
+    assert waiting.status == "awaiting_approval"
+    world.decide(waiting, decision="reject", reason="No.")
+
+    final = world.publish(explore(waiting.id, 1, world.engine))
+
+    assert (final.status, final.url) == ("completed", None)
+    assert repo.branches() == ["main"]
+    assert repo.pulls == []
+
+
+def test_a_ref_that_is_missing_is_a_tools_error_and_the_run_goes_on(
+    github: FakeGitHub, repo: Repository, tmp_path: Path
+) -> None:
+    del repo
+    world = World(
+        github, tmp_path, calls(("read_file", {"path": "README.md"})), says("# It is not there")
+    )
+
+    ended = world.explore(ref="gone")
+
+    assert ended.outcome == "completed"
+    (result,) = tool_results(world.model.requests[1])
+    assert "has no ref 'gone'" in str(result["content"])
+
+
+def test_a_repository_that_is_not_allowed_is_refused_at_submit(
+    github: FakeGitHub, repo: Repository, tmp_path: Path
+) -> None:
+    del repo
+    world = World(github, tmp_path, says("# Never"))
+
+    with pytest.raises(Exception, match="not among the repositories") as refused:
+        world.explore(repository="acme/secrets")
+
+    assert refused.type.__name__ == "InvalidRequestError"
+    assert world.explore(repository="Acme/Tea").outcome == "completed"
