@@ -23,6 +23,7 @@ from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import Engine
+from idea_explorer.usecases.finish import tell_of
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 
@@ -46,9 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     watched = not (arguments.quiet or as_log)
     if watched and is_open(request, if_exists_given=arguments.if_exists is not None):
         choice = _considered(request, settings)
+        if choice.document:
+            print(_opened(choice.document, settings))
         if choice.request is None:
-            if choice.document:
-                print(_opened(choice.document, settings))
             return 0
         request = choice.request
     shown: list[EventSink] = []
@@ -118,7 +119,8 @@ def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Expl
     )
     if found is None or found.reused is None:
         return None
-    return found.model_copy(update={"path": _opened(found.reused, settings)})
+    told = tell_of(found, engine, wiring_publishing.outlets(settings, engine.clock))
+    return told.model_copy(update={"path": _opened(found.reused, settings)})
 
 
 def _say(sentence: str) -> None:
