@@ -16,7 +16,7 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.http import PublicHttp
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.ports import UploadedFile
+from idea_explorer.ports import FileInfo, UploadedFile
 from idea_explorer.tools.assistant import HttpFetch, assistant_tools
 from idea_explorer.tools.web_search import DIRECT_VERSION
 
@@ -26,6 +26,9 @@ class Files:
 
     def __init__(self, **files: bytes) -> None:
         self._files = [UploadedFile(name.replace("__", "."), data) for name, data in files.items()]
+
+    def list(self) -> Sequence[FileInfo]:
+        return [FileInfo(file.name, len(file.content)) for file in self._files]
 
     def read_all(self) -> Sequence[UploadedFile]:
         return self._files

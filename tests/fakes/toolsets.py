@@ -47,13 +47,13 @@ def toolset_in(folder: Path, name: str) -> Toolset:
 
 
 def counted(toolset: Toolset) -> tuple[Toolset, list[str]]:
-    """The toolset, and the names of its tools as they are executed."""
+    """The toolset, and the names of its tools as they are executed. Nobody is asked for an approval."""
     executed: list[str] = []
 
     def counting(tool: Tool[Any]) -> Tool[Any]:
         def run(arguments: Arguments) -> ToolOutput:
             executed.append(tool.name)
-            return tool.run(arguments)
+            return replace(tool.run(arguments), proposal=None)
 
         return replace(tool, run=run)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from idea_explorer.adapters.claude import Claude
+from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.domain.json import JsonObject, storable
-from idea_explorer.domain.transcript import StoredResult, ToolsRan
+from idea_explorer.domain.transcript import PendingCall, StoredResult, ToolsRan
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import Turn, answer, text
 from tests.fakes.engine import Bench
@@ -35,25 +37,34 @@ class Desk:
     def __enter__(self) -> "Desk":
         model = Claude("key", self.server.start().url)
         self._bench = Bench(self._folder, model, toolset=self._toolset)
+        approvals = SqliteApprovals(self._folder / "approvals.db")
+        self._bench.engine = replace(self._bench.engine, approvals=approvals)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.server.stop()
 
-    def results(self, calls: Calls) -> Sequence[StoredResult]:
-        """What came of the calls; the run has gone on and ended in writing."""
+    def results(self, calls: Calls) -> Sequence[StoredResult | PendingCall]:
+        """What came of the calls; the run has gone on and ended in writing, or waits for a decision."""
         self._calls = calls
         done = self._bench.explore(toolset=self.name)
-        assert (done.outcome, done.stats.steps) == ("completed", 2), done.receipt
-        assert self._bench.store.load_report(done.id) == "# Done"
         assert self.server.rejections == []
         (ran,) = [e for e in self._bench.entries(done) if isinstance(e, ToolsRan)]
-        return ran.results
+        if ran.pending:
+            assert done.status == "awaiting_approval"
+        else:
+            assert (done.outcome, done.stats.steps) == ("completed", 2), done.receipt
+            assert self._bench.store.load_report(done.id) == "# Done"
+        return sorted([*ran.results, *ran.pending], key=_position)
 
     def _turn(self, request: Any, _: int) -> Turn:
         if len(request["messages"]) > 1:
             return answer(text("# Done"))
         return answer(*({"type": "tool_use", "name": n, "input": i} for n, i in self._calls))
+
+
+def _position(result: StoredResult | PendingCall) -> int:
+    return int(result.call_id.rsplit("_", 1)[1])
 
 
 @pytest.fixture(scope="module", params=[(n, p) for n in TOOLSETS for p in (False, True)],
@@ -104,7 +115,10 @@ def test_the_run_goes_on(desk: Desk, data: st.DataObject) -> None:
     results = desk.results(calls)
     assert len(results) == len(calls)
     for (_, sent), result in zip(calls, results, strict=True):
-        assert_well_formed(result.payload)
+        if isinstance(result, StoredResult):
+            assert_well_formed(result.payload)
+        else:
+            assert not desk.tools[result.name].reads_only
         assert result.input == (storable(sent) if isinstance(sent, dict) else {})
 
 
@@ -136,5 +150,6 @@ NO_OBJECTS: list[JsonValue] = [
 def test_what_is_no_object_or_cannot_be_stored_runs_nothing(desk: Desk, sent: JsonValue) -> None:
     strict = [name for name, tool in desk.tools.items() if tool.arguments.model_fields]
     for result in desk.results([(name, sent) for name in strict]):
+        assert isinstance(result, StoredResult)
         assert result.payload["error_type"] == "invalid_arguments"
         assert_well_formed(result.payload)

@@ -1,12 +1,9 @@
 """`idea explore` as a program, against servers that speak Anthropic's and GitHub's APIs."""
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,6 +21,7 @@ from tests.fakes.anthropic_turns import (
     web_search_result,
 )
 from tests.fakes.anthropic_wire import tools_are_off
+from tests.fakes.command import idea, log_lines
 from tests.fakes.github_server import FakeGitHub
 
 REPORT = text("# Urban bees\n\n## Verdict\n\n**Verdict: CONDITIONAL YES**\n\nBecause.")
@@ -31,25 +29,6 @@ RESEARCH = {
     "ideas/2026-01-05-bees/research.md": "# Bees\n\nHives in towns do well.",
     "ideas/market/honey.md": "# Honey\n\nHoney sells.",
 }
-
-
-def idea(*arguments: str, env: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    coverage = {k: v for k, v in os.environ.items() if k.startswith("COV")}
-    return subprocess.run(
-        [sys.executable, "-m", "idea_explorer", *arguments],
-        env={**kept, **coverage, **env},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def log_lines(stderr: str, message: str) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in stderr.splitlines() if line.startswith("{")]
-    return [line for line in lines if line["message"] == message]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.files import new_file_id
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.ports import Upload, UploadedFile, Uploads
+from idea_explorer.ports import FileInfo, Upload, UploadedFile, Uploads
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import Stores, cloud_stores, files_of, local_uploads
 from tests.fakes.explorations import an_exploration
@@ -64,6 +64,8 @@ def test_a_file_that_was_announced_but_never_sent_is_missing(stores: Stores) -> 
     file_id, _ = stores.uploads.presign("ada", "notes.txt", 100)
 
     with pytest.raises(MissingError):
+        stores.uploads.about("ada", file_id)
+    with pytest.raises(MissingError):
         stores.uploads.read("ada", file_id)
 
 
@@ -96,12 +98,15 @@ def test_the_files_of_an_exploration_are_its_owners(stores: Stores) -> None:
         ids.append(file_id)
     exploration = an_exploration(request=ExploreRequest(idea="x", files=tuple(ids)))
 
-    found = list(files_of(exploration, stores.uploads).read_all())
+    found = files_of(exploration, stores.uploads)
 
-    assert found == [UploadedFile("one.txt", b"one.txt"), UploadedFile("two.txt", b"two.txt")]
-    stolen = exploration.model_copy(update={"owner": "eve"})
-    with pytest.raises(MissingError):
-        list(files_of(stolen, stores.uploads).read_all())
+    assert [*found.list()] == [FileInfo("one.txt", 7), FileInfo("two.txt", 7)]
+    assert [*found.read_all()] == [
+        UploadedFile("one.txt", b"one.txt"),
+        UploadedFile("two.txt", b"two.txt"),
+    ]
+    stolen = files_of(exploration.model_copy(update={"owner": "eve"}), stores.uploads)
+    assert [*stolen.list(), *stolen.read_all()] == []
 
 
 def test_the_signature_allows_this_object_of_this_size_for_a_while(aws: Settings) -> None:

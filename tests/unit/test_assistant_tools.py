@@ -24,7 +24,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.events import AnyEvent, ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
-from idea_explorer.ports import UploadedFile, WebPage
+from idea_explorer.ports import FileInfo, UploadedFile, WebPage
 from idea_explorer.tools.assistant import assistant_tools
 from idea_explorer.tools.web_search import DIRECT_VERSION
 
@@ -51,6 +51,9 @@ class Pages:
 class Files:
     files: Sequence[UploadedFile] = ()
     reads: int = 0
+
+    def list(self) -> Sequence[FileInfo]:
+        return [FileInfo(file.name, len(file.content)) for file in self.files]
 
     def read_all(self) -> Iterable[UploadedFile]:
         self.reads += 1
@@ -263,6 +266,16 @@ def test_file_search_without_a_query_names_the_better_tool(given: JsonObject) ->
         "hint": "Provide all required parameters with correct types and non-empty values",
     }
     assert assistant.files.reads == 0
+
+
+def test_the_model_is_told_which_files_there_are() -> None:
+    files = Files([UploadedFile("API notes.md", b"x" * 1_234), UploadedFile("b.pdf", b"%PDF-1.4")])
+    assert Assistant(files=files).toolset.introduce() == (
+        "The user has uploaded these files:\n\n"
+        "<files>\n- API notes.md (1,234 bytes)\n- b.pdf (8 bytes)\n</files>"
+    )
+    assert Assistant().toolset.introduce() == ""
+    assert files.reads == 0
 
 
 # calculator

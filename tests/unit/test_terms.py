@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import MODELS, PRICES
@@ -39,3 +40,18 @@ def test_a_spent_day_refuses_its_owner_and_nobody_else(tmp_path: Path) -> None:
     with pytest.raises(QuotaSpentError, match=r"\$1\.00 is spent"):
         limited.check(ExploreRequest(idea="Tea"), "ada", NOW)
     limited.check(ExploreRequest(idea="Tea"), "bob", NOW)
+
+
+def test_files_are_for_the_assistant_and_must_be_there(tmp_path: Path) -> None:
+    uploads = LocalUploads(tmp_path)
+    mine = uploads.add("ada", "notes.md", b"x")
+    checked = terms(uploads=uploads)
+    checked.check(ExploreRequest(idea="Tea", toolset="assistant", files=(mine,)), "ada", NOW)
+    for owner, request in (
+        ("ada", ExploreRequest(idea="Tea", files=(mine,))),
+        ("ada", ExploreRequest(idea="Tea", toolset="assistant", files=("file-1",))),
+        ("eve", ExploreRequest(idea="Tea", toolset="assistant", files=(mine,))),
+    ):
+        with pytest.raises(InvalidRequestError) as refused:
+            checked.check(request, owner, NOW)
+        assert set(refused.value.fields) == {"files"}

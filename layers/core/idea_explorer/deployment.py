@@ -54,7 +54,7 @@ def engine() -> "Engine":
 
 
 def terms() -> "Terms":
-    return wiring.terms(settings(), stores().spend)
+    return wiring.terms(settings(), stores())
 
 
 def desk() -> "Desk":

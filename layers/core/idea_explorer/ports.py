@@ -141,8 +141,16 @@ class UploadedFile:
     content: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class FileInfo:
+    name: str
+    size: int
+
+
 class UploadedFiles(Protocol):
     """The files that the user gave with this exploration, and no others."""
+
+    def list(self) -> Sequence[FileInfo]: ...
 
     def read_all(self) -> Iterable[UploadedFile]:
         """One file after the other, so that not all need to be in memory. Raises ExternalError."""
@@ -266,6 +274,10 @@ class Uploads(Protocol):
 
     def has(self, owner: str, file_id: str) -> bool:
         """Whether the owner has sent the file."""
+        ...
+
+    def about(self, owner: str, file_id: str) -> FileInfo:
+        """Raises MissingError."""
         ...
 
     def read(self, owner: str, file_id: str) -> UploadedFile:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from idea_explorer.agent.toolset import Toolset
@@ -27,12 +28,14 @@ from idea_explorer.ports import (
     Secrets,
     SecretStore,
     Spend,
+    UploadedFiles,
     Uploads,
     WorkQueue,
 )
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
+    from idea_explorer.adapters.given_files import GivenFiles
     from idea_explorer.adapters.local_queue import LocalQueue
     from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.terms import Terms
 
-TOOLSETS = ("research", "code", "discover")
+TOOLSETS = ("research", "assistant", "code", "discover")
 LOCAL_OWNER = "local"
 OFFLINE_MODELS = {"sonnet": "offline", "opus": "offline"}
 
@@ -103,6 +106,7 @@ def toolset(
     name: str,
     exploration: Exploration | None = None,
     log: Log | None = None,
+    files: UploadedFiles | None = None,
 ) -> Toolset:
     """A toolset: of one exploration, or to call by hand."""
     match name:
@@ -110,6 +114,12 @@ def toolset(
             from idea_explorer.tools.research import research_tools
 
             return research_tools(research_repository(settings), settings.web_search_version)
+        case "assistant":
+            from idea_explorer.adapters.http import PublicHttp
+            from idea_explorer.tools.assistant import assistant_tools
+
+            pages = PublicHttp(system_clock())
+            return assistant_tools(pages, files or given_files([]), settings.web_search_version)
         case "discover":
             from idea_explorer.wiring_music import discover
 
@@ -124,11 +134,16 @@ def toolset(
 
 
 def toolset_for(
-    settings: Settings, log: Log, exploration: Exploration, entries: Sequence[AnyEntry]
+    settings: Settings,
+    log: Log,
+    uploads: Uploads,
+    exploration: Exploration,
+    entries: Sequence[AnyEntry],
 ) -> Toolset:
     """The tools of a run, which sees what its own decisions have changed."""
     if exploration.request.toolset != "code":
-        return toolset(settings, exploration.request.toolset, exploration, log)
+        files = files_of(exploration, uploads)
+        return toolset(settings, exploration.request.toolset, exploration, log, files)
     from idea_explorer import wiring_code
 
     return wiring_code.toolset_of(settings, exploration, entries)
@@ -240,6 +255,13 @@ def files_of(exploration: Exploration, uploads: Uploads) -> "FilesOf":
     return FilesOf(uploads, exploration.owner, exploration.request.files)
 
 
+def given_files(paths: Sequence[Path]) -> "GivenFiles":
+    """Files that a person at this machine named; raises InvalidRequestError."""
+    from idea_explorer.adapters.given_files import GivenFiles
+
+    return GivenFiles(paths)
+
+
 def cloud_stores(settings: Settings) -> Stores:
     from idea_explorer.adapters.dynamodb.approvals import CloudApprovals
     from idea_explorer.adapters.dynamodb.events import DynamoEventLog
@@ -326,7 +348,7 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         events=kept_in.events,
         reports=kept_in.reports,
         model=model(settings),
-        toolset_for=partial(toolset_for, settings, log),
+        toolset_for=partial(toolset_for, settings, log, kept_in.uploads),
         approvals=kept_in.approvals,
         writer_for=partial(writer_for, settings),
         base_of=partial(base_of, settings),
@@ -339,7 +361,7 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         log=log,
         model_ids=model_ids(settings),
         prices=settings.prices,
-        terms=terms(settings, kept_in.spend),
+        terms=terms(settings, kept_in),
         max_total_tokens=settings.max_total_tokens,
         earlier_for=lambda exploration: earlier_research(
             exploration,
@@ -354,8 +376,8 @@ def model_ids(settings: Settings) -> Mapping[str, str]:
     return settings.models if settings.uses_claude else OFFLINE_MODELS
 
 
-def terms(settings: Settings, spend: Spend | None = None) -> "Terms":
-    """What is asked of every request here."""
+def terms(settings: Settings, kept_in: Stores | None = None) -> "Terms":
+    """What is asked of every request here, and with the stores also what they know of its owner."""
     from idea_explorer.usecases.terms import Terms
 
     return Terms(
@@ -364,7 +386,8 @@ def terms(settings: Settings, spend: Spend | None = None) -> "Terms":
         prices=settings.prices,
         max_cost_usd=settings.max_cost_usd,
         daily_cost_usd=settings.daily_cost_usd,
-        spend=spend,
+        spend=kept_in.spend if kept_in else None,
+        uploads=kept_in.uploads if kept_in else None,
         code_repositories=settings.allowed_repositories,
     )
 
@@ -435,7 +458,7 @@ def _service(
         idempotency=once,
         clock=system_clock(),
         log=log,
-        terms=terms(settings, kept_in.spend),
+        terms=terms(settings, kept_in),
         approvals=kept_in.approvals,
         wake=wake,
         uploads=kept_in.uploads,

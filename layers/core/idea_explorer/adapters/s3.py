@@ -39,12 +39,10 @@ class Bucket:
     def get_with_metadata(self, key: str) -> tuple[bytes, Mapping[str, str]]:
         return self._there(lambda api: self._download(api, key))
 
-    def has(self, key: str) -> bool:
-        try:
-            self._there(lambda api: api.head_object(Bucket=self._name, Key=key))
-        except MissingError:
-            return False
-        return True
+    def about(self, key: str) -> tuple[int, Mapping[str, str]]:
+        """Size and metadata."""
+        head = self._there(lambda api: api.head_object(Bucket=self._name, Key=key))
+        return head["ContentLength"], head["Metadata"]
 
     def presign(
         self, key: str, *, max_bytes: int, metadata: Mapping[str, str]

@@ -7,9 +7,11 @@ leads nowhere.
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from idea_explorer.adapters.s3 import Bucket
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
@@ -20,7 +22,9 @@ from idea_explorer.domain.files import (
     new_file_id,
     no_such_file,
 )
-from idea_explorer.ports import Upload, UploadedFile, Uploads
+from idea_explorer.ports import FileInfo, Upload, UploadedFile, Uploads
+
+Found = TypeVar("Found")
 
 NAME = "name"  # metadata may only be ASCII, so the name is encoded
 
@@ -40,16 +44,28 @@ class CloudUploads:
 
     def has(self, owner: str, file_id: str) -> bool:
         try:
-            return self._bucket.has(_place(owner, known_shape(file_id)))
+            self.about(owner, file_id)
         except MissingError:
             return False
+        return True
+
+    def about(self, owner: str, file_id: str) -> FileInfo:
+        try:
+            size, metadata = self._bucket.about(_place(owner, known_shape(file_id)))
+        except MissingError as error:
+            raise no_such_file(file_id) from error
+        return FileInfo(_name(metadata), size)
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
         try:
             content, metadata = self._bucket.get_with_metadata(_place(owner, known_shape(file_id)))
         except MissingError as error:
             raise no_such_file(file_id) from error
-        return UploadedFile(base64.urlsafe_b64decode(metadata[NAME]).decode(), content)
+        return UploadedFile(_name(metadata), content)
+
+
+def _name(metadata: Mapping[str, str]) -> str:
+    return base64.urlsafe_b64decode(metadata[NAME]).decode()
 
 
 class LocalUploads:
@@ -88,11 +104,15 @@ class LocalUploads:
         except MissingError:
             return False
 
-    def read(self, owner: str, file_id: str) -> UploadedFile:
+    def about(self, owner: str, file_id: str) -> FileInfo:
         path = self._path(owner, known_shape(file_id))
         if not path.is_file():
             raise no_such_file(file_id)
-        return UploadedFile(self._about(path).name, path.read_bytes())
+        return FileInfo(self._about(path).name, path.stat().st_size)
+
+    def read(self, owner: str, file_id: str) -> UploadedFile:
+        name = self.about(owner, file_id).name
+        return UploadedFile(name, self._path(owner, known_shape(file_id)).read_bytes())
 
     def _about(self, path: Path) -> "_Announced":
         try:
@@ -112,16 +132,23 @@ class _Announced:
 
 @dataclass(frozen=True, slots=True)
 class FilesOf:
-    """The files that came with one exploration."""
+    """The files that came with one exploration. One that is there no longer is left out."""
 
     uploads: Uploads
     owner: str
     file_ids: Sequence[str]
 
+    def list(self) -> Sequence[FileInfo]:
+        return [*self._each(self.uploads.about)]
+
     def read_all(self) -> Iterator[UploadedFile]:
         """One after the other, so that not all need to be in memory."""
+        return self._each(self.uploads.read)
+
+    def _each(self, look: Callable[[str, str], Found]) -> Iterator[Found]:
         for file_id in self.file_ids:
-            yield self.uploads.read(self.owner, file_id)
+            with suppress(MissingError):
+                yield look(self.owner, file_id)
 
 
 def _place(owner: str, file_id: FileId) -> str:

@@ -75,9 +75,18 @@ class ServerTool:
 
 
 class Toolset:
-    """The tools of one exploration, in the order in which the model sees them."""
+    """The tools of one exploration, in the order in which the model sees them.
 
-    def __init__(self, tools: Sequence[Tool[Any]], server_tools: Sequence[ServerTool] = ()) -> None:
+    `introduce` says in the first message what the model cannot know of what they work on.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool[Any]],
+        server_tools: Sequence[ServerTool] = (),
+        introduce: Callable[[], str] = str,
+    ) -> None:
+        self.introduce = introduce
         self.tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in tools}
         self.server_tools: Mapping[str, ServerTool] = {tool.name: tool for tool in server_tools}
 

@@ -12,6 +12,7 @@ from idea_explorer import wiring, wiring_publishing
 from idea_explorer.cli.deciding import at_terminal, how_to_decide, pending
 from idea_explorer.cli.endings import EXIT, summary
 from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.files import named_files, with_files
 from idea_explorer.cli.here import run_through
 from idea_explorer.cli.prior_art import Choice, ask_at_terminal, consider, is_open
 from idea_explorer.cli.progress import progress_for
@@ -24,6 +25,7 @@ from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import Engine
 from idea_explorer.usecases.finish import tell_of
+from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 
@@ -41,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     terms = wiring.terms(settings)
     terms.check(request, "local", wiring.system_clock().now())
     wiring.check_folder(settings)
+    files = named_files(arguments.file, request.toolset)
     # a script gets the structured log, a person the progress
     as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
     log = wiring.cli_log(None if arguments.quiet or not as_log else sys.stderr)
@@ -61,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if watched:
         shown.append(progress_for(request, settings))
     exploration = submit(
-        request,
+        with_files(request, files, OWNER, settings),
         OWNER,
         engine.explorations,
         engine.clock,
@@ -168,6 +171,8 @@ def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
     else:
         if final.path:
             print(final.path)
+        elif content and final.request.toolset not in PUBLISHED_TOOLSETS:
+            print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"
         print(reused if final.reused else summary(final.status, final.verdict, final.stats))
     undelivered = final.delivery.status == "failed"

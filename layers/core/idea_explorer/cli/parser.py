@@ -81,6 +81,10 @@ def add_request_flags(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--repository", metavar="OWNER/NAME", help="code: the repository")
     command.add_argument("--ref", help="code: branch, tag or commit")
+    _add_files(command)
+
+
+def _add_files(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--file", action="append", metavar="PATH", help="a file for the assistant; may be repeated"
     )
@@ -97,6 +101,7 @@ def _tool(commands: "Commands") -> None:
         "--toolset", default="research", help="research, assistant, code or discover"
     )
     command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
+    _add_files(command)
 
 
 def _tools(commands: "Commands") -> None:

@@ -6,6 +6,7 @@ import sys
 
 from idea_explorer.agent.wrappers import Bounded, Caller, Executed, Retried, Validated
 from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.files import named_files
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.wiring import cli_log, system_clock, toolset
@@ -30,7 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _caller(arguments: argparse.Namespace) -> Caller:
     log = cli_log(sys.stderr if arguments.debug else None)
-    tools = toolset(settings_for(arguments.research), arguments.toolset)
+    files = named_files(arguments.file, arguments.toolset)
+    tools = toolset(settings_for(arguments.research), arguments.toolset, files=files)
     return Validated(tools, Bounded(Retried(Executed(log), system_clock(), log)), log)
 
 

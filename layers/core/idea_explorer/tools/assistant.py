@@ -1,6 +1,7 @@
 """The assistant toolset: the web, pages by address, uploaded files, and exact sums."""
 
 import threading
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -105,7 +106,15 @@ def assistant_tools(pages: WebPages, files: UploadedFiles, web_search_version: s
             ),
         ],
         [web_search(web_search_version)],
+        introduce=partial(_introduced, files),
     )
+
+
+def _introduced(files: UploadedFiles) -> str:
+    listed = [f"- {one_line(file.name, 200)} ({file.size:,} bytes)" for file in files.list()]
+    if not listed:
+        return ""
+    return "\n".join(["The user has uploaded these files:", "", "<files>", *listed, "</files>"])
 
 
 class _Fetch:

@@ -45,13 +45,16 @@ def opening(
         model_id=model_id,
         system=[system],
         tools=toolset.definitions,
-        content=first_words(exploration, earlier),
+        content=first_words(exploration, earlier, toolset.introduce()),
         passages=earlier.passages if earlier else [],
     )
 
 
-def first_words(exploration: Exploration, earlier: Earlier | None) -> list[Block]:
-    """The first user message: the date, the idea, its context and the research it starts from."""
+def first_words(
+    exploration: Exploration, earlier: Earlier | None, introduction: str
+) -> list[Block]:
+    """The first user message: the date, the idea, its context, the research it starts from, and what
+    the tools work on."""
     request = exploration.request
     parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
     if request.context:
@@ -60,4 +63,6 @@ def first_words(exploration: Exploration, earlier: Earlier | None) -> list[Block
         purpose = "follow_up" if request.continue_from else "update"
         date = f"{exploration.created_at:%Y-%m-%d}"
         parts.append(prompt(purpose, path=earlier.name, date=date, document=earlier.shown))
+    if introduction:
+        parts.append(introduction)
     return [{"type": "text", "text": "\n\n".join(parts)}]

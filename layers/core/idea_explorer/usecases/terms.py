@@ -10,8 +10,9 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.usage import Price, Usage
-from idea_explorer.ports import Spend
+from idea_explorer.ports import Spend, Uploads
 
+FILES_TOOLSET = "assistant"
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
 
 
@@ -24,6 +25,7 @@ class Terms:
     daily_cost_usd: float | None = None
     spend: Spend | None = None
     code_repositories: tuple[str, ...] = ()
+    uploads: Uploads | None = None
 
     def check(self, request: ExploreRequest, owner: str, now: datetime) -> None:
         """Raises InvalidRequestError with the field, or QuotaSpentError."""
@@ -31,6 +33,7 @@ class Terms:
         system = system_prompt(request.toolset, request.mode)
         self.check_budget(request, len(system.encode()))
         self.check_repository(request)
+        self.check_files(request, owner)
         self.check_quota(owner, now)
 
     def check_repository(self, request: ExploreRequest) -> None:
@@ -55,6 +58,14 @@ class Terms:
         if budget < least:
             raise _wrong("max_cost_usd", f"must be at least {least:.3f} to write anything at all")
 
+    def check_files(self, request: ExploreRequest, owner: str) -> None:
+        if not request.files:
+            return
+        check_takes_files(request.toolset)
+        for file_id in request.files:
+            if self.uploads and not self.uploads.has(owner, file_id):
+                raise _wrong("files", f"there is no file {file_id[:60]!r}")
+
     def check_quota(self, owner: str, now: datetime) -> None:
         left = self.left_today(owner, now)
         if left is not None and left <= 0:
@@ -68,6 +79,11 @@ class Terms:
         if self.daily_cost_usd is None or self.spend is None:
             return None
         return self.daily_cost_usd - self.spend.spent(owner, now.date())
+
+
+def check_takes_files(toolset: str) -> None:
+    if toolset != FILES_TOOLSET:
+        raise _wrong("files", f"only the {FILES_TOOLSET} toolset searches files")
 
 
 def _wrong(field_name: str, message: str) -> InvalidRequestError:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from idea_explorer.adapters.offline.assistant import assistant
 from idea_explorer.adapters.offline.code import code
 from idea_explorer.adapters.offline.conversation import Conversation
 from idea_explorer.adapters.offline.discover import discover
@@ -17,6 +18,7 @@ CHARS_PER_TOKEN = 4  # so that a summary shows what a real run would roughly hav
 
 # The first tool that a toolset has for itself names its script.
 SCRIPTS: dict[str, Callable[[Conversation], Turn]] = {
+    "file_search": assistant,
     "semanticSearch": discover,
     "find_definition": code,
 }
