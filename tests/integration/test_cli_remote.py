@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +20,9 @@ from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.tokens import dump_tokens, stored_token
 from tests.fakes.anthropic_faults import refusing_url
+from tests.fakes.anthropic_scripts import ByConversation
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.api import Api
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.served import TOKEN, Served
@@ -199,6 +203,65 @@ def test_what_is_not_valid_is_bad_usage(idea: Idea, arguments: tuple[str, ...]) 
 
     assert (code, out) == (2, "")
     assert err.startswith("idea: '")
+
+
+# Decisions
+
+
+@pytest.fixture
+def waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[tuple[Idea, str, Path]]:
+    """A run over code that proposes two changes, and waits."""
+    (tmp_path / "a.txt").write_text("old a\n")
+    (tmp_path / "b.txt").write_text("old b\n")
+    edits = [
+        tool_use(
+            "edit_file", {"path": f"{n}.txt", "content": f"new {n}\n", "description": "\x1b[2J"}
+        )
+        for n in "ab"
+    ]
+    script = [answer(*edits), answer(text("# Done\n\nBoth."))]
+    with FakeAnthropic(ByConversation(script)) as model:
+        env = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": model.url}
+        with Served(tmp_path, env) as server:
+            monkeypatch.setenv("IDEA_API_URL", server.url)
+            monkeypatch.setenv("IDEA_API_TOKEN", TOKEN)
+            idea = Idea(capsys)
+            _, out, _ = idea("submit", "Renew both files", "--toolset", "code", "--quiet")
+            with Remote(server.url, TOKEN) as remote:
+                until(lambda: remote.exploration(out.strip())["status"] == "awaiting_approval")
+            yield idea, out.strip(), tmp_path
+
+
+def until(reached: Callable[[], bool]) -> None:
+    for _ in range(300):
+        if reached():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it was never reached")
+
+
+def test_changes_are_shown_approved_and_rejected(waiting: tuple[Idea, str, Path]) -> None:
+    idea, exploration_id, folder = waiting
+
+    code, out, _ = idea("approve", exploration_id, "--list")
+    assert code == 0
+    assert "-old a" in out
+    assert "+new b" in out
+    assert "\x1b" not in out
+    asked = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+    assert idea("reject", exploration_id, "unheard-of")[0] == 1
+
+    mine = folder / "mine.txt"
+    mine.write_text("mine\n")
+    assert idea("approve", exploration_id, asked[0]["id"], "--content", str(mine))[0] == 0
+    assert "b.txt: rejected" in idea("reject", exploration_id, "--reason", "Not this one.")[1]
+    assert idea("watch", exploration_id, "--quiet")[0] == 0
+    assert (folder / "a.txt").read_text() == "mine\n"
+    assert (folder / "b.txt").read_text() == "old b\n"
+    code, _, err = idea("approve", exploration_id)
+    assert (code, "waits for no decision" in err) == (1, True)
 
 
 # What can be wrong with the environment

@@ -16,7 +16,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import harmless, one_line
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 
@@ -114,7 +114,7 @@ class PlainScreen:
     """Lines only: for pipes, files and CI."""
 
     def line(self, text: str, style: str = "") -> None:
-        print(text, file=sys.stderr, flush=True)
+        print(harmless(text), file=sys.stderr, flush=True)
 
     def working(self, text: str) -> None:
         pass
@@ -137,7 +137,7 @@ class TerminalScreen:
 
     def line(self, text: str, style: str = "") -> None:
         # as Text, so that brackets in an idea or a result are never read as markup
-        self._console.print(self._text(text, style=style))
+        self._console.print(self._text(harmless(text), style=style))
         self.working("thinking")
 
     def working(self, text: str) -> None:

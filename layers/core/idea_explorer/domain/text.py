@@ -35,3 +35,8 @@ def one_line(text: str, limit: int) -> str:
     """The text on one line of at most `limit` characters, for titles and progress."""
     flat = re.sub(r"\s+", " ", text).strip()
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def harmless(text: str) -> str:
+    """The text without what could steer a terminal: models, pages and files choose these words."""
+    return "".join(char for char in text if char.isprintable() or char in "\n\t")

@@ -2,8 +2,10 @@
 
 import argparse
 import json
+import sys
 
 from idea_explorer.cli.remote.client import Remote
+from idea_explorer.domain.text import harmless
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -12,5 +14,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"id": arguments.id, "content": content}, ensure_ascii=False))
     else:
-        print(content)
+        print(harmless(content) if sys.stdout.isatty() else content)
     return 0

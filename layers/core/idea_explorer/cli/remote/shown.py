@@ -12,7 +12,7 @@ from idea_explorer.cli.endings import money, summary
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Stats
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import harmless, one_line
 
 
 def show(found: JsonObject, arguments: argparse.Namespace) -> None:
@@ -21,7 +21,7 @@ def show(found: JsonObject, arguments: argparse.Namespace) -> None:
         print(json.dumps(found, ensure_ascii=False))
         return
     details = details_in(found)
-    print(details.status if arguments.quiet else "\n".join(lines(details)))
+    print(details.status if arguments.quiet else harmless("\n".join(lines(details))))
 
 
 def details_in(found: JsonObject) -> Details:
@@ -78,7 +78,7 @@ def stats_of(details: Details) -> Stats:
 def row(line: Summary) -> str:
     cost = "" if line.cost_usd is None else f"${line.cost_usd:.2f}"
     title = one_line(line.title or line.idea, 60)
-    return f"{line.id}  {line.status:<17} {age(line.created_at):>4} {cost:>7}  {title}"
+    return harmless(f"{line.id}  {line.status:<17} {age(line.created_at):>4} {cost:>7}  {title}")
 
 
 def age(moment: datetime) -> str:

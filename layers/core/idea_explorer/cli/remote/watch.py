@@ -10,6 +10,7 @@ from idea_explorer.cli.progress import Progress, screen_of_stderr
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.events import Told, told
 from idea_explorer.cli.remote.shown import details_in, print_ending
+from idea_explorer.domain.events import ApprovalRequested
 from idea_explorer.domain.text import one_line
 from idea_explorer.wiring import system_clock
 
@@ -48,6 +49,9 @@ def _shown(
     def show(told: Told) -> None:
         if told.event:
             progress.emit(told.event)
+        if isinstance(told.event, ApprovalRequested):
+            screen.line(f"  ? {told.event.path}: {one_line(told.event.description, 100)}", "yellow")
+            screen.line(f"    decide with: idea approve {details.id} --list", "dim")
 
     return show, lambda message: screen.line(f"{message} Trying again.", "yellow")
 
