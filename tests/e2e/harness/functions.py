@@ -54,6 +54,14 @@ class Functions:
             environment.kill()
         return len(running)
 
+    def restart(self, name: str) -> None:
+        """End every environment of a function, busy or idle: the next invocation starts a new one."""
+        self.kill(name)
+        with self._lock:
+            idle, self._idle[name] = self._idle[name], []
+        for environment in idle:
+            environment.close()
+
     def running(self, name: str) -> int:
         with self._lock:
             return len(self._busy[name])

@@ -190,6 +190,11 @@ class Stack:
     def kill(self, function: str) -> int:
         return self.functions.kill(self.named(function))
 
+    def restart(self) -> None:
+        """End every process of every function."""
+        for function in resources_of("AWS::Serverless::Function"):
+            self.functions.restart(self.named(function))
+
     def logs(self) -> str:
         names = [self.named(function) for function in resources_of("AWS::Serverless::Function")]
         return "\n".join(f"--- {name}\n{self.functions.log(name)[-4_000:]}" for name in names)
