@@ -1,11 +1,12 @@
 """What brings events to functions: the queue's event source, and the rule on executions that ended."""
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.e2e.harness.functions import Functions
+from tests.e2e.harness.functions import THROTTLED, Functions
 from tests.e2e.harness.services import Services
 from tests.e2e.harness.template import ACCOUNT, REGION
 
@@ -110,8 +111,11 @@ class EndedExecutions:
         self._tell({**execution, "status": "ABORTED"})
 
     def _tell(self, execution: dict[str, Any]) -> None:
+        """What is throttled is tried again, as Lambda does with events."""
         self._told.add(execution["executionArn"])
-        self._functions.invoke(self._function, execution_event(execution))
+        event = execution_event(execution)
+        while self._functions.invoke(self._function, event).error == THROTTLED:
+            time.sleep(IDLE_SECONDS)
 
     def _knows(self, execution: dict[str, Any]) -> bool:
         return execution["executionArn"] in self._told

@@ -117,7 +117,8 @@ def _front_for(functions: Functions, services: Services) -> ThreadingHTTPServer:
             answer = functions.invoke(named.rpartition(":")[2], json.loads(body or b"{}"))
             if answer.error == THROTTLED:
                 reason = json.dumps({"Type": "User", "message": "Rate Exceeded."}).encode()
-                self.reply(429, reason, {"x-amzn-ErrorType": THROTTLED})
+                named_error = {"x-amzn-ErrorType": THROTTLED, "x-amzn-RequestId": "throttled"}
+                self.reply(429, reason, named_error)
                 return
             failed = {} if answer.ok else {"X-Amz-Function-Error": "Unhandled"}
             executed = {"X-Amz-Executed-Version": "$LATEST", **failed}

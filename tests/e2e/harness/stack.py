@@ -43,11 +43,12 @@ NOT_IN_MOTO = ("PointInTimeRecoverySpecification", "SSESpecification", "TimeToLi
 
 @dataclass(frozen=True)
 class Options:
-    """How a stack differs from the template: parameters, variables of all functions, reserved
-    concurrency, how long a message stays away, secrets; and what is started ahead of its first use."""
+    """How a stack differs from the template. Functions are named by their logical id; `environment`
+    is for all of them, `warm` are those to start ahead of their first use."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    code: Mapping[str, Path] = field(default_factory=dict)
     reserved: Mapping[str, int] = field(default_factory=dict)
     visibility_seconds: int | None = None
     secrets: Mapping[str, str] = field(default_factory=dict)
@@ -290,7 +291,7 @@ class Stack:
         resolved = Resolver(self._names).resolve(variables)
         return Function(
             name=self.named(resource),
-            code=ROOT / declared["CodeUri"],
+            code=self._options.code.get(resource) or ROOT / declared["CodeUri"],
             timeout=float(declared["Timeout"]),
             memory=int(declared["MemorySize"]),
             environment={

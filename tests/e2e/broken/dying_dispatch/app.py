@@ -1,0 +1,36 @@
+"""A dispatch function that is killed, once, when it has marked an exploration but not started it."""
+
+import dataclasses
+import os
+import signal
+from pathlib import Path
+
+from idea_explorer import deployment, serverless
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.message import Message
+from idea_explorer.ports import Workflow
+from idea_explorer.usecases.dispatch import dispatch
+
+
+class DyingOnce:
+    def __init__(self, workflow: Workflow) -> None:
+        self._workflow = workflow
+
+    def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
+        died = Path(os.environ["DIE_ONCE"])
+        if not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self._workflow.start(exploration_id, run, deadline_seconds)
+
+
+@serverless.entry
+def handler(event: serverless.Event) -> JsonObject:
+    return serverless.each_message(event, _dispatch)
+
+
+def _dispatch(message: Message) -> JsonObject:
+    desk = deployment.desk()
+    dying = dataclasses.replace(desk, workflow=DyingOnce(desk.workflow))
+    return {"dispatched": dispatch(message, dying)}

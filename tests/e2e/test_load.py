@@ -1,0 +1,89 @@
+"""Heavy cases: many explorations at once, scarce functions, parts that die. Run by `make e2e`."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.harness.stack import Machine, Options, Stack
+from tests.e2e.test_service import stored
+
+pytestmark = pytest.mark.slow
+HERE = Path(__file__).parent
+EXPLORATIONS = 60
+MAX_RUNNING = 5
+DISPATCHERS = 2  # each may admit one while the other does
+
+
+def finish(stack: Stack, ids: list[str]) -> list[str]:
+    """Wait for all; gives how each ended."""
+    final = [stack.wait_until_final(exploration_id, seconds=600) for exploration_id in ids]
+    return [exploration.status for exploration in final]
+
+
+def test_sixty_messages_complete_a_few_at_a_time(machine: Machine, options: Options) -> None:
+    few = dataclasses.replace(
+        options,
+        parameters={"MaxRunning": MAX_RUNNING, "Model": "offline"},
+        environment={**options.environment, "IDEA_DEFER_SECONDS": "3"},
+    )
+    with machine.stack(few) as stack:
+        ids = [stack.send({"idea": f"Idea number {n}"})[0] for n in range(EXPLORATIONS)]
+
+        assert finish(stack, list(ids)) == ["completed"] * EXPLORATIONS
+
+        explore = stack.named("ExploreFunction")
+        assert stack.functions.most_at_once[explore] <= MAX_RUNNING + DISPATCHERS
+        assert stack.dead_letters() == []
+        stack.wait(lambda: stack.waiting_messages() == 0)
+        assert len(stack.executions()) == EXPLORATIONS
+
+
+def test_the_hard_cap_on_explore_delays_and_loses_nothing(
+    machine: Machine, options: Options
+) -> None:
+    capped = dataclasses.replace(
+        options, parameters={"Model": "offline"}, reserved={"ExploreFunction": 1}
+    )
+    with machine.stack(capped) as stack:
+        ids = [stack.send({"idea": f"Idea number {n}"})[0] for n in range(4)]
+
+        assert finish(stack, list(ids)) == ["completed"] * 4
+
+        assert stack.functions.most_at_once[stack.named("ExploreFunction")] == 1
+
+
+def test_a_dispatcher_that_dies_is_made_good_by_the_next_delivery(
+    machine: Machine, options: Options, tmp_path: Path
+) -> None:
+    """It dies between marking the exploration and starting it: the worst moment."""
+    quick = dataclasses.replace(
+        options,
+        parameters={"Model": "offline"},
+        environment={**options.environment, "DIE_ONCE": str(tmp_path / "died")},
+        visibility_seconds=2,
+        code={"DispatchFunction": HERE / "broken" / "dying_dispatch"},
+    )
+    with machine.stack(quick) as stack:
+        exploration = stored(stack, "Started by the second delivery")
+        stack.send(json.dumps({"id": exploration.id, "run": 1}))
+
+        assert stack.wait_until_final(exploration.id).status == "completed"
+
+        assert (tmp_path / "died").exists()
+
+
+def test_what_always_fails_ends_in_the_dead_letter_queue_by_itself(
+    machine: Machine, options: Options
+) -> None:
+    """Without our doing: the queue gives up a message whose function never answers for it."""
+    broken = dataclasses.replace(
+        options,
+        visibility_seconds=0,
+        code={"DispatchFunction": HERE / "broken" / "crashing_dispatch"},
+    )
+    with machine.stack(broken) as stack:
+        stack.send("anything")
+
+        stack.wait(lambda: "anything" in stack.dead_letters())

@@ -1,0 +1,151 @@
+"""Lambda's events in, and errors out under names that the workflow knows."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from idea_explorer import serverless
+from idea_explorer.domain.errors import (
+    ConflictError,
+    LeaseLostError,
+    RateLimitedError,
+    UnavailableError,
+)
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.message import Message
+from tests.e2e.harness.template import ROOT
+
+ID = "019a8c3e-7c00-7000-8000-000000000001"
+
+
+def event(name: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8"))
+    return parsed
+
+
+@dataclass
+class Context:
+    function_name: str = "explore"
+    memory_limit_in_mb: int = 512
+    invoked_function_arn: str = "arn:aws:lambda:us-east-1:123456789012:function:explore"
+    aws_request_id: str = "a-request"
+
+
+@pytest.fixture(autouse=True)
+def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
+    """What the log says; Powertools made its handler for the stream that there was at first."""
+    monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
+    handler = serverless._logger().registered_handler
+    assert isinstance(handler, logging.StreamHandler)
+    buffer = io.StringIO()
+    before = handler.setStream(buffer)
+    yield buffer
+    handler.setStream(before)
+
+
+def test_the_workflow_asks_for_a_run() -> None:
+    work = serverless.work_in(event("explore-workflow"))
+
+    assert (work.id, work.run, work.deadline_seconds, work.settle) == (ID, 1, 120, False)
+
+
+def test_the_workflow_asks_to_settle_what_timed_out() -> None:
+    work = serverless.work_in(event("explore-settle"))
+
+    assert (work.id, work.settle, work.why) == (ID, True, "timed_out")
+
+
+def test_an_execution_that_was_stopped_is_settled_by_its_name() -> None:
+    work = serverless.work_in(event("explore-execution-stopped"))
+
+    assert (work.id, work.run, work.settle, work.why) == (ID, 1, True, "stopped")
+
+
+@pytest.mark.parametrize(
+    ("cause", "why"),
+    [
+        ("States.Timeout", "timed_out"),
+        ("TIMED_OUT", "timed_out"),
+        ("ABORTED", "stopped"),
+        ("FAILED", "broken"),
+        ("InternalError", "broken"),
+    ],
+)
+def test_causes_have_meanings(cause: str, why: str) -> None:
+    assert serverless.work_in({"id": ID, "run": 1, "settle": True, "cause": cause}).why == why
+
+
+def test_messages_carry_their_receive_count() -> None:
+    (message,) = serverless.messages_in(event("explore-queue-message"))
+
+    assert message.receives == 1
+    assert json.loads(message.body)["idea"] == "A subscription box for urban beekeepers"
+
+
+def test_only_messages_that_failed_come_back() -> None:
+    def work(message: Message) -> JsonObject:
+        if message.body == "bad":
+            raise ValueError(message.body)
+        return {"id": message.id}
+
+    records = [{"messageId": name, "body": body} for name, body in (("1", "good"), ("2", "bad"))]
+    answer = serverless.each_message({"Records": records}, work)
+
+    assert answer == {"results": [{"id": "1"}], "batchItemFailures": [{"itemIdentifier": "2"}]}
+
+
+@pytest.mark.parametrize(
+    ("raised", "seen"),
+    [
+        (UnavailableError("Down."), serverless.RetryableError),
+        (RateLimitedError("Slow down."), serverless.ThrottledError),
+        (LeaseLostError("Gone."), LeaseLostError),
+        (ConflictError("No."), ConflictError),
+        (ValueError("a secret idea"), serverless.InternalError),
+    ],
+    ids=lambda given: getattr(given, "__name__", None) or type(given).__name__,
+)
+def test_errors_reach_the_workflow_under_names_it_knows(
+    raised: Exception, seen: type[Exception]
+) -> None:
+    @serverless.entry
+    def handler(_: serverless.Event) -> JsonObject:
+        raise raised
+
+    with pytest.raises(seen):
+        handler({}, Context())
+
+
+def test_what_nobody_foresaw_is_told_by_its_kind_alone(said: io.StringIO) -> None:
+    @serverless.entry
+    def handler(event: serverless.Event) -> JsonObject:
+        raise KeyError(event["idea"])
+
+    with pytest.raises(serverless.InternalError) as failure:
+        handler({"idea": "A secret idea"}, Context())
+
+    assert str(failure.value) == "KeyError"
+    assert failure.value.__suppress_context__
+    assert "A secret idea" not in said.getvalue()
+
+
+def test_every_line_names_the_exploration_once_it_is_known(said: io.StringIO) -> None:
+    @serverless.entry
+    def handler(_: serverless.Event) -> JsonObject:
+        serverless.log().info("before")
+        serverless.correlate(ID)
+        serverless.log().info("after", name="read_research")
+        return {}
+
+    handler({}, Context())
+    handler({}, Context())
+
+    lines = [json.loads(line) for line in said.getvalue().splitlines()]
+    assert [line.get("explorationId") for line in lines] == [None, ID, None, ID]
+    assert lines[1]["name"] == "read_research"
+    assert lines[1]["function_request_id"] == "a-request"
