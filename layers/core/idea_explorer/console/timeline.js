@@ -85,7 +85,11 @@ export class Timeline {
 
 	push(event) {
 		this.queue.push(event);
-		if (this.due) return;
+		this.schedule();
+	}
+
+	schedule() {
+		if (this.due || !this.queue.length) return;
 		this.due = true;
 		const draw = () => this.flush();
 		// a hidden tab gets no frames, and would gather for ever
@@ -95,7 +99,7 @@ export class Timeline {
 
 	flush() {
 		this.due = false;
-		const seen = this.queue.splice(0);
+		const seen = this.queue.splice(0, 200);
 		this.home = this.root;
 		this.root = document.createDocumentFragment();
 		for (const event of seen) this[event.type]?.(event);
@@ -104,6 +108,7 @@ export class Timeline {
 		this.count += seen.length;
 		this.home.dataset.events = this.count;
 		this.onChange(seen);
+		this.schedule();
 	}
 
 	open() {
