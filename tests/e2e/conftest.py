@@ -11,8 +11,11 @@ from idea_explorer.domain.tokens import dump_tokens, stored_token
 from tests.e2e.harness.minds import Minds
 from tests.e2e.harness.stack import Machine, Options, Stack, credentials
 from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.github_server import FakeGitHub
 
 TOKENS = {"ada": "ada-token-that-must-never-be-logged", "bob": "bobs-token"}
+GITHUB_TOKEN = "ghp-a-token-that-must-never-be-logged"
+REPOSITORY = "acme/ideas"
 ANTHROPIC_KEY = "sk-ant-a-key-that-must-never-be-logged"
 
 
@@ -52,15 +55,29 @@ def tokens() -> str:
 
 
 @pytest.fixture(scope="session")
-def options(anthropic: FakeAnthropic) -> Options:
+def github(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeGitHub]:
+    with FakeGitHub(tmp_path_factory.mktemp("github"), token=GITHUB_TOKEN) as server:
+        server.create_repository(REPOSITORY, {"README.md": "# Ideas"})
+        yield server
+
+
+@pytest.fixture(scope="session")
+def options(anthropic: FakeAnthropic, github: FakeGitHub) -> Options:
     """A deployment whose outside world is here, with deadlines and waits that a test can wait for."""
     return Options(
+        parameters={"GitHubRepository": REPOSITORY},
         environment={
             "ANTHROPIC_BASE_URL": anthropic.url,
+            "GITHUB_API_URL": github.url,
             "IDEA_MIN_DEADLINE_SECONDS": "1",
             "IDEA_DEFER_SECONDS": "1",
+            "IDEA_SECRET_MAX_AGE_SECONDS": "1",
         },
-        secrets={"AnthropicSecret": ANTHROPIC_KEY, "ApiTokensSecret": tokens()},
+        secrets={
+            "AnthropicSecret": ANTHROPIC_KEY,
+            "GitHubSecret": GITHUB_TOKEN,
+            "ApiTokensSecret": tokens(),
+        },
         warm=("ApiFunction", "DispatchFunction", "ExploreFunction", "PublishFunction"),
     )
 

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 EXPLORATIONS = 60
 MAX_RUNNING = 5
+OFFLINE = {"Model": "offline"}  # and without a repository: what is tried here is the shell
 DISPATCHERS = 2  # each may admit one while the other does
 
 
@@ -25,7 +26,7 @@ def finish(stack: Stack, ids: list[str]) -> list[str]:
 def test_sixty_messages_complete_a_few_at_a_time(machine: Machine, options: Options) -> None:
     few = dataclasses.replace(
         options,
-        parameters={"MaxRunning": MAX_RUNNING, "Model": "offline"},
+        parameters={"MaxRunning": MAX_RUNNING, **OFFLINE},
         environment={**options.environment, "IDEA_DEFER_SECONDS": "3"},
     )
     with machine.stack(few) as stack:
@@ -43,9 +44,7 @@ def test_sixty_messages_complete_a_few_at_a_time(machine: Machine, options: Opti
 def test_the_hard_cap_on_explore_delays_and_loses_nothing(
     machine: Machine, options: Options
 ) -> None:
-    capped = dataclasses.replace(
-        options, parameters={"Model": "offline"}, reserved={"ExploreFunction": 1}
-    )
+    capped = dataclasses.replace(options, parameters=OFFLINE, reserved={"ExploreFunction": 1})
     with machine.stack(capped) as stack:
         ids = [stack.send({"idea": f"Idea number {n}"})[0] for n in range(4)]
 
@@ -60,7 +59,7 @@ def test_a_dispatcher_that_dies_is_made_good_by_the_next_delivery(
     """It dies between marking the exploration and starting it: the worst moment."""
     quick = dataclasses.replace(
         options,
-        parameters={"Model": "offline"},
+        parameters=OFFLINE,
         environment={**options.environment, "DIE_ONCE": str(tmp_path / "died")},
         visibility_seconds=2,
         code={"DispatchFunction": HERE / "broken" / "dying_dispatch"},

@@ -8,7 +8,7 @@ import pytest
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
-from tests.e2e.conftest import ANTHROPIC_KEY
+from tests.e2e.conftest import ANTHROPIC_KEY, GITHUB_TOKEN
 from tests.e2e.harness.minds import REPORT, Minds
 from tests.e2e.harness.stack import Stack
 from tests.fakes.anthropic_turns import Turn, answer, pending_web_search, text
@@ -138,4 +138,5 @@ def test_every_line_of_a_run_names_the_exploration_and_none_a_secret(stack: Stac
     assert all(line["correlation_id"] == exploration_id for line in lines)
     everything = stack.logs()
     assert ANTHROPIC_KEY not in everything
+    assert GITHUB_TOKEN not in everything
     assert "A logged idea" not in everything

@@ -5,6 +5,7 @@ Under `sam local` there is no deployment around: the same functions work with th
 
 import dataclasses
 import os
+import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.settle import Books
     from idea_explorer.usecases.terms import Terms
 
-EMBEDDED = Path("/tmp/idea-explorer")  # noqa: S108  the only place where Lambda lets a function write
+EMBEDDED = Path(tempfile.gettempdir()) / "idea-explorer"  # all that Lambda lets a function write to
 
 
 @cache

@@ -14,7 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 from tests.e2e.harness.serving import Replying, port_of, serve, stop
 from tests.e2e.harness.template import ACCOUNT, REGION
 
+START_SECONDS = 120.0  # a busy machine may take this long to start a process
 INVOCATION = "/2018-06-01/runtime/invocation/"
 
 
@@ -57,10 +58,17 @@ def failed(error: str, message: str) -> Answer:
 
 @dataclass
 class _Invocation:
+    """`begun` is when the process asked for it: starting the process does not count."""
+
     id: str
     event: bytes
-    deadline_ms: int
-    answer: "queue.Queue[Answer]"
+    seconds: float
+    answer: "queue.Queue[Answer]" = field(default_factory=queue.Queue)
+    begun: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def deadline_ms(self) -> int:
+        return int((time.time() + self.seconds) * 1_000)
 
 
 class Environment:
@@ -88,12 +96,12 @@ class Environment:
 
     def invoke(self, event: bytes) -> Answer:
         timeout = self.function.timeout
-        deadline_ms = int((time.time() + timeout) * 1_000)
-        invocation = _Invocation(str(uuid.uuid4()), event, deadline_ms, queue.Queue())
+        invocation = _Invocation(str(uuid.uuid4()), event, timeout)
         self._current = invocation
         self._next.put(invocation)
         if self.process.poll() is not None:  # it died before it could be told
             self._ended()
+        invocation.begun.wait(START_SECONDS)
         try:
             return invocation.answer.get(timeout=timeout)
         except queue.Empty:
@@ -117,7 +125,10 @@ class Environment:
         stop(self._api)
 
     def next(self) -> _Invocation | None:
-        return self._next.get()
+        invocation = self._next.get()
+        if invocation:
+            invocation.begun.set()
+        return invocation
 
     def answered(self, invocation_id: str, answer: Answer) -> None:
         current = self._current
@@ -135,6 +146,7 @@ class Environment:
             reason = "signal: killed" if how == -signal.SIGKILL else f"exit status {how}"
             message = f"RequestId: {current.id} Error: Runtime exited with error: {reason}"
             current.answer.put(failed("Runtime.ExitError", message))
+            current.begun.set()
 
     def _variables(self) -> dict[str, str]:
         function = self.function

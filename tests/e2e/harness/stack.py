@@ -196,6 +196,11 @@ class Stack:
         for function in resources_of("AWS::Serverless::Function"):
             self.functions.restart(self.named(function))
 
+    def set_secret(self, resource: str, value: str) -> None:
+        self.services.client("secretsmanager").put_secret_value(
+            SecretId=self._names[resource], SecretString=value
+        )
+
     def logs(self) -> str:
         names = [self.named(function) for function in resources_of("AWS::Serverless::Function")]
         return "\n".join(f"--- {name}\n{self.functions.log(name)[-4_000:]}" for name in names)

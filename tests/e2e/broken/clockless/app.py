@@ -31,4 +31,7 @@ def handler(event: serverless.Event) -> JsonObject:
     else:
         engine = dataclasses.replace(deployment.engine(), clock=StoppedClock())
         exploration = explore(work.id, work.run, engine)
-    return {"status": exploration.outcome or exploration.status}
+    return {
+        "status": exploration.outcome or exploration.status,
+        "approval_seconds": deployment.approval_seconds(),
+    }
