@@ -124,11 +124,12 @@ def test_a_file_is_announced_sent_and_named(api: Api) -> None:
 
     assert reply.status == 201
     assert reply.json["upload"]["url"] == f"/files/{file_id}"
-    unsent = api.post("/explorations", {"idea": "bees", "files": [file_id]})
+    asking = {"idea": "bees", "toolset": "assistant", "files": [file_id]}
+    unsent = api.post("/explorations", asking)
     assert (unsent.status, list(unsent.fields)) == (422, ["files"])
     api.uploads.store("ada", file_id, b"bees")
-    assert api.submitted(files=[file_id]).request.files == (file_id,)
-    foreign = api.post("/explorations", {"idea": "bees", "files": [file_id]}, owner="bob")
+    assert api.submitted(toolset="assistant", files=[file_id]).request.files == (file_id,)
+    foreign = api.post("/explorations", asking, owner="bob")
     assert foreign.status == 422
 
 
