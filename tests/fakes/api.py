@@ -106,7 +106,7 @@ class Api:
             webhooks=lambda: self.webhooks,
             repository="acme/ideas",
             branch="main",
-            terms=Terms(min_deadline_seconds=60),
+            terms=Terms(min_deadline_seconds=60, uploads=self.uploads),
             approvals=self.approvals,
             wake=lambda e: self.woken.append(e.id),
         )

@@ -148,14 +148,16 @@ def test_the_same_key_starts_one_exploration(idea: Idea) -> None:
 def test_files_are_sent_along(idea: Idea, served: Served, tmp_path: Path) -> None:
     notes = tmp_path / "notes – ä.txt"
     notes.write_bytes(b"bees " * 100_000)
+    asking = ["--toolset", "assistant"]
 
-    code, out, _ = idea("submit", "Bees and notes", "--file", str(notes), "--quiet")
+    code, out, _ = idea("submit", "Bees and notes", *asking, "--file", str(notes), "--quiet")
     assert code == 0
     assert idea("watch", out.strip(), "--quiet")[0] == 0
+    assert "[notes – ä.txt](" in idea("report", out.strip())[1]
 
-    code, out, err = idea("submit", "Bees", "--file", str(tmp_path / "missing.txt"))
+    code, out, err = idea("submit", "Bees", *asking, "--file", str(tmp_path / "missing.txt"))
     assert (code, out) == (2, "")
-    assert "cannot be read: No such file" in err
+    assert "missing.txt is not a file." in err
 
 
 def test_similar_research_is_named(idea: Idea, done: str) -> None:

@@ -73,7 +73,6 @@ def _accepted(request: ExploreRequest, call: Call, service: Service) -> JsonObje
         service.clock,
         terms=service.terms,
         research=service.research(),
-        uploads=service.uploads,
     )
     enqueue(exploration, service.queue, service.log)
     found = _similar(request, service)

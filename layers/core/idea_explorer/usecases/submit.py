@@ -5,7 +5,7 @@ from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.ports import Explorations, ResearchRepository, Uploads
+from idea_explorer.ports import Explorations, ResearchRepository
 from idea_explorer.usecases.earlier import document_of
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.terms import Terms
@@ -20,15 +20,12 @@ def submit(
     terms: Terms,
     exploration_id: ExplorationId | None = None,
     research: ResearchRepository | None = None,
-    uploads: Uploads | None = None,
 ) -> Exploration:
     """Store the request; an id that is taken answers with what is stored under it, unchanged.
 
-    `research` is where a document to continue from is looked for if the store does not know it;
-    `uploads` is where the request's files have to be.
+    `research` is where a document to continue from is looked for if the store does not know it.
     """
     terms.check(request, owner, clock.now())
-    _check_files(request, owner, uploads)
     conversation = _conversation(request, owner, explorations, research)
     now = clock.now()
     new = exploration_id or new_id(int(now.timestamp() * 1_000))
@@ -71,13 +68,6 @@ def _conversation(
     if request.toolset == "research" and earlier.receipt and not earlier.receipt.has_partial_text:
         raise _invalid("continue_from", "it has no report to build on")
     return earlier.conversation_id
-
-
-def _check_files(request: ExploreRequest, owner: str, uploads: Uploads | None) -> None:
-    for file_id in request.files if uploads else ():
-        assert uploads is not None
-        if not uploads.has(owner, file_id):
-            raise _invalid("files", f"there is no file {file_id[:60]!r}; send it first")
 
 
 def _invalid(field: str, rule: str) -> InvalidRequestError:

@@ -64,7 +64,7 @@ class Terms:
         check_takes_files(request.toolset)
         for file_id in request.files:
             if self.uploads and not self.uploads.has(owner, file_id):
-                raise _wrong("files", f"there is no file {file_id[:60]!r}")
+                raise _wrong("files", f"there is no file {file_id[:60]!r}; send it first")
 
     def check_quota(self, owner: str, now: datetime) -> None:
         left = self.left_today(owner, now)

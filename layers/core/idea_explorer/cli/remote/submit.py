@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 
 from idea_explorer.cli.explore import request_from
+from idea_explorer.cli.files import named_files
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.files import send_files
 from idea_explorer.cli.remote.watch import follow
@@ -20,12 +21,14 @@ PAUSE_SECONDS = 1.0
 
 
 def run(arguments: argparse.Namespace) -> int:
-    body: JsonObject = request_from(arguments).model_dump(mode="json", exclude_unset=True)
+    request = request_from(arguments)
+    files = named_files(arguments.file, request.toolset)
+    body: JsonObject = request.model_dump(mode="json", exclude_unset=True)
     # with a key of its own a submission can be repeated without starting anything twice
     key = arguments.idempotency_key or str(uuid.uuid4())
     with Remote.from_environment() as remote:
         if arguments.file:
-            body["files"] = [*send_files(remote, arguments.file)]
+            body["files"] = [*send_files(remote, files)]
         answer = _sent(remote, body, key)
         if arguments.watch and "reused" not in answer:
             return follow(remote, str(answer["id"]), arguments)
