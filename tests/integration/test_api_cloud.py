@@ -109,7 +109,7 @@ def test_a_file_is_announced_and_sent_to_the_bucket(call: Call) -> None:
     upload = announced["upload"]
     requests.post(upload["url"], data=upload["fields"], files={"file": b"bees"}, timeout=5)
 
-    body = {"idea": "bees", "files": [announced["file_id"]]}
+    body = {"idea": "bees", "toolset": "assistant", "files": [announced["file_id"]]}
     assert call("POST", "/explorations", body)["status"] == 202
     assert call("POST", "/explorations", body, owner="bob")["status"] == 422
 

@@ -137,7 +137,7 @@ def test_a_file_is_put_where_it_was_announced(served: Served, api: httpx.Client)
     assert api.put("/files/file-" + "0" * 32, content=b"bees!").status_code == 404
     assert api.put("/files/../../etc/passwd", content=b"bees!").status_code == 404
     assert api.put(address, content=b"bees!").status_code == 204
-    submitted(api, files=[room["file_id"]])
+    submitted(api, toolset="assistant", files=[room["file_id"]])
 
 
 def test_a_run_that_dies_with_the_server_is_taken_up_by_the_next(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_the_largest_request_fits_an_item(aws: Settings, stores: Stores) -> None
 
 
 def test_a_secret_of_the_request_is_in_no_readable_attribute(aws: Settings, stores: Stores) -> None:
-    request = ExploreRequest(idea="x", callback_secret="whsec_very_secret")
+    request = ExploreRequest(idea="x", callback_secret="a_very_secret_key")
     stores.explorations.create(an_exploration(request=request))
 
     (item,) = items(aws, RECORD)
