@@ -119,6 +119,8 @@ class Agent:
         return None
 
     def _attempt(self, state: State, move: Ask) -> ExternalError | Interrupted | None:
+        if self._time_for(move).passed:
+            return Interrupted("deadline" if move.tools_off else "gathering_over")
         request = self._request(state, tools_off=move.tools_off)
         searches = 0 if move.tools_off else searches_in(request.tools)
         allowance = self.budget.allow(request, state.spent, searches=searches)
@@ -259,7 +261,9 @@ def _stopped(state: State, stop: Interrupted) -> Finish:
 
 def _ended(state: State, reason: str, error: ExplorerError | None) -> Finish:
     """Ended early: `partial` where there is any text to keep."""
-    return Finish("partial" if best_text(state.entries) else "failed", reason, error)
+    if best_text(state.entries):
+        return Finish("partial", reason, error)
+    return Finish("timed_out" if reason == "deadline" else "failed", reason, error)
 
 
 def _fresh_start(state: State, move: Restart) -> Restarted:

@@ -14,7 +14,9 @@ from idea_explorer.domain.transcript import (
     sendable,
 )
 
-FinalStatus = Literal["completed", "partial", "failed", "cancelled", "awaiting_approval"]
+FinalStatus = Literal[
+    "completed", "partial", "failed", "timed_out", "cancelled", "awaiting_approval"
+]
 
 # Reasons for writing that mean the research itself was cut short.
 CUT_SHORT: frozenset[WriteReason] = frozenset({"deadline", "budget"})
@@ -76,10 +78,16 @@ def next_move(state: State, bounds: Bounds) -> Move:
     if state.writing:
         return Ask(tools_off=True)
     if state.pending:
-        return Ask(tools_off=False)
+        return _finish_search(bounds)
     if reason := reason_to_write(state, bounds):
         return Say("write", reason)
     return Ask(tools_off=False)
+
+
+def _finish_search(bounds: Bounds) -> Move:
+    """Nothing may be said before a pending search has ended. Without the time to wait for it, what was
+    found so far is written up in a new conversation."""
+    return Restart("deadline") if bounds.out_of_time else Ask(tools_off=False)
 
 
 def reason_to_write(state: State, bounds: Bounds) -> WriteReason | None:
@@ -104,8 +112,10 @@ def _after_pause(state: State, bounds: Bounds) -> Move:
     """A paused turn goes back unchanged. Its pending search is finished before anything else is said."""
     if state.pauses > limits.MAX_PAUSES:
         return Finish("partial", "pauses") if state.restarted else Restart("pauses")
-    if state.pending or state.writing:
-        return Ask(tools_off=not state.pending)
+    if state.pending:
+        return _finish_search(bounds)
+    if state.writing:
+        return Ask(tools_off=True)
     if reason := reason_to_write(state, bounds):
         return Say("write", reason)
     return Ask(tools_off=False)

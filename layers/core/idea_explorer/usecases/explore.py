@@ -38,6 +38,8 @@ from idea_explorer.usecases.history import Everywhere, GroupedText, History
 from idea_explorer.usecases.opening import opening, refused, started_from
 from idea_explorer.usecases.terms import Terms
 
+MAX_START_SHARE = 0.1  # of a deadline; a short one is not used up by the allowance for its start
+
 
 @dataclass(frozen=True)
 class Engine:
@@ -61,6 +63,7 @@ class Engine:
     writer_for: Callable[[Exploration], ChangeWriter] | None = None
     earlier_for: Callable[[Exploration], Earlier | None] = lambda _: None
     base_of: Callable[[Exploration], str | None] | None = None
+    start_seconds: float = 0.0  # of the deadline, that have passed when a run first gets here
 
 
 def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:
@@ -72,7 +75,9 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     was = engine.explorations.load(exploration_id)
     if was.status == "awaiting_approval" and not _is_decided(was, engine):
         return was
-    exploration = engine.explorations.take_over(exploration_id, lambda e: _begin(e, run, now))
+    exploration = engine.explorations.take_over(
+        exploration_id, lambda e: _begin(e, run, now, engine.start_seconds)
+    )
     sink = Everywhere(
         [
             GroupedText(History(engine.events, exploration), engine.clock),
@@ -113,14 +118,14 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     return _conclude(exploration, journal, finish, sink, engine)
 
 
-def _begin(exploration: Exploration, run: int, now: datetime) -> Exploration:
+def _begin(exploration: Exploration, run: int, now: datetime, start_seconds: float) -> Exploration:
     if exploration.run != run:
         raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
     if exploration.is_final:
         return exploration
-    deadline = exploration.deadline_at or now + timedelta(
-        seconds=exploration.request.deadline_seconds
-    )
+    seconds = exploration.request.deadline_seconds
+    passed = min(start_seconds, MAX_START_SHARE * seconds)
+    deadline = exploration.deadline_at or now + timedelta(seconds=seconds - passed)
     if exploration.awaiting_since:
         deadline += now - exploration.awaiting_since
     begun = exploration if exploration.status == "running" else exploration.started(at=now)

@@ -1,0 +1,62 @@
+"""What a run does with the end of its time."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.domain.json import Block
+from idea_explorer.ports import ModelAnswer, ModelRequest
+from idea_explorer.usecases.explore import explore
+from tests.fakes.clock import ManualClock
+from tests.fakes.engine import Bench
+from tests.fakes.models import ScriptedModel, raw, says, scripted
+
+
+def test_a_search_that_does_not_end_in_time_is_given_up_for_a_report(tmp_path: Path) -> None:
+    clock = ManualClock()
+    pending: Block = {
+        "type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "tea"},
+    }  # fmt: skip
+
+    def script(request: ModelRequest, number: int) -> ModelAnswer:
+        assert number < 3
+        if number == 0:
+            return raw(pending, stop_reason="pause_turn")
+        clock.pass_time(80 if number == 1 else 1)
+        return says("# Report\n\nFrom what there was.")
+
+    model = ScriptedModel(script)
+    done = Bench(tmp_path, model, clock=clock).run(deadline_seconds=120)
+
+    assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
+    assert model.tools_off == [False, False, True]
+    assert len(model.requests[-1].messages) == 1  # a conversation of its own
+
+
+def test_a_run_taken_up_after_its_deadline_calls_nobody(tmp_path: Path) -> None:
+    model = scripted([says("# Too late")])
+    b = Bench(tmp_path, model)
+    queued = b.submit(deadline_seconds=60)
+    at = b.clock.now()
+    b.store.take_over(queued.id, lambda e: e.started(at=at).model_copy(update={"deadline_at": at}))
+
+    done = b.publish(explore(queued.id, 1, b.engine))
+
+    assert done.status == "timed_out"
+    assert done.receipt is not None
+    assert done.receipt.code == "TIMEOUT"
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(120, 117), (10, 9)])
+def test_what_a_start_takes_is_part_of_the_deadline(
+    tmp_path: Path, seconds: int, left: int
+) -> None:
+    b = Bench(tmp_path, scripted([says("# Report")]))
+    queued = b.submit(deadline_seconds=seconds)
+
+    begun = explore(queued.id, 1, replace(b.engine, start_seconds=3.0))
+
+    assert begun.deadline_at == b.clock.now() + timedelta(seconds=left)
