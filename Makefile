@@ -99,7 +99,12 @@ chaos: $(DEV) ## Kill a run before and after each of its side effects
 faults: $(DEV) ## Sixty things that go wrong outside, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
 
-.PHONY: browser
-browser: $(DEV) ## Use the console in a real Chromium; pictures of it go to artifacts/browser
-	@command -v npm > /dev/null && npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 || echo "Without npm the accessibility check is left out."
+.PHONY: browser browser-core axe
+axe:
+	@npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."
+
+browser: $(DEV) axe ## Use the console in a real Chromium; pictures of it go to artifacts/browser
 	@$(BIN)/pytest tests/browser -m slow -rs -s
+
+browser-core: $(DEV) axe ## One journey and the accessibility of each view: what of it CI runs
+	@$(BIN)/pytest tests/browser -m core -rs

@@ -245,6 +245,7 @@ EDITS: list[Entry] = [
 ]
 
 
+@pytest.mark.core
 def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) -> None:
     source = tmp_path / "src" / "hives.py"
     source.parent.mkdir()
@@ -279,6 +280,9 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
         tab.find('.badge[data-status="completed"]')
         tab.sees("User rejected changes: The notes are not wanted", "#timeline")
         tab.shot("approvals-decided")
+        tab.press("Read the report")
+        tab.sees("One change stands", ".report")
+        assert not tab.complaints()
     assert source.read_text() == CODE.replace("return 3", "return 33")
     assert not (tmp_path / "NOTES.md").exists()
 
@@ -322,6 +326,6 @@ def test_files_are_sent_along(tab: Browser, tmp_path: Path) -> None:
     notes.write_text("Twelve hives stand on the roof.\n")
     with service(tmp_path, RESEARCH) as served:
         tab.sign_in(served.url, TOKEN)
-        submit(tab, files=str(notes))
+        submit(tab, toolset="Assistant", files=str(notes))
         tab.find('.badge[data-status="completed"]')
         assert not tab.complaints()
