@@ -25,9 +25,18 @@ from idea_explorer.domain.events import (
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.transcript import Cut
 from idea_explorer.domain.usage import Usage
-from idea_explorer.ports import Filter
+from idea_explorer.ports import Filter, ModelAnswer, ModelRequest
 from tests.fakes.engine import Bench
-from tests.fakes.models import A_CALL, calls, last_texts, raw, says, scripted, tool_results
+from tests.fakes.models import (
+    A_CALL,
+    ScriptedModel,
+    calls,
+    last_texts,
+    raw,
+    says,
+    scripted,
+    tool_results,
+)
 
 REPORT = "# A tea room\n\n## Verdict\n\n**Verdict: PASS**"
 
@@ -47,6 +56,23 @@ def test_every_stop_reason_of_the_sdk_has_a_rule() -> None:
 def test_a_report_at_once_completes_in_one_step(tmp_path: Path) -> None:
     done = bench(tmp_path, says(REPORT)).run()
     assert (done.status, done.stats.steps, done.verdict) == ("completed", 1, "PASS")
+
+
+def test_a_running_record_tells_its_steps_and_its_cost(tmp_path: Path) -> None:
+    listed: list[tuple[int, float | None]] = []
+
+    def answered(_: ModelRequest, number: int) -> ModelAnswer:
+        [running] = b.store.page("tester", Filter(), limit=1, cursor=None).explorations
+        assert running.status == "running"
+        listed.append((running.stats.steps, running.stats.cost_usd))
+        return says(REPORT) if number == 2 else calls(("read_research", {"path": f"{number}.md"}))
+
+    b = Bench(tmp_path, ScriptedModel(answered))
+    done = b.run()
+
+    assert done.stats.cost_usd
+    each = done.stats.cost_usd / 3
+    assert listed == [(0, None), (1, pytest.approx(each)), (2, pytest.approx(2 * each))]
 
 
 def test_tools_of_one_step_answer_in_one_message_in_the_order_of_the_calls(tmp_path: Path) -> None:

@@ -50,15 +50,16 @@ class Progress:
 
 
 def progress_of(exploration: Exploration, events: Iterable[str]) -> Progress:
-    """The progress of a run that goes on, from the JSON of all its events; of one that ended, from
-    its record."""
+    """The progress of a run that goes on, from its record and the JSON of all its events; of one that
+    ended, from its record. The record counts calls that broke off, too; an event may be ahead of it."""
     label = LABELS[exploration.status]
     if exploration.is_final:
         return Progress(label, exploration.stats)
     told = _Told(label)
     for event in events:
         told.hear(json.loads(event))
-    return Progress(told.label if exploration.status == "running" else label, told.stats())
+    stats = max(exploration.stats, told.stats(), key=lambda known: known.steps)
+    return Progress(told.label if exploration.status == "running" else label, stats)
 
 
 class _Told:

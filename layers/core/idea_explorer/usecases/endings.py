@@ -9,7 +9,7 @@ from idea_explorer.domain.exploration import Exploration, Receipt, Stats
 from idea_explorer.domain.usage import Price, cost_of
 
 
-def stats_of(state: State, stop_reason: str, prices: Mapping[str, Price]) -> Stats:
+def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price]) -> Stats:
     spent = state.spent
     return Stats(
         steps=state.steps,

@@ -32,6 +32,7 @@ from idea_explorer.ports import (
 )
 from idea_explorer.usecases.approvals import act, all_decided, ask
 from idea_explorer.usecases.conclude import conclude
+from idea_explorer.usecases.counting import Counted
 from idea_explorer.usecases.earlier import Earlier
 from idea_explorer.usecases.endings import receipt_for, stats_of
 from idea_explorer.usecases.history import Everywhere, GroupedText, History
@@ -112,7 +113,8 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
             model_id=State(journal.entries).opening.model_id,
         )
     )
-    finish = _agent(exploration, journal, toolset, sink, engine).run()
+    counted = Counted(exploration, journal, engine.explorations, engine.clock, engine.prices)
+    finish = _agent(exploration, journal, toolset, Everywhere([sink, counted]), engine).run()
     if finish.status == "awaiting_approval":
         return _suspend(exploration, journal, sink, engine)
     return _conclude(exploration, journal, finish, sink, engine)
