@@ -2,14 +2,14 @@
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import httpx
+
+from tests.fakes.command import Program, start
 
 TOKEN = "a-token-for-tests"
 
@@ -23,9 +23,7 @@ class Served:
         """`keep_port`: started again, it is where it was before."""
         self._keep_port = keep_port
         (folder / "ideas").mkdir(parents=True, exist_ok=True)
-        kept = {k: v for k, v in os.environ.items() if k in {"PATH", "HOME"} or k.startswith("COV")}
         self.env = {
-            **kept,
             "IDEA_RESEARCH_DIR": str(folder),
             "IDEA_API_TOKEN": TOKEN,
             "IDEA_MIN_DEADLINE_SECONDS": "1",
@@ -33,18 +31,15 @@ class Served:
             **(env or {}),
         }
         self.url = ""
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Program | None = None
 
     def start(self) -> Self:
         port = self.url.rpartition(":")[2] if self._keep_port and self.url else "0"
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "idea_explorer", "serve", "--port", port],
-            env=self.env,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        self.url = self._process.stdout.readline().rpartition(" ")[2].strip()
+        reading, writing = os.pipe()
+        self._process = start(["serve", "--port", port], [0, writing, 2], env=self.env)
+        os.close(writing)
+        self._output = os.fdopen(reading)
+        self.url = self._output.readline().rpartition(" ")[2].strip()
         assert self.url.startswith("http://127.0.0.1:"), "it did not start"
         return self
 
@@ -53,8 +48,7 @@ class Served:
         assert self._process is not None
         self._process.send_signal(with_signal)
         code = self._process.wait(20)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        self._output.close()
         self._process = None
         return code
 

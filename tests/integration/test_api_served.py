@@ -3,8 +3,6 @@
 import json
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +15,7 @@ from tests.fakes.anthropic_faults import hang
 from tests.fakes.anthropic_scripts import ByConversation
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
+from tests.fakes.command import idea
 from tests.fakes.served import Served
 
 REPORT = text("# Urban bees\n\n## Verdict\n\n**Verdict: PIVOT**\n\nBecause.")
@@ -178,10 +177,7 @@ def test_it_ends_when_asked_to(tmp_path: Path) -> None:
 def test_a_port_that_is_taken_is_said_in_one_sentence(tmp_path: Path) -> None:
     with Served(tmp_path) as served:
         port = served.url.rpartition(":")[2]
-        command = [sys.executable, "-m", "idea_explorer", "serve", "--port", port]
-        done = subprocess.run(
-            command, env=served.env, capture_output=True, text=True, check=False, timeout=30
-        )
+        done = idea("serve", "--port", port, env=served.env, folder=tmp_path)
 
     assert done.returncode == 2
     assert done.stderr.startswith("idea: Cannot listen on 127.0.0.1:")

@@ -3,7 +3,6 @@
 import json
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from tests.fakes.anthropic_turns import (
     tool_use,
     web_search,
 )
-from tests.fakes.command import idea, log_lines
+from tests.fakes.command import Done, idea, log_lines
 
 ROOT = Path(__file__).parents[2]
 Script = Sequence[Entry] | Callable[[Any, int], Turn]
@@ -57,7 +56,7 @@ CHECKLIST = {
 
 def ask(
     script: Script, folder: Path, *arguments: str, plain: bool = False
-) -> tuple[subprocess.CompletedProcess[str], FakeAnthropic]:
+) -> tuple[Done, FakeAnthropic]:
     with FakeAnthropic(script, expected_key="test-key", force_json=plain) as server:
         env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": server.url}
         done = idea("explore", "--toolset", "assistant", *arguments, env=env, folder=folder)

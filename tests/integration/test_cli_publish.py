@@ -5,36 +5,26 @@ import os
 import pty
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.fakes import command
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
 
 IDEA = "A subscription box for urban beekeepers"
 SLUG = "a-subscription-box-for-urban-beekeepers"
 EXAMPLES = Path(__file__).parents[2] / "examples"
-UNSET = ("ANTHROPIC_API_KEY", "GITHUB_TOKEN", "GITHUB_REPOSITORY", "IDEA_RESEARCH_DIR")
 
 
-def environment(root: Path, **variables: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in UNSET}
-    return kept | {"IDEA_RESEARCH_DIR": str(root), "TMPDIR": str(root), **variables}
+def variables_of(root: Path) -> dict[str, str]:
+    return {"IDEA_RESEARCH_DIR": str(root), "TMPDIR": str(root)}
 
 
-def idea(root: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "idea_explorer", *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        env=environment(root, **variables),
-        check=False,
-        timeout=60,
-    )
+def idea(root: Path, *arguments: str, **variables: str) -> command.Done:
+    return command.idea(*arguments, env=variables_of(root) | variables, folder=root)
 
 
 @pytest.fixture
@@ -142,28 +132,24 @@ def at_a_terminal(root: Path, answer: str) -> tuple[int, str, list[str]]:
     """Exit code, stdout, and the names of new documents after a person typed an answer."""
     before = set((root / "ideas").iterdir())
     person, terminal = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "idea_explorer", "explore", IDEA],
-        stdin=terminal,
-        stderr=terminal,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(root, TERM="dumb"),
-    ) as process:
-        os.close(terminal)
-        os.write(person, answer.encode())
-        shown = b""
-        try:
-            while chunk := os.read(person, 65_536):
-                shown += chunk
-        except OSError:
-            pass  # the other end of the terminal is closed
-        stdout = process.stdout.read() if process.stdout else ""
-        process.wait(60)
+    output = root.parent / "stdout"
+    with output.open("w") as stdout:
+        streams = [terminal, stdout.fileno(), terminal]
+        env = {**variables_of(root), "TERM": "dumb"}
+        process = command.start(["explore", IDEA], streams, env=env, folder=root)
+    os.close(terminal)
+    os.write(person, answer.encode())
+    shown = b""
+    try:
+        while chunk := os.read(person, 65_536):
+            shown += chunk
+    except OSError:
+        pass  # the other end of the terminal is closed
+    code = process.wait()
     os.close(person)
     assert b"Similar research is there already" in shown
     new = set((root / "ideas").iterdir()) - before
-    return process.returncode, stdout, sorted(path.name for path in new)
+    return code, output.read_text(), sorted(path.name for path in new)
 
 
 @pytest.fixture

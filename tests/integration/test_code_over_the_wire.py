@@ -4,9 +4,6 @@ import json
 import os
 import pty
 import select
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ import pytest
 from tests.fakes.anthropic_scripts import ByConversation, Entry
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
+from tests.fakes.command import Done, idea, start
 
 FILES = {
     "package.json": '{"name": "tea-room", "version": "1.2.3"}\n',
@@ -54,32 +52,14 @@ class Home:
     def using(self, server: FakeAnthropic) -> None:
         self.environment = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": server.url}
 
-    @property
-    def variables(self) -> Mapping[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        coverage = {k: v for k, v in os.environ.items() if k.startswith("COV")}
-        return {**kept, **coverage, **self.environment}
+    def idea(self, *arguments: str) -> Done:
+        return idea(*arguments, env=self.environment, folder=self.folder)
 
-    def idea(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command(arguments),
-            env=self.variables,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-
-    def explore(self, *flags: str) -> subprocess.CompletedProcess[str]:
+    def explore(self, *flags: str) -> Done:
         return self.idea("explore", "Look at the code", "--toolset", "code", *flags)
 
     def read(self, name: str) -> str:
         return (self.folder / name).read_text()
-
-
-def command(arguments: Sequence[str]) -> list[str]:
-    return [sys.executable, "-m", "idea_explorer", *arguments]
 
 
 def results(server: FakeAnthropic, request: int = -1) -> list[dict[str, Any]]:
@@ -215,14 +195,8 @@ class Terminal:
 
     def __init__(self, home: Home, *arguments: str) -> None:
         self._master, slave = pty.openpty()
-        self.process = subprocess.Popen(
-            command(arguments),
-            env={**home.variables, "TERM": "xterm"},
-            cwd=home.folder,
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-        )
+        env = {**home.environment, "TERM": "xterm"}
+        self.process = start(arguments, [slave] * 3, env=env, folder=home.folder)
         os.close(slave)
         self.seen = ""
 

@@ -1,7 +1,6 @@
 """`idea explore` as a program, against servers that speak Anthropic's and GitHub's APIs."""
 
 import json
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from tests.fakes.anthropic_turns import (
     web_search_result,
 )
 from tests.fakes.anthropic_wire import tools_are_off
-from tests.fakes.command import idea, log_lines
+from tests.fakes.command import Done, idea, log_lines
 from tests.fakes.github_server import FakeGitHub
 
 REPORT = text("# Urban bees\n\n## Verdict\n\n**Verdict: CONDITIONAL YES**\n\nBecause.")
@@ -40,7 +39,7 @@ def github(tmp_path: Path) -> Iterator[FakeGitHub]:
 
 def run(
     script: Sequence[Entry], tmp_path: Path, *flags: str, github: FakeGitHub | None = None
-) -> tuple[subprocess.CompletedProcess[str], FakeAnthropic]:
+) -> tuple[Done, FakeAnthropic]:
     env = {"ANTHROPIC_API_KEY": "test-key"}
     if github:
         env |= {

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cfnlint.api import lint
 
 from idea_explorer import serverless
 from tests.e2e.harness.template import properties, state_machine
@@ -20,6 +19,8 @@ PLATFORM = ("Lambda.", "Runtime.", "Sandbox.", "States.")
 
 def complaints(definition: dict[str, Any]) -> list[str]:
     """What cfn-lint has to say about a state machine."""
+    from cfnlint.api import lint  # takes seconds, for two tests
+
     role = "arn:aws:iam::123456789012:role/workflow"
     resource = {
         "Type": "AWS::StepFunctions::StateMachine",
