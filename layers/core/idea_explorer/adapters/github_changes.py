@@ -5,21 +5,13 @@ head that it then builds on, and GitHub moves the branch only if that head still
 change is committed once, however often it is tried and by however many at once.
 """
 
-from urllib.parse import quote
-
-from idea_explorer.adapters.github_answers import Commit, Named, Pull, Reference, Repository, read
+from idea_explorer.adapters.github_answers import Commit, Named, Pull, read
+from idea_explorer.adapters.github_branches import GitHubBranches, MovedError, branch_for
 from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.adapters.github_code import GitHubCode
 from idea_explorer.adapters.github_tree import FILE_MODES, GitHubTree
 from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.errors import (
-    BaseMovedError,
-    ConfigurationError,
-    DocumentMissingError,
-    RejectedError,
-    UnavailableError,
-    UpstreamConflictError,
-)
+from idea_explorer.domain.errors import BaseMovedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import Published, WrittenAt
@@ -31,15 +23,12 @@ MAX_BODY = 60_000  # GitHub takes 65,536 characters
 MAX_TITLE = 200
 
 
-class _MovedError(Exception):
-    """The branch is not where it was; what was built on it is void."""
-
-
 class GitHubChanges:
     """`ref` is what the exploration reads; None is the default branch."""
 
     def __init__(self, client: GitHubClient, ref: str | None) -> None:
         self._client = client
+        self._branches = GitHubBranches(client)
         self._code = GitHubCode(client)
         self._ref = ref
 
@@ -47,15 +36,16 @@ class GitHubChanges:
         branch = branch_of(exploration)
         base = exploration.base_commit or self._code.commit_of(self._ref)
         for _ in range(ATTEMPTS):
-            tip = self._tip(branch)
+            tip = self._branches.tip(branch)
             head = tip or base
             if written := self._written(head, base, approval.id):
                 return WrittenAt(commit=written, branch=branch)
             mode = self._checked(head, base, approval)
             commit = self._commit(head, mode, exploration, approval)
+            point = self._branches.advance if tip else self._branches.create
             try:
-                self._move(branch, commit, exists=tip is not None)
-            except _MovedError:
+                point(branch, commit)
+            except MovedError:
                 continue
             return WrittenAt(commit=commit, branch=branch)
         raise UnavailableError(
@@ -65,23 +55,18 @@ class GitHubChanges:
     def open_pull_request(self, exploration: Exploration, body: str) -> Published | None:
         """The pull request of what was approved, opened once; None where nothing was."""
         branch = branch_of(exploration)
-        tip = self._tip(branch)
+        tip = self._branches.tip(branch)
         if tip is None:
             return None
         text = _with_trailer(body, exploration)
-        pull = self._found_pull(branch)
+        pull = self._branches.pull(branch, state="all")
         if pull is None:
-            pull = self._opened(branch, exploration, text)
+            title = one_line(exploration.title or exploration.request.idea, MAX_TITLE)
+            base = self._branches.base(self._ref)
+            pull = self._branches.propose(branch, base, title=title, body=text)
         elif pull.state == "open":
             pull = read(Pull, self._client.patch(f"/pulls/{pull.number}", {"body": text}))
         return Published(document="", text="", path=pull.html_url, url=pull.html_url, commit=tip)
-
-    def _tip(self, branch: str) -> str | None:
-        try:
-            answer = self._client.get(f"/git/ref/heads/{quote(branch)}")
-        except DocumentMissingError:
-            return None
-        return read(Reference, answer).object.sha
 
     def _written(self, head: str, base: str, approval_id: str) -> str | None:
         """The commit that carries this approval, looked for from the head back to the base."""
@@ -133,47 +118,9 @@ class GitHubChanges:
         }
         return read(Named, self._client.post("/git/commits", body)).sha
 
-    def _move(self, branch: str, sha: str, *, exists: bool) -> None:
-        try:
-            if exists:
-                where = f"/git/refs/heads/{quote(branch)}"
-                self._client.patch(where, {"sha": sha, "force": False})
-            else:
-                self._client.post("/git/refs", {"ref": f"refs/heads/{branch}", "sha": sha})
-        except UpstreamConflictError as error:
-            raise _MovedError from error
-        except RejectedError as error:
-            if "fast forward" in error.message or "already exists" in error.message:
-                raise _MovedError from error
-            raise
-
-    def _found_pull(self, branch: str) -> Pull | None:
-        owner = self._client.repository.partition("/")[0]
-        answer = self._client.get("/pulls", head=f"{owner}:{branch}", state="all")
-        return next(iter(read(list[Pull], answer)), None)
-
-    def _opened(self, branch: str, exploration: Exploration, body: str) -> Pull:
-        title = one_line(exploration.title or exploration.request.idea, MAX_TITLE)
-        wanted = {"title": title, "head": branch, "base": self._base_branch(), "body": body}
-        try:
-            return read(Pull, self._client.post("/pulls", wanted))
-        except RejectedError as error:
-            if found := self._found_pull(branch):  # another was quicker
-                return found
-            raise ConfigurationError(
-                f"GitHub opens no pull request for {branch}: {error.message}",
-                hint="The changes are on the branch; open one by hand.",
-            ) from error
-
-    def _base_branch(self) -> str:
-        """What was explored where it is a branch; a tag or a commit takes no changes."""
-        if self._ref and self._tip(self._ref):
-            return self._ref
-        return read(Repository, self._client.get("")).default_branch
-
 
 def branch_of(exploration: Exploration) -> str:
-    return f"idea-explorer/{exploration.id}"
+    return branch_for(exploration.id)
 
 
 def _moved(path: str, hint: str) -> BaseMovedError:
