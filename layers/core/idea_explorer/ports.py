@@ -395,6 +395,45 @@ class Publisher(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an exploration wrote and is undone, or proposed to be undone in the pull request at `url`.
+
+    `is_new` is false where that had been done before.
+    """
+
+    files: Sequence[str]
+    is_new: bool
+    url: str | None = None
+    commit: str | None = None
+
+
+class Reverter(Protocol):
+    """Proposes to a team to undo what an exploration wrote to their repository."""
+
+    def propose_revert(self, exploration_id: ExplorationId, *, since: datetime) -> Undone:
+        """Once, however often it is called. Nothing of the exploration was written before `since`.
+
+        Raises ConflictError where a file was changed since by somebody else, and MissingError where
+        nothing was written; then nothing has happened.
+        """
+        ...
+
+
+class Restorer(Protocol):
+    """Puts files of a folder back to what they were."""
+
+    def restore(
+        self, exploration_id: ExplorationId, plan: Callable[[Tree], Mapping[str, str | None]]
+    ) -> str | None:
+        """Write the texts of a plan, and remove what is None there; all of it, or as much as before.
+
+        Gives the commit where the exploration's own work had been committed. What `plan` raises is
+        raised, and then nothing has happened.
+        """
+        ...
+
+
 class BranchLease(Protocol):
     """Lets one publisher at a time write to a branch. A courtesy: what is written is right without it."""
 

@@ -1,16 +1,20 @@
 """The parts of publishing: where reports go, who hears of them, and what is known of them."""
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from idea_explorer import wiring
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import (
     BranchLease,
     Clock,
     Publisher,
     PullRequests,
     ResearchIndex,
+    Restorer,
+    Reverter,
     Webhooks,
 )
 from idea_explorer.settings import Settings
@@ -33,13 +37,33 @@ def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publ
         return GitHubPublisher(client, settings.github_branch, lease, clock)
     from idea_explorer.adapters.folder_publisher import FolderPublisher
 
-    lock = settings.store.with_name("publishing.lock")
     git = None
     if commit and commits(settings):
         from idea_explorer.adapters.git_folder import GitFolder
 
         git = GitFolder(settings.research_dir)
-    return FolderPublisher(settings.research_dir, lock, git)
+    return FolderPublisher(settings.research_dir, _lock(settings), git)
+
+
+def reverter(settings: Settings, request: ExploreRequest) -> Reverter:
+    """Undoes in the repository that a request's exploration wrote to."""
+    from idea_explorer.adapters.github_revert import GitHubReverter
+    from idea_explorer.wiring_code import client_for, ref_of
+
+    return GitHubReverter(client_for(settings, request), ref_of(settings, request))
+
+
+def restorer(settings: Settings) -> Restorer:
+    from idea_explorer.adapters.folder_restorer import FolderRestorer
+    from idea_explorer.adapters.git_folder import GitFolder, is_git_folder
+
+    root = settings.research_dir
+    git = GitFolder(root) if is_git_folder(root) else None
+    return FolderRestorer(root, _lock(settings), git)
+
+
+def _lock(settings: Settings) -> Path:
+    return settings.store.with_name("publishing.lock")
 
 
 def commits(settings: Settings) -> bool:

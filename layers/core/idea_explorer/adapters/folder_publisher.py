@@ -56,7 +56,7 @@ class FolderPublisher:
         since: datetime,
     ) -> Published:
         trailers = f"Exploration-Id: {exploration_id}\nExploration-Run: {run}"
-        with _alone(self._lock):
+        with alone(self._lock):
             if self._commits and (before := self._commits.find(trailers)):
                 return self._found(before)
             change = build(FolderTree(self._root))
@@ -138,7 +138,7 @@ def _write_whole(root: Path, path: str, text: str) -> None:
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def alone(lock: Path) -> Iterator[None]:
     """One publisher at a time. SQLite's lock works on every system and ends with its process."""
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)

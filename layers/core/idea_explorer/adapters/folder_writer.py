@@ -29,7 +29,7 @@ class FolderWriter:
                     f"{proposal.path} has changed since the proposal was made, so nothing was written.",
                     hint="Read it again and propose anew.",
                 )
-            self._write(target, content)
+            write_whole(target, content)
         return WrittenAt(commit=None, branch=None)
 
     def _target(self, path: str) -> Path:
@@ -50,15 +50,17 @@ class FolderWriter:
         except OSError as error:
             raise BaseMovedError(f"{target.name} cannot be read: {error.strerror}.") from error
 
-    def _write(self, target: Path, content: bytes) -> None:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-            descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".idea-")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            temporary = Path(name)
-            temporary.chmod(mode)
-            temporary.replace(target)
-        except OSError as error:
-            raise ExternalError(f"{target.name} cannot be written: {error.strerror}.") from error
+
+def write_whole(target: Path, content: bytes) -> None:
+    """Write beside the target and rename: a reader or a crash never meets half a file."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".idea-")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        temporary = Path(name)
+        temporary.chmod(mode)
+        temporary.replace(target)
+    except OSError as error:
+        raise ExternalError(f"{target.name} cannot be written: {error.strerror}.") from error

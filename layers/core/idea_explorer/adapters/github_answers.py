@@ -34,12 +34,14 @@ class CommitFacts(BaseModel):
 
 class ChangedFile(BaseModel):
     filename: str
+    previous_filename: str | None = None
 
 
 class Commit(BaseModel):
     sha: str
     html_url: str
     commit: CommitFacts
+    parents: list[Named] = []
     files: list[ChangedFile] = []
 
 

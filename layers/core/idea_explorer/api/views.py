@@ -92,6 +92,8 @@ class Details(Summary):
 
     conversation_id: str
     context: str | None
+    repository: str | None = None
+    ref: str | None = None
     update: bool
     continue_from: str | None
     cancel_requested: bool
@@ -162,6 +164,8 @@ def details_of(exploration: Exploration, progress: Progress, prefix: str) -> Det
         **summary.model_dump(),
         conversation_id=exploration.conversation_id,
         context=request.context,
+        repository=request.repository,
+        ref=request.ref,
         update=request.update,
         continue_from=request.continue_from,
         cancel_requested=exploration.cancel_requested,

@@ -1,12 +1,15 @@
 """Unified diffs, as git writes them, in bounded time."""
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Literal
 
 CONTEXT_LINES = 3
 MAX_COMPARED_LINES = 2_000  # difflib is quadratic at worst; a larger change is shown as a whole
 NO_NEWLINE = "\\ No newline at end of file"
+_HEADER = re.compile(r"@@ -\S+ \+(?P<start>\d+)(,(?P<length>\d+))? @@")
 
 Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 Group = list[tuple[str, int, int, int, int]]
@@ -96,3 +99,38 @@ def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
         yield mark + line.removesuffix("\n")
         if not line.endswith("\n"):
             yield NO_NEWLINE
+
+
+def undone(new: str, diff: str) -> str:
+    """What `new` was before a diff of ours; raises ValueError where the diff does not lead to it."""
+    after = _lines(new)
+    before: list[str] = []
+    position = 0  # in `after`
+    for start, removed_and_kept, kept_and_added in _hunks(diff):
+        before += after[position:start]
+        position = start + len(kept_and_added)
+        if after[start:position] != kept_and_added:
+            raise ValueError("the text is not what the diff leads to")
+        before += removed_and_kept
+    return "".join([*before, *after[position:]])
+
+
+def _hunks(diff: str) -> Iterator[tuple[int, list[str], list[str]]]:
+    """Where each hunk begins in the new text, its old lines and its new ones."""
+    lines = diff.split("\n")[2:-1]
+    starts = [number for number, line in enumerate(lines) if line.startswith("@@")]
+    for first, last in pairwise([*starts, len(lines)]):
+        found = _HEADER.match(lines[first])
+        if not found:
+            raise ValueError("not a diff")
+        old: list[str] = []
+        new: list[str] = []
+        for number, line in enumerate(lines[first + 1 : last], first + 2):
+            ends = number < last and lines[number] == NO_NEWLINE
+            text = line[1:] if ends else line[1:] + "\n"
+            if line[:1] in {" ", "-"}:
+                old.append(text)
+            if line[:1] in {" ", "+"}:
+                new.append(text)
+        begin = int(found["start"])
+        yield (begin if found["length"] == "0" else begin - 1), old, new

@@ -145,6 +145,22 @@ def with_section(
     return Updated(f"{ended}{newline}{styled}", False, span is not None)
 
 
+def has_section(text: str, exploration_id: ExplorationId) -> bool:
+    return _own_section(text, exploration_id) is not None
+
+
+def without_section(existing: str, exploration_id: ExplorationId, written: set[str]) -> str | None:
+    """The document as if the exploration had not added to it; None where its section was changed."""
+    span = _own_section(existing, exploration_id)
+    if span is None or fingerprint(existing[slice(*span)]) not in written:
+        return None
+    before, rest = existing[: span[0]], existing[span[1] :]
+    if not rest:
+        newline = "\r\n" if before.endswith("\r\n") else "\n"
+        before = before.removesuffix(newline)  # which set the section apart
+    return before + rest
+
+
 def _own_section(text: str, exploration_id: ExplorationId) -> tuple[int, int] | None:
     starts = [match.start() for match in _UPDATE_HEADING.finditer(text)]
     for start, end in pairwise([*starts, len(text)]):

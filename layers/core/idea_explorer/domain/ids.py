@@ -3,6 +3,7 @@
 import re
 import secrets
 import uuid
+from datetime import UTC, datetime
 from typing import NewType
 
 ExplorationId = NewType("ExplorationId", str)
@@ -27,6 +28,13 @@ def id_from_key(owner: str, key: str) -> ExplorationId:
     digest = uuid.uuid5(_NAMESPACE, f"{owner}\n{key}").int
     value = digest & ~(0xF << 76) & ~(0b11 << 62) | 0x8 << 76 | 0b10 << 62
     return ExplorationId(str(uuid.UUID(int=value)))
+
+
+def begun_at(exploration_id: ExplorationId) -> datetime:
+    """When an exploration began, as far as its id says: the epoch where it carries no time."""
+    value = uuid.UUID(exploration_id)
+    milliseconds = value.int >> 80 if value.version == 7 else 0
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC)
 
 
 def is_id(text: str) -> bool:

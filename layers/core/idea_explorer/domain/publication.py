@@ -120,7 +120,18 @@ def appended_log(
     if note:
         entry["note"] = note
     kept = [e for e in entries if (e.get("jobId"), e.get("run")) != (entry["jobId"], entry["run"])]
-    text = json.dumps([*kept, entry], indent=2, ensure_ascii=False) + "\n"
+    return _dumped([*kept, entry], existing)
+
+
+def log_without(existing: str, exploration_id: str) -> str | None:
+    """The log without an exploration's entries; None where no others are left."""
+    kept = [entry for entry in parse_log(existing) if entry.get("jobId") != exploration_id]
+    return _dumped(kept, existing) if kept else None
+
+
+def _dumped(entries: list[JsonObject], existing: str | None) -> str:
+    """The entries as a log, with the line ends that it has."""
+    text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
     return text.replace("\n", "\r\n") if existing and "\r\n" in existing else text
 
 

@@ -32,6 +32,11 @@ def add_remote_commands(
     webhook.add_argument("id", help="the exploration's id")
     _for_scripts(webhook)
 
+    revert = add("revert", "revert", "undo what an exploration wrote, by a pull request")
+    revert.add_argument("id", help="the exploration's id")
+    _on_this_machine(revert)
+    _for_scripts(revert)
+
     for name, text in ONE.items():
         command = add(name, f"remote.{name}", text)
         command.add_argument("id", help="the exploration's id")

@@ -1,0 +1,90 @@
+"""`idea revert`: undo what an exploration wrote, on GitHub by a pull request.
+
+It is opened with the settings of this machine, also for an exploration of a deployment: whoever undoes
+something needs a token of their own for it.
+"""
+
+import argparse
+import json
+import os
+
+from idea_explorer import wiring, wiring_publishing
+from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.remote.client import Remote
+from idea_explorer.cli.remote.shown import details_in
+from idea_explorer.domain.errors import MissingError
+from idea_explorer.domain.ids import ExplorationId, begun_at, is_id
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.text import harmless
+from idea_explorer.ports import Undone
+from idea_explorer.settings import Settings
+from idea_explorer.usecases.find import find
+from idea_explorer.usecases.revert import revert, revert_published
+
+OWNER = "local"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = settings_for(arguments.research)
+    if os.environ.get("IDEA_API_URL"):
+        undone = _of_deployment(arguments.id, settings)
+    else:
+        undone = _of_this_machine(arguments.id, settings)
+    if arguments.json:
+        print(json.dumps(_as_json(arguments.id, undone), ensure_ascii=False))
+    elif arguments.quiet:
+        print(undone.url or "\n".join(undone.files))
+    else:
+        print(harmless(_in_words(undone)))
+    return 0
+
+
+def _of_this_machine(exploration_id: str, settings: Settings) -> Undone:
+    stores = wiring.local_stores(settings)
+    try:
+        exploration = find(exploration_id, OWNER, stores.explorations)
+    except MissingError:
+        if not (settings.uses_github and is_id(exploration_id)):
+            raise
+        # it ran elsewhere; the commits that carry its id are enough
+        known = ExplorationId(exploration_id)
+        reverter = wiring_publishing.reverter(settings, ExploreRequest(idea=exploration_id))
+        return reverter.propose_revert(known, since=begun_at(known))
+    return revert(
+        exploration,
+        journals=stores.journals,
+        approvals=stores.approvals,
+        reverter_for=lambda e: wiring_publishing.reverter(settings, e.request),
+        restorer=wiring_publishing.restorer(settings),
+    )
+
+
+def _of_deployment(exploration_id: str, settings: Settings) -> Undone:
+    with Remote.from_environment() as remote:
+        details = details_in(remote.exploration(exploration_id))
+    wrote = ExploreRequest(
+        idea=details.idea, toolset="code", repository=details.repository, ref=details.ref
+    )
+    reverter = wiring_publishing.reverter(settings, wrote)
+    return revert_published(
+        ExplorationId(details.id), details.status, reverter, since=details.created_at
+    )
+
+
+def _as_json(exploration_id: str, undone: Undone) -> JsonObject:
+    return {
+        "id": exploration_id,
+        "new": undone.is_new,
+        "url": undone.url,
+        "commit": undone.commit,
+        "files": list(undone.files),
+    }
+
+
+def _in_words(undone: Undone) -> str:
+    files = ", ".join(undone.files)
+    if undone.url:
+        opened = "Opened a pull request that undoes" if undone.is_new else "Proposed before to undo"
+        return f"{undone.url}\n{opened}: {files}"
+    return f"{'Undone' if undone.is_new else 'Undone before'}: {files}"

@@ -1,0 +1,114 @@
+"""What undoes an exploration in a folder, without ever overwriting what is not its own any more."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.diffs import undone
+from idea_explorer.domain.documents import fingerprint, has_section, without_section
+from idea_explorer.domain.errors import ConflictError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.git import blob_sha
+from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.proposals import Proposal
+from idea_explorer.domain.publication import (
+    Place,
+    log_without,
+    parse_log,
+    places_for,
+    written_by,
+)
+from idea_explorer.domain.transcript import AnyEntry, Decided
+from idea_explorer.ports import Tree
+
+Plan = Mapping[str, str | None]  # the text that a file shall have again; None: no file
+
+
+def written_changes(
+    entries: Sequence[AnyEntry], approvals: Sequence[Approval]
+) -> Sequence[Approval]:
+    """The changes that were approved and written, in the order of writing."""
+    known = {approval.call_id: approval for approval in approvals}
+    return [
+        known[result.call_id]
+        for entry in entries
+        if isinstance(entry, Decided)
+        for result in entry.results
+        if result.record.ok and result.call_id in known
+    ]
+
+
+def undo_changes(written: Sequence[Approval], tree: Tree) -> Plan:
+    """Every changed file as it was before the first change; raises ConflictError, naming what moved on.
+
+    A file that is that already is left out, so that one broken off can be repeated.
+    """
+    plan: dict[str, str | None] = {}
+    changed: list[str] = []
+    for path in dict.fromkeys(approval.proposal.path for approval in written):
+        own = [approval for approval in written if approval.proposal.path == path]
+        original = _base_of(own[0].proposal)
+        now = tree.read_text(path)
+        if now == original:
+            continue
+        if now != own[-1].approved_content or not _is_chain(own):
+            changed.append(path)
+        plan[path] = original
+    _refuse(changed)
+    return plan
+
+
+def _is_chain(own: Sequence[Approval]) -> bool:
+    """Whether nobody else changed the file between the exploration's own changes."""
+    return all(
+        later.proposal.base_sha == blob_sha(earlier.approved_content.encode("utf-8"))
+        for earlier, later in pairwise(own)
+    )
+
+
+def _base_of(proposal: Proposal) -> str | None:
+    """What a change was made from, found by going back along its diff and proven by its hash."""
+    if proposal.base_sha is None:
+        return None
+    try:
+        base = undone(proposal.content, proposal.diff) if proposal.diff else proposal.content
+    except ValueError:
+        base = ""
+    if blob_sha(base.encode("utf-8")) != proposal.base_sha:
+        raise ConflictError(f"What {proposal.path} was before is not known any more.")
+    return base
+
+
+def undo_research(exploration: Exploration, tree: Tree) -> Plan:
+    """Its documents and log entries gone, and others' as they are; raises ConflictError as above."""
+    plan: dict[str, str | None] = {}
+    changed: list[str] = []
+    for place, log in _own_places(exploration, tree):
+        written = written_by(parse_log(log), exploration.id) or set()
+        text = tree.read_text(place.document)
+        if text is not None and has_section(text, exploration.id):
+            plan[place.document] = without_section(text, exploration.id, written)
+            changed += [place.document] if plan[place.document] is None else []
+        elif text is not None:
+            plan[place.document] = None
+            changed += [] if fingerprint(text) in written else [place.document]
+        plan[place.log] = log_without(log, exploration.id)
+    _refuse(changed)
+    return plan
+
+
+def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[Place, str]]:
+    """Where the logs say that the exploration wrote; a resumed run may have written beside the first."""
+    named = [Place.of(exploration.document)] if exploration.document else []
+    found = places_for(exploration.request.idea, tree.names(RESEARCH_ROOT))
+    for place in dict.fromkeys([*named, *found]):
+        log = tree.read_text(place.log)
+        if log is not None and written_by(parse_log(log), exploration.id) is not None:
+            yield place, log
+
+
+def _refuse(changed: Sequence[str]) -> None:
+    if changed:
+        raise ConflictError(
+            f"Changed since by somebody else: {', '.join(changed)}; nothing was undone."
+        )
