@@ -1,12 +1,17 @@
 """Similar research, files to send along, and webhooks."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from idea_explorer.domain.errors import NetworkError
+from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.api.app import handler_for
+from idea_explorer.api.server import gateway_event
+from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.exploration import Stats
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import ResearchIndex
 from tests.fakes.api import Api
 
@@ -97,6 +102,29 @@ def test_research_that_is_there_answers_at_once(known: Api) -> None:
     assert (shown.json["status"], shown.json["cost_usd"]) == ("completed", 0.0)
     assert "PIVOT" in known.get(f"/explorations/{reply.json['id']}/report").text
     assert known.queue.sent == []
+
+
+class LostReports(SqliteStore):
+    def save_report(self, exploration_id: ExplorationId, lease: int, markdown: str) -> None:
+        raise UnavailableError("The report could not be stored.")
+
+
+def test_a_reuse_that_broke_off_is_made_whole_by_the_next_call(known: Api, tmp_path: Path) -> None:
+    body = {"idea": "Beehives on city rooftops", "if_exists": "reuse"}
+    key = {"Idempotency-Key": "k"}
+    service = replace(known.service, reports=LostReports(tmp_path / "store.db"))
+    event = gateway_event("POST", "/explorations", key, json.dumps(body).encode(), "ada")
+    assert handler_for(service)(event, known.context)["statusCode"] == 503
+
+    reply = known.post("/explorations", body, headers=key)
+
+    [stored] = known.get("/explorations").json["explorations"]
+    assert (reply.status, reply.json["id"]) == (200, stored["id"])
+    assert "PIVOT" in known.get(f"/explorations/{stored['id']}/report").text
+    events = known.get(
+        f"/explorations/{stored['id']}/events", headers={"Accept": "application/json"}
+    )
+    assert [event["data"]["to"] for event in events.json["events"]] == ["completed"]
 
 
 def test_what_is_not_there_is_run(known: Api) -> None:

@@ -27,12 +27,11 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
 
 from idea_explorer.adapters.database import Database
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, IDEMPOTENCY, PK, SK
-from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UnavailableError
+from idea_explorer.domain.errors import ConflictError, KeyTakenError, UnavailableError
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.limits import KEY_SECONDS
 
-KEPT_SECONDS = 86_400  # a day: longer than any client goes on repeating a request
 PREFIX = "submit"
-OTHER_REQUEST = "was used before with another request"
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,7 @@ class KeyedOnce:
         try:
             answer: JsonObject = guarded(sent={"owner": owner, "key": key, "request": request})
         except IdempotencyValidationError as error:
-            raise InvalidRequestError(
-                f"'Idempotency-Key': {OTHER_REQUEST}", fields={"Idempotency-Key": OTHER_REQUEST}
-            ) from error
+            raise KeyTakenError from error
         except (IdempotencyAlreadyInProgressError, IdempotencyInconsistentStateError) as error:
             raise ConflictError(
                 "The first request with this Idempotency-Key is still being worked on.",
@@ -93,7 +90,7 @@ def _config(context: Any) -> IdempotencyConfig:
         event_key_jmespath="[owner, key]",
         payload_validation_jmespath="request",
         raise_on_no_idempotency_key=True,
-        expires_after_seconds=KEPT_SECONDS,
+        expires_after_seconds=KEY_SECONDS,
         hash_function="sha256",
         lambda_context=context,
     )

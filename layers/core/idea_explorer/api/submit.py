@@ -5,10 +5,13 @@ from idea_explorer.api.call import Call
 from idea_explorer.api.errors import RequestError
 from idea_explorer.api.views import Reused, Submitted
 from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar import Similar
 from idea_explorer.usecases.enqueue import enqueue
+from idea_explorer.usecases.keyed import keyed
 from idea_explorer.usecases.notify import notify
 from idea_explorer.usecases.reuse import reuse, similar
 from idea_explorer.usecases.service import Service
@@ -20,12 +23,15 @@ MAX_KEY = 255
 def submit_exploration(call: Call, service: Service) -> Answer:
     request = call.parsed(ExploreRequest)
     key = _idempotency_key(call)
+    if not key:
+        return _answer(_new(request, call, service))
 
     def accept() -> JsonObject:
-        return _reused(request, call, service) or _accepted(request, call, service)
+        named = keyed(call.owner, key, request, service.explorations, service.clock)
+        if named.stored and not named.stored.reused:
+            return _told(named.stored, service)
+        return _new(request, call, service, named.id)
 
-    if not key:
-        return _answer(accept())
     sent: JsonObject = request.model_dump(mode="json")
     seconds = max(call.seconds_left, 1)
     return _answer(service.idempotency.once(call.owner, key, sent, accept, seconds=seconds))
@@ -35,7 +41,15 @@ def _answer(body: JsonObject) -> Answer:
     return Answer(200 if "reused" in body else 202, body)
 
 
-def _reused(request: ExploreRequest, call: Call, service: Service) -> JsonObject | None:
+def _new(
+    request: ExploreRequest, call: Call, service: Service, new: ExplorationId | None = None
+) -> JsonObject:
+    return _reused(request, call, service, new) or _accepted(request, call, service, new)
+
+
+def _reused(
+    request: ExploreRequest, call: Call, service: Service, new: ExplorationId | None
+) -> JsonObject | None:
     if request.if_exists != "reuse":
         return None
     service.terms.check(request, call.owner, service.clock.now())
@@ -48,6 +62,7 @@ def _reused(request: ExploreRequest, call: Call, service: Service) -> JsonObject
         index=service.index(),
         clock=service.clock,
         research=service.research(),
+        exploration_id=new,
     )
     if found is None:
         return None
@@ -65,7 +80,9 @@ def _reused(request: ExploreRequest, call: Call, service: Service) -> JsonObject
     return Reused(id=found.id, reused=found.reused or "").model_dump(mode="json")
 
 
-def _accepted(request: ExploreRequest, call: Call, service: Service) -> JsonObject:
+def _accepted(
+    request: ExploreRequest, call: Call, service: Service, new: ExplorationId | None
+) -> JsonObject:
     exploration = submit(
         request,
         call.owner,
@@ -73,9 +90,16 @@ def _accepted(request: ExploreRequest, call: Call, service: Service) -> JsonObje
         service.clock,
         terms=service.terms,
         research=service.research(),
+        exploration_id=new,
     )
-    enqueue(exploration, service.queue, service.log)
-    found = _similar(request, service)
+    return _told(exploration, service)
+
+
+def _told(exploration: Exploration, service: Service) -> JsonObject:
+    """Hand it to the workers, again where nobody knows whether it was: they take a run up once."""
+    if exploration.status == "queued":
+        enqueue(exploration, service.queue, service.log)
+    found = _similar(exploration.request, service)
     return Submitted(id=exploration.id, similar=found).model_dump(mode="json")
 
 

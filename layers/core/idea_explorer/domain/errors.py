@@ -2,6 +2,7 @@
 
 ExplorerError
 ├── InvalidRequestError        the caller sent something that cannot be run; says what to change
+│   └── KeyTakenError          an Idempotency-Key that stands for another request
 ├── MissingError               no such exploration, file or document
 ├── ConflictError              right request, wrong moment (status, second decision, moved base)
 │   └── InvalidTransitionError
@@ -67,6 +68,12 @@ class InvalidRequestError(ExplorerError):
     ) -> None:
         super().__init__(message, hint=hint)
         self.fields = fields or {}
+
+
+class KeyTakenError(InvalidRequestError):
+    def __init__(self) -> None:
+        rule = "was used before with another request"
+        super().__init__(f"'Idempotency-Key': {rule}", fields={"Idempotency-Key": rule})
 
 
 class MissingError(ExplorerError):

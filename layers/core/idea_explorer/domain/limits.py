@@ -14,6 +14,8 @@ DEFAULT_DEADLINE_SECONDS = 120
 MAX_STEPS = 20
 DEFAULT_STEPS = {"research": 5, "discover": 5, "code": 10, "assistant": 10}
 
+KEY_SECONDS = 86_400  # a day: longer than any client goes on repeating a request
+
 MAX_OUTPUT_TOKENS = 16_384
 MIN_OUTPUT_TOKENS = 2_048  # less than this does not hold a report
 MAX_SEARCHES_PER_CALL = 5

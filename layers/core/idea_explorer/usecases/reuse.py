@@ -68,9 +68,11 @@ def reuse(
         delivery=Delivery(status="pending" if request.webhook_url else "none"),
     )
     if not explorations.create(exploration):
-        return explorations.load(new)
+        exploration = explorations.load(new)
+    # also for one that is stored: who stored it may have died before the rest
     reports.save_report(new, exploration.lease, text)
-    events.append(new, exploration.lease, StatusChanged(from_="queued", to="completed"))
+    if not events.read(new, limit=1):
+        events.append(new, exploration.lease, StatusChanged(from_="queued", to="completed"))
     return exploration
 
 
