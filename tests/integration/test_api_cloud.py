@@ -2,9 +2,11 @@
 
 import importlib.util
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -137,6 +139,17 @@ def test_a_key_whose_first_request_died_is_locked_only_as_long_as_it_could_have_
     with pytest.raises(DiedError):
         once.once("ada", "k2", request, die, seconds=0)
     assert once.once("ada", "k2", request, lambda: {"n": 3}, seconds=30) == {"n": 3}
+
+
+def test_the_page_may_reach_the_upload_bucket_and_nothing_else(call: Call) -> None:
+    page = handler_of("api")(gateway_event("GET", "/", {}, b"", None), FakeContext(4))
+    upload = urlsplit(call("POST", "/files", {"name": "a.txt", "size": 1})["body"]["upload"]["url"])
+
+    policy = page["multiValueHeaders"]["Content-Security-Policy"][0]
+    assert f"; connect-src 'self' https://{upload.netloc};" in policy
+    assert "*" not in policy
+    # the region's own address: the global one redirects, which a browser's policy does not follow
+    assert re.fullmatch(r"[\w-]+\.s3\.[a-z]+-[a-z]+-\d\.amazonaws\.com", upload.netloc)
 
 
 def test_the_authorizer_knows_the_tokens_of_the_secret(deployed: Settings) -> None:

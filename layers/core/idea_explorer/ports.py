@@ -268,6 +268,11 @@ class Upload:
 class Uploads(Protocol):
     """Files that owners have sent. Nobody reaches another's, whatever id they name."""
 
+    @property
+    def origin(self) -> str:
+        """Where a browser sends them to; empty where that is the API's own address."""
+        ...
+
     def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
         """Make room for a file of at most `size` bytes; raises InvalidRequestError."""
         ...

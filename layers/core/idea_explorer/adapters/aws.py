@@ -45,6 +45,8 @@ def _connect(service: str, endpoint_url: str | None) -> Any:
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
         max_pool_connections=POOL,
         signature_version="s3v4" if service == "s3" else None,
+        # a presigned address names the region then; the global one redirects for a new bucket's first hours
+        s3=None if endpoint_url else {"addressing_style": "virtual"},
     )
     make: Any = boto3.client  # its stubs want one of hundreds of literals
     with aws_errors(service):

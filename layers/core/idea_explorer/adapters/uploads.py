@@ -10,8 +10,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from idea_explorer.adapters.s3 import Bucket
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
@@ -32,6 +34,11 @@ NAME = "name"  # metadata may only be ASCII, so the name is encoded
 class CloudUploads:
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
+
+    @cached_property
+    def origin(self) -> str:
+        url, _ = self._bucket.presign("uploads/", max_bytes=0, metadata={})
+        return "{0.scheme}://{0.netloc}".format(urlsplit(url))
 
     def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
         check_upload(name, size)
@@ -74,6 +81,7 @@ class LocalUploads:
     def __init__(self, folder: Path, base_url: str = "") -> None:
         self._folder = folder
         self._base_url = base_url
+        self.origin = ""
 
     def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
         check_upload(name, size)

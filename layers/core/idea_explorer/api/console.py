@@ -4,28 +4,28 @@ from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Call
 from idea_explorer.api.errors import RequestError
 from idea_explorer.api.routes import Route
-from idea_explorer.console.assets import PAGE, POLICY, asset
+from idea_explorer.console.assets import PAGE, asset, policy
 from idea_explorer.usecases.service import Service
 
 
-def show_page(call: Call, _service: Service) -> Answer:
+def show_page(call: Call, service: Service) -> Answer:
     if call.address and not call.address.endswith("/"):
         # addresses in the page are relative, so that any prefix works; they need its slash
         return Answer(308, "", headers={"Location": f"{call.address}/"})
-    return _file(PAGE, call)
+    return _file(PAGE, call, policy(service.uploads.origin))
 
 
 def show_asset(call: Call, _service: Service) -> Answer:
-    return _file(call.path["name"], call)
+    return _file(call.path["name"], call, policy())
 
 
-def _file(name: str, call: Call) -> Answer:
+def _file(name: str, call: Call, allowed: str) -> Answer:
     found = asset(name)
     if found is None:
         raise RequestError(404, "There is no such file.")
     headers = {
         "Cache-Control": "no-cache",
-        "Content-Security-Policy": POLICY,
+        "Content-Security-Policy": allowed,
         "Cross-Origin-Opener-Policy": "same-origin",
         "ETag": found.etag,
     }

@@ -12,19 +12,18 @@ from functools import cache
 from importlib.resources import files
 
 PAGE = "index.html"
-_DIRECTIVES = {
+DIRECTIVES = {
     "default-src": "'none'",
     "script-src": "'self'",
     "style-src": "'self'",
     "img-src": "'self'",
-    "connect-src": "'self' https://*.amazonaws.com",  # a file goes straight to the bucket
+    "connect-src": "'self'",
     "base-uri": "'none'",
     "form-action": "'none'",
     "frame-ancestors": "'none'",
     "require-trusted-types-for": "'script'",
     "trusted-types": "report",
 }
-POLICY = "; ".join(f"{name} {value}" for name, value in _DIRECTIVES.items())
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -32,6 +31,12 @@ TYPES = {
     ".svg": "image/svg+xml; charset=utf-8",
 }
 _NAME = re.compile(r"[a-z]+(\.[a-z]+)")
+
+
+def policy(upload_origin: str = "") -> str:
+    """The Content-Security-Policy. A file may go straight to a bucket, which is then the one other origin."""
+    allowed = {**DIRECTIVES, "connect-src": f"{DIRECTIVES['connect-src']} {upload_origin}".strip()}
+    return "; ".join(f"{name} {value}" for name, value in allowed.items())
 
 
 @dataclass(frozen=True, slots=True)
