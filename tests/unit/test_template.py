@@ -12,7 +12,14 @@ from idea_explorer.adapters.dynamodb import schema
 from idea_explorer.domain import limits
 from idea_explorer.settings import VARIABLES
 from idea_explorer.usecases.dispatch import LAST_RECEIVE
-from tests.e2e.harness.template import ROOT, properties, resources_of, state_machine, template
+from tests.e2e.harness.template import (
+    ROOT,
+    properties,
+    resources_of,
+    state_machine,
+    template,
+    variables_of,
+)
 
 FUNCTIONS = resources_of("AWS::Serverless::Function")
 ALARMS = resources_of("AWS::CloudWatch::Alarm")
@@ -34,12 +41,6 @@ PREFIXES = re.compile(r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/\*")
 def declared(function: str) -> dict[str, Any]:
     """A function's properties, with what all functions share."""
     return {**template()["Globals"]["Function"], **properties(function)}
-
-
-def variables(function: str) -> dict[str, Any]:
-    shared = template()["Globals"]["Function"]["Environment"]["Variables"]
-    own: dict[str, Any] = properties(function).get("Environment", {}).get("Variables", {})
-    return {**shared, **own}
 
 
 def statements(role: str) -> Iterator[tuple[list[str], list[Any]]]:
@@ -96,12 +97,12 @@ def test_only_functions_that_need_a_secret_may_read_it() -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_no_variable_holds_a_secret(function: str) -> None:
-    assert not {"ANTHROPIC_API_KEY", "GITHUB_TOKEN"} & set(variables(function))
+    assert not {"ANTHROPIC_API_KEY", "GITHUB_TOKEN"} & set(variables_of(function))
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_variable_is_one_that_is_read(function: str) -> None:
-    ours = {name for name in variables(function) if not name.startswith("POWERTOOLS_")}
+    ours = {name for name in variables_of(function) if not name.startswith("POWERTOOLS_")}
 
     assert ours <= set(VARIABLES)
 

@@ -39,7 +39,7 @@ def settings() -> Settings:
 def _embedded(found: Settings) -> Settings:
     """A deployment's secrets are not reachable; keys given in the environment are used, if any."""
     EMBEDDED.mkdir(exist_ok=True)
-    unreachable = {"github_secret_id": None, "anthropic_secret_id": None}
+    unreachable = {"github_secret_id": None, "anthropic_secret_id": None, "model_provider": None}
     return found.model_copy(update={"research_dir": EMBEDDED, **unreachable})
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -27,6 +27,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
+    model_provider: Literal["claude", "offline"] | None = None  # unset, a key decides
     anthropic_api_key: SecretStr | None = None
     anthropic_base_url: str | None = None
     github_token: SecretStr | None = None
@@ -84,6 +85,9 @@ class Settings(BaseModel):
 
     @property
     def uses_claude(self) -> bool:
+        """Functions that only need its prices know it without having the key."""
+        if self.model_provider:
+            return self.model_provider == "claude"
         return bool(self.anthropic_api_key or self.anthropic_secret_id)
 
     @property
@@ -123,6 +127,7 @@ class Settings(BaseModel):
 
 
 VARIABLES = {
+    "IDEA_MODEL_PROVIDER": "model_provider",
     "ANTHROPIC_API_KEY": "anthropic_api_key",
     "ANTHROPIC_BASE_URL": "anthropic_base_url",
     "GITHUB_TOKEN": "github_token",

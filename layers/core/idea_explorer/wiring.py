@@ -62,7 +62,8 @@ def model(settings: Settings) -> Model:
 def _anthropic_key(settings: Settings) -> str:
     if settings.anthropic_secret_id:
         return cloud_secrets(settings).get(settings.anthropic_secret_id, "key")
-    assert settings.anthropic_api_key is not None
+    if settings.anthropic_api_key is None:
+        raise ConfigurationError("There is no key for Claude.", hint="Set ANTHROPIC_API_KEY.")
     return settings.anthropic_api_key.get_secret_value()
 
 

@@ -35,6 +35,7 @@ from tests.e2e.harness.template import (
     resources_of,
     state_machine,
     template,
+    variables_of,
 )
 
 PATIENCE_SECONDS = 60.0
@@ -289,11 +290,7 @@ class Stack:
     def _function(self, resource: str) -> Function:
         shared = template()["Globals"]["Function"]
         declared = {**shared, **properties(resource)}
-        variables = {
-            **shared["Environment"]["Variables"],
-            **declared.get("Environment", {}).get("Variables", {}),
-        }
-        resolved = Resolver(self._names).resolve(variables)
+        resolved = Resolver(self._names).resolve(variables_of(resource))
         return Function(
             name=self.named(resource),
             code=self._options.code.get(resource) or ROOT / declared["CodeUri"],

@@ -105,3 +105,19 @@ def state_machine(substitutions: Mapping[str, str], *, quick: bool = False) -> d
 
 def as_json(definition: Mapping[str, Any]) -> str:
     return json.dumps(definition)
+
+
+def variables_of(function: str) -> dict[str, Any]:
+    """The variables of a function as they are declared, with those that all functions share."""
+    shared = template()["Globals"]["Function"]["Environment"]["Variables"]
+    own: dict[str, Any] = properties(function).get("Environment", {}).get("Variables", {})
+    return {**shared, **own}
+
+
+def environment_of(function: str, **parameters: str) -> dict[str, str]:
+    """The variables of a function with values; each resource goes by its logical id."""
+    resources = {name: name for name in template()["Resources"]}
+    names = {"AWS::StackName": "stack", **resources, **parameters}
+    return {
+        name: str(Resolver(names).resolve(value)) for name, value in variables_of(function).items()
+    }

@@ -1,0 +1,38 @@
+"""What each function knows of its deployment: enough to judge alike, and no secret it has no use for."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from idea_explorer import wiring
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.settings import MODELS, Settings
+from tests.e2e.harness.template import environment_of
+
+JUDGES = ("ApiFunction", "DispatchFunction", "ExploreFunction")
+
+
+def settings_of(function: str, **parameters: str) -> Settings:
+    return Settings.from_environment(environment_of(function, **parameters))
+
+
+@pytest.mark.parametrize("function", JUDGES)
+def test_whoever_takes_a_request_knows_what_its_model_costs(function: str) -> None:
+    terms = wiring.terms(settings_of(function))
+
+    assert terms.model_ids == MODELS
+    with pytest.raises(InvalidRequestError, match="max_cost_usd"):
+        terms.check(ExploreRequest(idea="Bees", max_cost_usd=0.000_001), "ada", datetime.now(UTC))
+
+
+@pytest.mark.parametrize("function", JUDGES)
+def test_the_offline_model_costs_nothing_wherever_it_is_asked(function: str) -> None:
+    settings = settings_of(function, Model="offline")
+
+    assert wiring.model_ids(settings) == wiring.OFFLINE_MODELS
+
+
+@pytest.mark.parametrize("function", ["ApiFunction", "DispatchFunction"])
+def test_who_takes_requests_has_no_key_of_the_model(function: str) -> None:
+    assert settings_of(function).anthropic_secret_id is None
