@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.dynamodb import schema
+from idea_explorer.adapters.shared_packs import PREFIX as SNAPSHOTS
 from idea_explorer.domain import limits
 from idea_explorer.settings import VARIABLES
 from idea_explorer.usecases.dispatch import LAST_RECEIVE
@@ -225,6 +226,14 @@ def test_the_bucket_is_private_encrypted_and_forgets() -> None:
     (statement,) = properties("ExplorationsBucketPolicy")["PolicyDocument"]["Statement"]
     assert statement["Effect"] == "Deny"
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": False}}
+
+
+def test_what_can_be_fetched_again_expires() -> None:
+    rules = properties("ExplorationsBucket")["LifecycleConfiguration"]["Rules"]
+    days = {rule.get("Prefix"): rule.get("ExpirationInDays") for rule in rules}
+
+    assert days[f"{SNAPSHOTS}/"] == 14
+    assert days["explorations/"] is None
 
 
 @pytest.mark.parametrize("resource", ["ExplorationsTable", "ExplorationsBucket"])

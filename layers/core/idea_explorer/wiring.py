@@ -147,7 +147,7 @@ def toolset_for(
         return toolset(settings, exploration.request.toolset, exploration, log, files)
     from idea_explorer import wiring_code
 
-    return wiring_code.toolset_of(settings, exploration, entries)
+    return wiring_code.toolset_of(settings, exploration, entries, log)
 
 
 def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:

@@ -13,25 +13,26 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import AnyEntry, Decided
-from idea_explorer.ports import ChangeWriter, PullRequests, Snapshot, Symbols
+from idea_explorer.ports import ChangeWriter, Log, PullRequests, Snapshot, Symbols
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.github_changes import GitHubChanges
     from idea_explorer.adapters.github_client import GitHubClient
+    from idea_explorer.adapters.shared_packs import S3Packs
     from idea_explorer.adapters.snapshots import Snapshots
     from idea_explorer.tools.code import Workspace
 
 
 def toolset_of(
-    settings: Settings, exploration: Exploration, entries: Sequence[AnyEntry]
+    settings: Settings, exploration: Exploration, entries: Sequence[AnyEntry], log: Log
 ) -> Toolset:
     """The tools of one run, over the commit it is bound to and what was approved since."""
     from idea_explorer.tools.code import code_tools
 
     if not _is_remote(settings, exploration.request):  # the folder itself holds what was approved
         return code_tools(_workspace(settings, partial(_of_folder, settings)))
-    opened = partial(_of_commit, settings, exploration.request, exploration.base_commit)
+    opened = partial(_of_commit, settings, exploration.request, exploration.base_commit, log)
     workspace = _workspace(settings, opened)
     for entry in entries:
         if isinstance(entry, Decided):
@@ -112,12 +113,27 @@ def _commit_of(settings: Settings, request: ExploreRequest) -> str:
     return GitHubCode(client_for(settings, request)).commit_of(ref_of(settings, request))
 
 
-def _of_commit(settings: Settings, request: ExploreRequest, commit: str | None) -> Snapshot:
+def _of_commit(
+    settings: Settings, request: ExploreRequest, commit: str | None, log: Log | None = None
+) -> Snapshot:
     from idea_explorer.adapters.github_code import GitHubCode
 
     sha = commit or _commit_of(settings, request)
-    code = GitHubCode(client_for(settings, request))
-    return _snapshots(_cache_folder(settings)).of_commit(sha, lambda: code.download(sha))
+    client = client_for(settings, request)
+    code = GitHubCode(client)
+    return _snapshots(_cache_folder(settings)).of_commit(
+        sha, lambda: code.download(sha), _shared(settings, client.repository, log)
+    )
+
+
+def _shared(settings: Settings, repository: str, log: Log | None) -> "S3Packs | None":
+    """What the workers of a deployment have fetched for each other."""
+    if not settings.in_cloud:
+        return None
+    from idea_explorer.adapters.shared_packs import S3Packs
+
+    bucket = wiring.named("BUCKET_NAME", settings.bucket_name)
+    return S3Packs(bucket, wiring.connect("s3", settings), repository, log)
 
 
 def _of_folder(settings: Settings) -> Snapshot:

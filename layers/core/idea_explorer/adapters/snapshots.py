@@ -1,13 +1,16 @@
-"""Snapshots of repositories, kept on disk by sha: the most recently used ones."""
+"""Snapshots of repositories, kept on disk by sha: the most recently used ones.
+
+Where workers share a store besides, one of them fetches a commit and all others find it there.
+"""
 
 import os
 import re
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from idea_explorer.adapters.packs import Item, Pack, write_pack
 from idea_explorer.adapters.tarballs import tarball_items
@@ -21,6 +24,14 @@ _WRITING_SECONDS = (
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
+class SharedPacks(Protocol):
+    """Packs of one repository that others have made. It never fails: it has them or has them not."""
+
+    def fetch(self, name: str, file: BinaryIO) -> bool: ...
+
+    def keep(self, name: str, file: BinaryIO) -> None: ...
+
+
 class Snapshots:
     """Safe to share between threads and processes: a pack appears under its name only when it is whole."""
 
@@ -29,29 +40,57 @@ class Snapshots:
         self._limits = limits or CodeLimits()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def of_commit(self, sha: str, download: Callable[[], AbstractContextManager[BinaryIO]]) -> Pack:
+    def of_commit(
+        self,
+        sha: str,
+        download: Callable[[], AbstractContextManager[BinaryIO]],
+        shared: SharedPacks | None = None,
+    ) -> Pack:
         """The repository at a commit; its gzipped tarball is fetched only where it is not kept yet."""
         if not _SHA.fullmatch(sha):
             raise InvalidRequestError(f"Not a commit: {sha[:80]!r}")
-        if kept := self._open(sha):
+        if kept := self._open(sha) or (shared and self._fetched(sha, shared)):
             return kept
         with download() as compressed:
-            return self._keep(tarball_items(compressed, sha, self._limits), sha)
+            made = self._keep(tarball_items(compressed, sha, self._limits), sha)
+        if shared:
+            with suppress(FileNotFoundError), self._file(sha).open("rb") as whole:
+                shared.keep(self._file(sha).name, whole)
+        return made
 
     def of_folder(self, folder: Path) -> Pack:
         """A local folder as it is now, changes that are not committed included."""
         return self._keep(folder_items(folder, self._limits), None)
 
     def _keep(self, items: Iterable[Item], sha: str | None) -> Pack:
+        with self._part() as (part, file):
+            content = write_pack(file, items, self._limits)
+            file.flush()
+            return self._kept(part, sha or content)
+
+    def _fetched(self, sha: str, shared: SharedPacks) -> Pack | None:
+        with self._part() as (part, file):
+            if not shared.fetch(self._file(sha).name, file):
+                return None
+            file.flush()
+            with suppress(ValueError, zlib.error):  # damaged: then it is made anew
+                return self._kept(part, sha)
+        return None
+
+    @contextmanager
+    def _part(self) -> Iterator[tuple[Path, BinaryIO]]:
+        """A file to write a pack into, gone afterwards unless it was kept."""
         descriptor, name = tempfile.mkstemp(dir=self._folder, suffix=".part")
         part = Path(name)
         try:
             with os.fdopen(descriptor, "w+b") as file:
-                content = write_pack(file, items, self._limits)
-            pack = Pack(part, sha or content)
-            part.replace(self._file(pack.sha))
+                yield part, file
         finally:
             part.unlink(missing_ok=True)
+
+    def _kept(self, part: Path, sha: str) -> Pack:
+        pack = Pack(part, sha)
+        part.replace(self._file(sha))
         self._forget_old()
         return pack
 
