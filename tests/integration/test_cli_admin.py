@@ -19,6 +19,8 @@ SECRETS = {
     "API_TOKENS_SECRET_ID": "ideas-tokens",
     "GITHUB_SECRET_ID": "ideas-github",
     "ANTHROPIC_SECRET_ID": "ideas-anthropic",
+    "QDRANT_SECRET_ID": "ideas-qdrant",
+    "TIDAL_SECRET_ID": "ideas-tidal",
 }
 
 
@@ -75,7 +77,13 @@ def test_revoking_takes_all_of_an_owners_tokens(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("name", "stored"), [("github", "ideas-github"), ("anthropic", "ideas-anthropic")]
+    ("name", "stored"),
+    [
+        ("github", "ideas-github"),
+        ("anthropic", "ideas-anthropic"),
+        ("qdrant", "ideas-qdrant"),
+        ("tidal", "ideas-tidal"),
+    ],
 )
 def test_a_secret_is_set_from_stdin_and_never_shown(
     name: str,

@@ -1,6 +1,7 @@
 """What each function knows of its deployment: enough to judge alike, and no secret it has no use for."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -36,3 +37,35 @@ def test_the_offline_model_costs_nothing_wherever_it_is_asked(function: str) -> 
 @pytest.mark.parametrize("function", ["ApiFunction", "DispatchFunction"])
 def test_who_takes_requests_has_no_key_of_the_model(function: str) -> None:
     assert settings_of(function).anthropic_secret_id is None
+
+
+@pytest.mark.parametrize("function", JUDGES)
+@pytest.mark.parametrize(
+    ("toolset", "parameter", "value"),
+    [("discover", "QdrantUrl", "https://index"), ("code", "GitHubRepository", "acme/ideas")],
+)
+def test_a_toolset_that_is_not_set_up_is_refused_and_says_what_an_operator_sets(
+    function: str, toolset: Any, parameter: str, value: str
+) -> None:
+    request, now = ExploreRequest(idea="Songs for rain", toolset=toolset), datetime.now(UTC)
+
+    with pytest.raises(InvalidRequestError) as refusal:
+        wiring.terms(settings_of(function)).check(request, "ada", now)
+
+    assert set(refusal.value.fields) == {"toolset"}
+    assert f"parameter {parameter}." in refusal.value.sentence
+    wiring.terms(settings_of(function, **{parameter: value})).check(request, "ada", now)
+
+
+def test_explore_has_what_music_discovery_needs() -> None:
+    settings = settings_of(
+        "ExploreFunction",
+        QdrantUrl="https://index",
+        EmbeddingModel="amazon.titan-embed-text-v2:0",
+        UseTidal="true",
+    )
+
+    assert (settings.qdrant_url, settings.qdrant_collection) == ("https://index", "tracks")
+    assert settings.qdrant_secret_id == "QdrantSecret"
+    assert settings.embedding_model == "amazon.titan-embed-text-v2:0"
+    assert (settings.tidal_secret_id, settings.tidal_country) == ("TidalSecret", "US")

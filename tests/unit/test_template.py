@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.dynamodb import schema
+from idea_explorer.adapters.embedder_bedrock import BedrockEmbedder
 from idea_explorer.adapters.shared_packs import PREFIX as SNAPSHOTS
 from idea_explorer.domain import limits
 from idea_explorer.settings import VARIABLES
@@ -45,8 +46,13 @@ def declared(function: str) -> dict[str, Any]:
 
 
 def statements(role: str) -> Iterator[tuple[list[str], list[Any]]]:
-    """Actions and resources of each statement of a role."""
-    for policy in properties(role)["Policies"]:
+    """Actions and resources of each statement of a role and of what is attached to it."""
+    attached = [
+        properties(policy)
+        for policy in resources_of("AWS::IAM::Policy")
+        if {"Ref": role} in properties(policy)["Roles"]
+    ]
+    for policy in [*properties(role)["Policies"], *attached]:
         for statement in policy["PolicyDocument"]["Statement"]:
             assert statement["Effect"] == "Allow"
             actions, resources = statement["Action"], statement["Resource"]
@@ -92,13 +98,48 @@ def test_only_functions_that_need_a_secret_may_read_it() -> None:
         ("AuthorizeRole", "ApiTokensSecret"),
         ("ExploreRole", "AnthropicSecret"),
         ("ExploreRole", "GitHubSecret"),
+        ("ExploreRole", "QdrantSecret"),
+        ("ExploreRole", "TidalSecret"),
         ("PublishRole", "GitHubSecret"),
     }
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_no_variable_holds_a_secret(function: str) -> None:
-    assert not {"ANTHROPIC_API_KEY", "GITHUB_TOKEN"} & set(variables_of(function))
+    assert not {
+        "ANTHROPIC_API_KEY",
+        "GITHUB_TOKEN",
+        "QDRANT_API_KEY",
+        "TIDAL_CLIENT_SECRET",
+    } & set(variables_of(function))
+
+
+def test_what_music_needs_exists_only_where_it_is_asked_for() -> None:
+    conditions = {
+        name: template()["Resources"][name]["Condition"]
+        for name in (
+            "QdrantSecret",
+            "QdrantPolicy",
+            "EmbeddingPolicy",
+            "TidalSecret",
+            "TidalPolicy",
+        )
+    }
+
+    assert conditions == {
+        "QdrantSecret": "HasQdrant",
+        "QdrantPolicy": "HasQdrant",
+        "EmbeddingPolicy": "HasEmbeddingModel",
+        "TidalSecret": "UsesTidal",
+        "TidalPolicy": "UsesTidal",
+    }
+
+
+def test_every_embedding_model_that_can_be_chosen_is_one_that_is_known() -> None:
+    offered = template()["Parameters"]["EmbeddingModel"]["AllowedValues"]
+
+    for model in filter(None, offered):
+        BedrockEmbedder(lambda: None, model)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

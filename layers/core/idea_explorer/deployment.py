@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 START_SECONDS = 3.0  # a cold start, while the Task's clock runs: the engine's must end before it
 EMBEDDED = Path(tempfile.gettempdir()) / "idea-explorer"  # all that Lambda lets a function write to
 
+UNREACHABLE = (
+    "github_secret_id",
+    "anthropic_secret_id",
+    "qdrant_secret_id",
+    "tidal_secret_id",
+    "model_provider",
+)
+
 
 @cache
 def settings() -> Settings:
@@ -39,8 +47,7 @@ def settings() -> Settings:
 def _embedded(found: Settings) -> Settings:
     """A deployment's secrets are not reachable; keys given in the environment are used, if any."""
     EMBEDDED.mkdir(exist_ok=True)
-    unreachable = {"github_secret_id": None, "anthropic_secret_id": None, "model_provider": None}
-    return found.model_copy(update={"research_dir": EMBEDDED, **unreachable})
+    return found.model_copy(update={"research_dir": EMBEDDED, **dict.fromkeys(UNREACHABLE)})
 
 
 @cache

@@ -53,6 +53,7 @@ class Settings(BaseModel):
     qdrant_url: str | None = None
     qdrant_collection: str = "tracks"
     qdrant_api_key: SecretStr | None = None
+    qdrant_secret_id: str | None = None
     embedding_model: str | None = None  # on Bedrock
     tidal_client_id: str | None = None
     tidal_client_secret: SecretStr | None = None
@@ -141,6 +142,7 @@ VARIABLES = {
     "QDRANT_URL": "qdrant_url",
     "QDRANT_COLLECTION": "qdrant_collection",
     "QDRANT_API_KEY": "qdrant_api_key",
+    "QDRANT_SECRET_ID": "qdrant_secret_id",
     "BEDROCK_EMBEDDING_MODEL": "embedding_model",
     "TIDAL_CLIENT_ID": "tidal_client_id",
     "TIDAL_CLIENT_SECRET": "tidal_client_secret",

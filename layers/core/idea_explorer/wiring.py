@@ -390,7 +390,20 @@ def terms(settings: Settings, kept_in: Stores | None = None) -> "Terms":
         spend=kept_in.spend if kept_in else None,
         uploads=kept_in.uploads if kept_in else None,
         code_repositories=settings.allowed_repositories,
+        missing=_missing(settings),
     )
+
+
+def _missing(settings: Settings) -> Mapping[str, str]:
+    """The toolsets that cannot run here, each with what an operator does about it."""
+    from idea_explorer.wiring_music import missing_for_discover
+
+    missing: dict[str, str] = {}
+    if music := missing_for_discover(settings):
+        missing["discover"] = music
+    if settings.in_cloud and settings.github_repository is None:
+        missing["code"] = "An operator sets the deployment's parameter GitHubRepository."
+    return missing
 
 
 def local_queue(settings: Settings) -> "LocalQueue":

@@ -29,17 +29,32 @@ def track_index(settings: Settings) -> TrackIndex:
     if settings.qdrant_url:
         from idea_explorer.adapters.track_index_qdrant import QdrantTrackIndex
 
-        key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
         return QdrantTrackIndex(
-            settings.qdrant_url, settings.qdrant_collection, embedder(settings), api_key=key
+            settings.qdrant_url,
+            settings.qdrant_collection,
+            embedder(settings),
+            api_key=_qdrant_key(settings),
         )
-    if settings.in_cloud:
-        raise ConfigurationError(
-            "There is no track index.", hint="Set QDRANT_URL of the explore function."
-        )
+    if missing := missing_for_discover(settings):
+        raise ConfigurationError("There is no track index.", hint=missing)
     from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
 
     return SqliteTrackIndex(settings.store.with_name(MUSIC), embedder(settings))
+
+
+def missing_for_discover(settings: Settings) -> str | None:
+    """What an operator has to set before the toolset can run; None where nothing is missing."""
+    if settings.in_cloud and not settings.qdrant_url:
+        return "An operator sets the deployment's parameter QdrantUrl."
+    return None
+
+
+def _qdrant_key(settings: Settings) -> str | None:
+    if settings.qdrant_secret_id:
+        from idea_explorer.wiring import cloud_secrets
+
+        return cloud_secrets(settings).get(settings.qdrant_secret_id, "key")
+    return settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
 
 
 def embedder(settings: Settings) -> Embedder:

@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
         count = index_tracks(source, wiring_music.track_index(settings))
         print(f"{count:,} tracks are indexed")
     else:
-        owned = wiring_music.library(settings, wiring.LOCAL_OWNER, wiring.system_clock())
+        owned = wiring_music.library(settings, arguments.owner, wiring.system_clock())
         count = import_library(source, owned)
         print(f"{count:,} tracks are in the library")
     return 0

@@ -118,6 +118,7 @@ def _music(commands: "Commands") -> None:
     imported = library.add_subparsers(title="commands", metavar="COMMAND", required=True)
     owned = _command(imported, "import", "music", "import what the listener owns")
     owned.set_defaults(music="library")
+    owned.add_argument("--owner", default="local", help="whose, in a deployment: a token's owner")
     for command in (index, owned):
         command.add_argument("file", help="a file of JSON lines; - for stdin")
         command.add_argument("--research", metavar="DIR", help="the folder whose store is used")

@@ -26,15 +26,21 @@ class Terms:
     spend: Spend | None = None
     code_repositories: tuple[str, ...] = ()
     uploads: Uploads | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)  # by toolset that cannot run here
 
     def check(self, request: ExploreRequest, owner: str, now: datetime) -> None:
         """Raises InvalidRequestError with the field, or QuotaSpentError."""
+        self.check_toolset(request.toolset)
         self.check_deadline(request.deadline_seconds)
         system = system_prompt(request.toolset, request.mode)
         self.check_budget(request, len(system.encode()))
         self.check_repository(request)
         self.check_files(request, owner)
         self.check_quota(owner, now)
+
+    def check_toolset(self, toolset: str) -> None:
+        if missing := self.missing.get(toolset):
+            raise _wrong("toolset", f"{toolset} is not set up here. {missing}")
 
     def check_repository(self, request: ExploreRequest) -> None:
         """Code is read and changed only where the deployment allows it."""

@@ -13,6 +13,8 @@ NAMES = {
     "tokens": ("API_TOKENS_SECRET_ID", "ApiTokensSecretId"),
     "github": ("GITHUB_SECRET_ID", "GitHubSecretId"),
     "anthropic": ("ANTHROPIC_SECRET_ID", "AnthropicSecretId"),
+    "qdrant": ("QDRANT_SECRET_ID", "QdrantSecretId"),
+    "tidal": ("TIDAL_SECRET_ID", "TidalSecretId"),
 }
 
 
