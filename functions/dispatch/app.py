@@ -28,4 +28,6 @@ def _dispatch(message: Message) -> JsonObject:
 
 
 def _close(exploration: Exploration) -> Exploration:
-    return settle(exploration.id, exploration.run, "broken", deployment.books())
+    settled = settle(exploration.id, exploration.run, "broken", deployment.books())
+    deployment.ask_for_notice(settled)
+    return settled

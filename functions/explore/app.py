@@ -16,6 +16,8 @@ def handler(event: serverless.Event) -> JsonObject:
     serverless.correlate(work.id)
     if work.settle:
         exploration = settle(work.id, work.run, work.why, deployment.books())
+        if work.unattended:
+            deployment.ask_for_notice(exploration)
     elif work.token:
         exploration = deployment.wait(work.id, work.token.get_secret_value())
     else:

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -16,22 +17,22 @@ from tests.fakes.anthropic_turns import web_search_result as found
 
 FIRST = answer(text("# First findings\n\nTwo hives."), pending_web_search("urban bees"))
 
+NOWHERE = "https://127.0.0.1:9/hook"  # an address that is refused: the attempt is what can be seen
+
 
 def slowly(*, words: int = 2_000, drip: float = 0.5) -> Turn:
     """An answer that takes its time: long enough to be killed, stopped or too late."""
     return answer(found([]), text(" ".join(["word"] * words)), drip=drip)
 
 
-def stored(
-    stack: Stack, idea: str, *, age: timedelta = timedelta(), deadline_seconds: int = 60
-) -> Exploration:
+def stored(stack: Stack, idea: str, *, age: timedelta = timedelta(), **request: Any) -> Exploration:
     """A queued exploration that no message tells of."""
     at = datetime.now(UTC) - age
     new = new_id(int(at.timestamp() * 1_000))
     exploration = Exploration(
         id=new,
         owner="ada",
-        request=ExploreRequest(idea=idea, deadline_seconds=deadline_seconds),
+        request=ExploreRequest(idea=idea, **{"deadline_seconds": 60, **request}),
         conversation_id=new,
         created_at=at,
         updated_at=at,
@@ -80,6 +81,21 @@ def test_an_execution_stopped_by_hand_is_settled(stack: Stack, minds: Minds) -> 
     assert final.receipt is not None
     assert final.receipt.message == "The run was stopped; what was there is kept."
     assert "Two hives." in stack.stores.reports.load_report(exploration_id)
+
+
+def test_whoever_asked_is_told_of_an_end_outside_of_the_workflow(
+    stack: Stack, minds: Minds
+) -> None:
+    minds.about("Stopped and told", FIRST, slowly())
+    (stopped,) = stack.send({"idea": "Stopped and told", "webhook_url": NOWHERE})
+    stack.wait(lambda: minds.calls.get("Stopped and told") == 2)
+    poisoned = stored(stack, "Poisoned and told", webhook_url=NOWHERE)
+
+    stack.stop_execution(stopped)
+    stack.send({"id": poisoned.id, "run": 9})
+
+    for told in (stopped, poisoned.id):
+        stack.wait(lambda told=told: stack.load(told).delivery.status == "failed")  # type: ignore[misc]
 
 
 def test_a_message_lost_before_the_queue_is_swept_up(stack: Stack) -> None:

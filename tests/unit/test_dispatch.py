@@ -7,17 +7,20 @@ import pytest
 
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.message import Message
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability import SilentLog
+from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.dispatch import LAST_RECEIVE, Desk, dispatch
+from idea_explorer.usecases.notices import ask_for_notice
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.service import FakeQueue, FakeWorkflow
 
+HOOK = "https://hooks.example.com/ideas"
 REQUEST = {"idea": "A subscription box for urban beekeepers", "deadline_seconds": 90}
 
 
@@ -38,10 +41,15 @@ class Service:
             log=SilentLog(),
             max_running=2,
             terms=Terms(min_deadline_seconds=60),
+            ask_for_notice=lambda exploration: ask_for_notice(exploration, self, SilentLog()),
         )
+        self.asked: list[tuple[ExplorationId, int]] = []
 
-    def submitted(self, idea: str = "An idea") -> Exploration:
-        request = ExploreRequest(idea=idea)
+    def ask(self, exploration_id: ExplorationId, run: int) -> None:
+        self.asked.append((exploration_id, run))
+
+    def submitted(self, idea: str = "An idea", **request_fields: str) -> Exploration:
+        request = ExploreRequest(idea=idea, **request_fields)  # type: ignore[arg-type]
         return submit(request, "ada", self.store, self.clock, terms=Terms(min_deadline_seconds=60))
 
     def deliver(self, body: object, message_id: str = "m-1", receives: int = 1) -> str:
@@ -176,6 +184,41 @@ def test_a_poison_message_fails_the_exploration_it_names(
     assert failed.receipt is not None
     assert failed.receipt.resume == f"idea resume {exploration.id}"
     assert json.loads(service.events(exploration.id)[-1])["to"] == "failed"
+
+
+def test_whoever_asked_is_told_of_what_a_poison_message_failed(service: Service) -> None:
+    told, untold = service.submitted(webhook_url=HOOK), service.submitted()
+
+    service.deliver({"id": told.id, "run": 9})
+    service.deliver({"id": untold.id, "run": 9})
+
+    assert service.asked == [(told.id, 1)]
+
+
+def test_whoever_asked_is_told_of_what_was_cancelled_in_the_queue(service: Service) -> None:
+    exploration = service.submitted(webhook_url=HOOK)
+    cancel(
+        exploration.id,
+        "ada",
+        explorations=service.store,
+        events=service.store,
+        clock=service.clock,
+        wake=lambda _: None,
+    )
+
+    assert service.deliver({"id": exploration.id}) == "known"
+
+    assert service.asked == [(exploration.id, 1)]
+
+
+def test_what_was_tried_already_is_not_asked_for_again(service: Service) -> None:
+    exploration = service.submitted(webhook_url=HOOK)
+    tried = Delivery(status="failed", run=1, attempts=3)
+    service.store.take_over(exploration.id, lambda e: e.model_copy(update={"delivery": tried}))
+
+    service.deliver({"id": exploration.id, "run": 9})
+
+    assert service.asked == []
 
 
 def test_a_poison_message_leaves_an_exploration_that_runs_alone(service: Service) -> None:

@@ -64,6 +64,7 @@ def test_an_execution_that_was_stopped_is_settled_by_its_name() -> None:
     work = serverless.work_in(event("explore-execution-stopped"))
 
     assert (work.id, work.run, work.settle, work.why) == (ID, 1, True, "stopped")
+    assert work.unattended
 
 
 @pytest.mark.parametrize(

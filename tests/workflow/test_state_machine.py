@@ -98,6 +98,10 @@ def test_whatever_else_happens_the_record_is_settled(task: str) -> None:
     }
 
 
+def test_telling_is_tried_again_as_settling_is() -> None:
+    assert TASKS["Notify"]["Retry"] == TASKS["Settle"]["Retry"]
+
+
 def test_a_receiver_that_fails_changes_nothing() -> None:
     (caught,) = TASKS["Notify"]["Catch"]
 

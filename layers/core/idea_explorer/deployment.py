@@ -83,7 +83,15 @@ def desk() -> "Desk":
         max_running=settings().max_running,
         terms=terms(),
         defer_seconds=settings().defer_seconds,
+        ask_for_notice=ask_for_notice,
     )
+
+
+def ask_for_notice(exploration: Exploration) -> None:
+    """For a run that ended outside of its workflow, which would have sent its webhook."""
+    from idea_explorer.usecases import notices
+
+    notices.ask_for_notice(exploration, wiring.cloud_notices(settings()), log())
 
 
 def books() -> "Books":

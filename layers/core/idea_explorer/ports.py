@@ -533,6 +533,12 @@ class Workflow(Protocol):
         ...
 
 
+class Notices(Protocol):
+    def ask(self, exploration_id: ExplorationId, run: int) -> None:
+        """Have the webhook of a run sent soon, by somebody else; raises ExternalError."""
+        ...
+
+
 class Executions(Workflow, Protocol):
     """What can be done with an execution after its start."""
 

@@ -54,6 +54,7 @@ class Work(BaseModel):
     settle: bool = False
     token: SecretStr | None = None
     cause: str = ""
+    unattended: bool = False  # no workflow follows that would tell of the end
 
     @property
     def why(self) -> Cause:
@@ -67,7 +68,11 @@ def work_in(event: Event) -> Work:
         return Work.model_validate(event)
     exploration_id, _, run = str(detail["name"]).rpartition("-")
     return Work(
-        id=ExplorationId(exploration_id), run=int(run), settle=True, cause=str(detail["status"])
+        id=ExplorationId(exploration_id),
+        run=int(run),
+        settle=True,
+        cause=str(detail["status"]),
+        unattended=True,
     )
 
 

@@ -68,6 +68,7 @@ class Settings(BaseModel):
     queue_url: str | None = None
     dead_letter_queue_url: str | None = None
     state_machine_arn: str | None = None
+    notify_function_name: str | None = None
     github_secret_id: str | None = None
     anthropic_secret_id: str | None = None
     api_tokens_secret_id: str | None = None
@@ -162,6 +163,7 @@ VARIABLES = {
     "QUEUE_URL": "queue_url",
     "DEAD_LETTER_QUEUE_URL": "dead_letter_queue_url",
     "STATE_MACHINE_ARN": "state_machine_arn",
+    "NOTIFY_FUNCTION_NAME": "notify_function_name",
     "GITHUB_SECRET_ID": "github_secret_id",
     "ANTHROPIC_SECRET_ID": "anthropic_secret_id",
     "API_TOKENS_SECRET_ID": "api_tokens_secret_id",

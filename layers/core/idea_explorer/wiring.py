@@ -23,6 +23,7 @@ from idea_explorer.ports import (
     Journals,
     Log,
     Model,
+    Notices,
     Reports,
     ResearchRepository,
     Secrets,
@@ -302,6 +303,14 @@ def cloud_workflow(settings: Settings) -> Executions:
 
     arn = named("STATE_MACHINE_ARN", settings.state_machine_arn)
     return StepFunctionsWorkflow(arn, connect("stepfunctions", settings))
+
+
+def cloud_notices(settings: Settings) -> Notices:
+    from idea_explorer.adapters.aws import client
+    from idea_explorer.adapters.notices import LambdaNotices
+
+    function = named("NOTIFY_FUNCTION_NAME", settings.notify_function_name)
+    return LambdaNotices(function, partial(client, "lambda"))
 
 
 def cloud_secrets(settings: Settings) -> Secrets:

@@ -54,6 +54,11 @@ class Services:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def functions_url(self) -> str:
+        """Where functions are invoked, by themselves too."""
+        return f"http://127.0.0.1:{port_of(self._front)}"
+
     def client(self, service: str) -> Any:
         with self._lock:
             if service not in self._clients:
@@ -114,7 +119,12 @@ def _front_for(functions: Functions, services: Services) -> ThreadingHTTPServer:
 
         def _invoke(self, body: bytes) -> None:
             named = urllib.parse.unquote(self.path.removeprefix(INVOKE).partition("/")[0])
-            answer = functions.invoke(named.rpartition(":")[2], json.loads(body or b"{}"))
+            call = (named.rpartition(":")[2], json.loads(body or b"{}"))
+            if self.headers.get("X-Amz-Invocation-Type") == "Event":
+                threading.Thread(target=functions.invoke, args=call, daemon=True).start()
+                self.reply(202, b"")
+                return
+            answer = functions.invoke(*call)
             if answer.error == THROTTLED:
                 reason = json.dumps({"Type": "User", "message": "Rate Exceeded."}).encode()
                 named_error = {"x-amzn-ErrorType": THROTTLED, "x-amzn-RequestId": "throttled"}

@@ -299,6 +299,7 @@ class Stack:
             environment={
                 **CREDENTIALS,
                 "AWS_ENDPOINT_URL": self.services.url,
+                "AWS_ENDPOINT_URL_LAMBDA": self.services.functions_url,
                 "POWERTOOLS_TRACE_DISABLED": "true",
                 **{name: str(value) for name, value in resolved.items()},
                 **self._options.environment,

@@ -1,5 +1,6 @@
 """Turn a message of the queue into an execution: once, and only while there is room for one more."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -45,6 +46,7 @@ class Desk:
     max_running: int
     terms: Terms
     defer_seconds: int = DEFER_SECONDS
+    ask_for_notice: Callable[[Exploration], None] = lambda _: None
 
 
 def dispatch(message: Message, desk: Desk) -> Dispatched:
@@ -70,6 +72,8 @@ def _dispatch(message: Message, desk: Desk) -> Dispatched:
     exploration, run = _named(message, desk)
     if run > exploration.run:
         raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
+    if run == exploration.run and exploration.status == "cancelled":
+        desk.ask_for_notice(exploration)  # where that was before any workflow had it
     if run < exploration.run or exploration.status not in {"queued", "running"}:
         return "known"
     if exploration.status == "queued":
@@ -171,3 +175,4 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> No
         exploration.id, exploration.lease, Failed(code=error.code, message=error.sentence)
     )
     desk.events.append(exploration.id, exploration.lease, StatusChanged(from_=was, to="failed"))
+    desk.ask_for_notice(exploration)
