@@ -15,7 +15,7 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import Model
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
-from idea_explorer.usecases.earlier import earlier_research
+from idea_explorer.usecases.earlier import origin_of
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
@@ -70,6 +70,7 @@ class Bench:
         self.store = SqliteStore(root / "store.db")
         self.seen = Recorder()
         self.log = RecordedLog()
+        self.terms = Terms(min_deadline_seconds=1)  # of requests; the engine has its own
         tools = toolset or research_tools(Folder(root), "web_search_20250305")
         self.engine = Engine(
             explorations=self.store,
@@ -83,8 +84,12 @@ class Bench:
             log=self.log,
             model_ids=MODELS,
             prices=PRICES,
-            earlier_for=lambda exploration: earlier_research(
-                exploration, explorations=self.store, reports=self.store, research=Folder(root)
+            earlier_for=lambda exploration: origin_of(
+                exploration,
+                explorations=self.store,
+                journals=self.store,
+                reports=self.store,
+                research=Folder(root),
             ),
         )
 
@@ -95,9 +100,7 @@ class Bench:
 
     def submit(self, idea: str = "A tea room", **fields: object) -> Exploration:
         request = ExploreRequest.model_validate({"idea": idea, **fields})
-        return submit(
-            request, "tester", self.store, self.clock, terms=Terms(min_deadline_seconds=1)
-        )
+        return submit(request, "tester", self.store, self.clock, terms=self.terms)
 
     def explore(self, idea: str = "A tea room", **fields: object) -> Exploration:
         queued = self.submit(idea, **fields)

@@ -14,6 +14,7 @@ from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import ModelRequest
+from idea_explorer.usecases.earlier import Earlier
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
@@ -238,7 +239,7 @@ def test_a_document_is_continued_from_even_where_the_store_does_not_know_it(
     )
     explored = fresh.engine.earlier_for(queued)
 
-    assert explored is not None
+    assert isinstance(explored, Earlier)
     assert explored.path == "ideas/2026-11-16-a-tea-room/research.md"
 
 

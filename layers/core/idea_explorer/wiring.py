@@ -349,7 +349,7 @@ def cloud_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "E
 
 def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[EventSink]) -> "Engine":
     from idea_explorer.observability import LogSink
-    from idea_explorer.usecases.earlier import earlier_research
+    from idea_explorer.usecases.earlier import origin_of
     from idea_explorer.usecases.explore import Engine
 
     return Engine(
@@ -373,9 +373,10 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         prices=settings.prices,
         terms=terms(settings, kept_in),
         max_total_tokens=settings.max_total_tokens,
-        earlier_for=lambda exploration: earlier_research(
+        earlier_for=lambda exploration: origin_of(
             exploration,
             explorations=kept_in.explorations,
+            journals=kept_in.journals,
             reports=kept_in.reports,
             research=research_repository(settings),
         ),

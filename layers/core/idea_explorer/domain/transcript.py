@@ -34,12 +34,16 @@ class Entry(BaseModel):
 
 
 class Opening(Entry):
-    """The first thing said: what every later request of this exploration starts with."""
+    """The first thing said: what every later request of this exploration starts with.
+
+    `turns` are those of the exploration that this one goes on from, as they were sent and answered.
+    """
 
     kind: Literal["opening"] = "opening"
     model_id: str
     system: list[Block]
     tools: list[Block]
+    turns: list[JsonObject] = []
     content: list[Block]
     passages: list[Passage] = []  # documents that the request brought along
 
@@ -161,7 +165,8 @@ def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
     for entry in entries:
         match entry:
             case Opening():
-                turns = [("user", list(entry.content))]
+                turns = [_turn(message) for message in entry.turns]
+                _extend(turns, "user", entry.content)
             case Restarted():
                 turns = [("user", list(entry.content))]
             case Answered() if sendable(entry):
@@ -169,10 +174,10 @@ def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
             case ToolsRan():
                 waiting = [] if not entry.pending else list(entry.results)
                 if not entry.pending:
-                    _extend(turns, "user", [_result_block(result) for result in entry.results])
+                    _extend(turns, "user", [result_block(result) for result in entry.results])
             case Decided():
                 results = _in_order([*waiting, *entry.results], turns[-1][1])
-                _extend(turns, "user", [_result_block(result) for result in results])
+                _extend(turns, "user", [result_block(result) for result in results])
             case Said():
                 _extend(turns, "user", [{"type": "text", "text": entry.text}])
             case _:
@@ -192,7 +197,7 @@ def sendable(answer: Answered) -> list[Block]:
     content = [block for block in answer.content if not _is_empty_text(block)]
     if answer.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
         content = [block for block in content if block.get("type") != "tool_use"]
-        content = _without_pending(content)
+        content = without_pending(content)
     if all(block.get("type") in {"thinking", "redacted_thinking"} for block in content):
         return []
     return content
@@ -205,13 +210,19 @@ def pending_server_calls(content: Sequence[Block]) -> set[str]:
     return called - answered
 
 
-def _without_pending(content: list[Block]) -> list[Block]:
+def without_pending(content: list[Block]) -> list[Block]:
     pending = pending_server_calls(content)
     return [block for block in content if str(block.get("id")) not in pending]
 
 
 def _is_empty_text(block: Block) -> bool:
     return block.get("type") == "text" and not str(block.get("text") or "").strip()
+
+
+def _turn(message: JsonObject) -> tuple[str, list[Block]]:
+    content = message["content"]
+    assert isinstance(content, list)
+    return str(message["role"]), [block for block in content if isinstance(block, dict)]
 
 
 def _extend(turns: list[tuple[str, list[Block]]], role: str, content: list[Block]) -> None:
@@ -221,7 +232,8 @@ def _extend(turns: list[tuple[str, list[Block]]], role: str, content: list[Block
         turns.append((role, list(content)))
 
 
-def _result_block(result: StoredResult) -> Block:
+def result_block(result: StoredResult) -> Block:
+    """A result as the model reads it."""
     block: Block = {
         "type": "tool_result",
         "tool_use_id": result.call_id,

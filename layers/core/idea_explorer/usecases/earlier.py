@@ -1,12 +1,17 @@
-"""The research an exploration starts from: what an update adds to, what a follow-up builds on."""
+"""What an exploration starts from: the research that an update adds to or a follow-up builds on, or the
+conversation that it goes on with."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from idea_explorer.agent.state import State
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
 from idea_explorer.domain.evidence import Passage, passage
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.publication import (
     DOCUMENT,
@@ -19,7 +24,10 @@ from idea_explorer.domain.publication import (
     recorded_ideas,
 )
 from idea_explorer.domain.report import title_of
-from idea_explorer.ports import Explorations, Reports, ResearchRepository
+from idea_explorer.domain.threads import turns_of
+from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.ports import Explorations, Journals, Reports, ResearchRepository
+from idea_explorer.usecases.find import find
 
 MAX_EARLIER_BYTES = 1_000_000  # GitHub hands out no more in one answer
 SHOWN_HEAD, SHOWN_TAIL = 20_000, 30_000  # about 12k tokens, the most a prompt should pay for it
@@ -48,22 +56,57 @@ class Earlier:
         return f"{self.text[:SHOWN_HEAD]}{CUT}{self.text[-SHOWN_TAIL:]}"
 
 
-def earlier_research(
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """The transcript of an exploration that has ended. System prompt and tools are taken over from it
+    word for word, and so are its turns: a changed beginning would be paid for anew."""
+
+    entries: Sequence[AnyEntry]
+
+    @property
+    def system(self) -> list[Block]:
+        return State(self.entries).opening.system
+
+    @property
+    def tools(self) -> list[Block]:
+        return State(self.entries).opening.tools
+
+    @property
+    def passages(self) -> list[Passage]:
+        return State(self.entries).evidence
+
+    def turns(self, model_id: str) -> list[JsonObject]:
+        return turns_of(self.entries, same_model=State(self.entries).opening.model_id == model_id)
+
+
+Origin: TypeAlias = Earlier | Thread
+
+
+def origin_of(
     exploration: Exploration,
     *,
     explorations: Explorations,
+    journals: Journals,
     reports: Reports,
     research: ResearchRepository | None,
-) -> Earlier | None:
+) -> Origin | None:
     """What the request names or means; None where it starts from nothing or nothing is there yet."""
     request = exploration.request
     if request.toolset != "research":
-        return None
+        return _thread(exploration, explorations, journals) if request.continue_from else None
     if request.continue_from:
         return _followed(exploration, request.continue_from, explorations, reports, research)
     if request.update and research:
         return _same_idea(request.idea, research)
     return None
+
+
+def _thread(exploration: Exploration, explorations: Explorations, journals: Journals) -> Thread:
+    parent = find(exploration.request.continue_from or "", exploration.owner, explorations)
+    entries = journals.open(parent.id, parent.lease).entries
+    if not entries:
+        raise MissingError(f"Exploration {parent.id} has no transcript to go on from.")
+    return Thread(entries)
 
 
 def document_of(exploration_id: str, research: ResearchRepository) -> tuple[str, str] | None:

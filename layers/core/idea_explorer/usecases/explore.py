@@ -33,7 +33,7 @@ from idea_explorer.ports import (
 from idea_explorer.usecases.approvals import act, all_decided, ask
 from idea_explorer.usecases.conclude import conclude
 from idea_explorer.usecases.counting import Counted
-from idea_explorer.usecases.earlier import Earlier
+from idea_explorer.usecases.earlier import Origin
 from idea_explorer.usecases.endings import receipt_for, stats_of
 from idea_explorer.usecases.history import Everywhere, GroupedText, History
 from idea_explorer.usecases.opening import opening, refused, started_from
@@ -62,7 +62,7 @@ class Engine:
     search_tokens: int = 10_000
     approvals: Approvals | None = None
     writer_for: Callable[[Exploration], ChangeWriter] | None = None
-    earlier_for: Callable[[Exploration], Earlier | None] = lambda _: None
+    earlier_for: Callable[[Exploration], Origin | None] = lambda _: None
     base_of: Callable[[Exploration], str | None] | None = None
     start_seconds: float = 0.0  # of the deadline, that have passed when a run first gets here
 
@@ -91,7 +91,7 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
         return exploration
     exploration = _pinned(exploration, engine)
     journal = engine.journals.open(exploration_id, exploration.lease)
-    earlier: Earlier | None = None
+    earlier: Origin | None = None
     if not journal.entries:
         try:
             earlier = engine.earlier_for(exploration)
@@ -184,7 +184,7 @@ def _refuse(
 def _open(
     journal: Journal,
     exploration: Exploration,
-    earlier: Earlier | None,
+    earlier: Origin | None,
     toolset: Toolset,
     engine: Engine,
 ) -> None:

@@ -10,6 +10,7 @@ from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.limits import KEY_SECONDS
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Explorations
+from idea_explorer.usecases.going_on import as_stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def keyed(
             continue
         if stored.created_at <= now - kept:
             continue
-        if stored.request != request:
+        if stored.request != as_stored(request, owner, explorations):
             raise KeyTakenError
         return Keyed(known, stored)
     return Keyed(today)

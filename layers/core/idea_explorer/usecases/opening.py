@@ -8,14 +8,14 @@ from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.transcript import Opening
-from idea_explorer.usecases.earlier import Earlier
+from idea_explorer.usecases.earlier import Earlier, Origin, Thread
 
 NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a new document."
 
 
-def started_from(exploration: Exploration, earlier: Earlier | None) -> Exploration:
+def started_from(exploration: Exploration, earlier: Origin | None) -> Exploration:
     """Keep which document the run starts from: publishing adds to that one, whatever comes meanwhile."""
-    if earlier:
+    if isinstance(earlier, Earlier):
         return exploration.model_copy(update={"builds_on": earlier.path})
     notice = NOTHING_TO_UPDATE if exploration.request.update else None
     return exploration.model_copy(update={"notice": notice})
@@ -37,29 +37,40 @@ def refused(exploration: Exploration, error: ExplorerError, now: datetime) -> Ex
 
 
 def opening(
-    exploration: Exploration, earlier: Earlier | None, toolset: Toolset, model_id: str
+    exploration: Exploration, earlier: Origin | None, toolset: Toolset, model_id: str
 ) -> Opening:
     request = exploration.request
+    content = first_words(exploration, earlier, toolset.introduce())
+    passages = earlier.passages if earlier else []
+    if isinstance(earlier, Thread):
+        return Opening(
+            model_id=model_id,
+            system=earlier.system,
+            tools=earlier.tools,
+            turns=earlier.turns(model_id),
+            content=content,
+            passages=passages,
+        )
     system: Block = {"type": "text", "text": system_prompt(request.toolset, request.mode)}
     return Opening(
         model_id=model_id,
         system=[system],
         tools=toolset.definitions,
-        content=first_words(exploration, earlier, toolset.introduce()),
-        passages=earlier.passages if earlier else [],
+        content=content,
+        passages=passages,
     )
 
 
-def first_words(
-    exploration: Exploration, earlier: Earlier | None, introduction: str
-) -> list[Block]:
+def first_words(exploration: Exploration, earlier: Origin | None, introduction: str) -> list[Block]:
     """The first user message: the date, the idea, its context, the research it starts from, and what
     the tools work on."""
     request = exploration.request
     parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
     if request.context:
         parts.append(f"<context>\n{request.context}\n</context>")
-    if earlier:
+    if isinstance(earlier, Thread):
+        parts.append(prompt("go_on"))
+    elif earlier:
         purpose = "follow_up" if request.continue_from else "update"
         date = f"{exploration.created_at:%Y-%m-%d}"
         parts.append(prompt(purpose, path=earlier.name, date=date, document=earlier.shown))

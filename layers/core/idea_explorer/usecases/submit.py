@@ -8,6 +8,7 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Explorations, ResearchRepository
 from idea_explorer.usecases.earlier import document_of
 from idea_explorer.usecases.find import find
+from idea_explorer.usecases.going_on import inherited
 from idea_explorer.usecases.terms import Terms
 
 
@@ -26,14 +27,17 @@ def submit(
     `research` is where a document to continue from is looked for if the store does not know it.
     """
     terms.check(request, owner, clock.now())
-    conversation = _conversation(request, owner, explorations, research)
+    parent = _parent(request, owner, explorations, research)
+    if parent:
+        request = inherited(request, parent)
+        terms.check_repository(request)
     now = clock.now()
     new = exploration_id or new_id(int(now.timestamp() * 1_000))
     exploration = Exploration(
         id=new,
         owner=owner,
         request=request,
-        conversation_id=conversation or new,
+        conversation_id=parent.conversation_id if parent else new,
         created_at=now,
         updated_at=now,
         delivery=Delivery(status="pending" if request.webhook_url else "none"),
@@ -41,13 +45,13 @@ def submit(
     return exploration if explorations.create(exploration) else explorations.load(new)
 
 
-def _conversation(
+def _parent(
     request: ExploreRequest,
     owner: str,
     explorations: Explorations,
     research: ResearchRepository | None,
-) -> ExplorationId | None:
-    """The conversation that `continue_from` goes on with; raises where there is nothing to go on from."""
+) -> Exploration | None:
+    """The exploration that `continue_from` names; raises where there is nothing to go on from."""
     if request.continue_from is None:
         return None
     try:
@@ -67,7 +71,7 @@ def _conversation(
         raise _invalid("continue_from", "it ended before its first step")
     if request.toolset == "research" and earlier.receipt and not earlier.receipt.has_partial_text:
         raise _invalid("continue_from", "it has no report to build on")
-    return earlier.conversation_id
+    return earlier
 
 
 def _invalid(field: str, rule: str) -> InvalidRequestError:

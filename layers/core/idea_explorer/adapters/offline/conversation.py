@@ -1,4 +1,7 @@
-"""What the offline model reads in a request: the idea, the tools and their results so far."""
+"""What the offline model reads in a request: the idea, the tools and their results so far.
+
+Where a question goes on from an earlier exploration, only the question and what followed it is read.
+"""
 
 import json
 import re
@@ -36,12 +39,21 @@ class Conversation:
     def __init__(self, request: ModelRequest) -> None:
         self.tools = {text_of(tool.get("name")) for tool in request.tools}
         self.system = "\n".join(text_of(block.get("text")) for block in request.system)
-        self._messages = [
-            [block for block in content if isinstance(block, dict)]
+        blocks = [
+            (message["role"], block)
             for message in request.messages
             if isinstance(content := message["content"], list)
+            for block in content
+            if isinstance(block, dict)
         ]
-        self.first = "\n".join(text_of(block.get("text")) for block in self._messages[0])
+        asked = [
+            number
+            for number, (role, block) in enumerate(blocks)
+            if role == "user" and _IDEA.search(text_of(block.get("text")))
+        ]
+        start = asked[-1] if asked else 0
+        self._blocks = [block for _, block in blocks[start:]]
+        self.first = text_of(self._blocks[0].get("text"))
         found = _IDEA.search(self.first)
         self.idea = (found.group(1) if found else self.first).strip()
         self.steps = sum(1 for message in request.messages if message["role"] == "assistant")
@@ -56,20 +68,19 @@ class Conversation:
     def results(self) -> list[Result]:
         calls: dict[str, Block] = {}
         results: list[Result] = []
-        for content in self._messages:
-            for block in content:
-                if block.get("type") == "tool_use":
-                    calls[text_of(block.get("id"))] = block
-                elif block.get("type") == "tool_result":
-                    call = calls[text_of(block.get("tool_use_id"))]
-                    given = call.get("input")
-                    results.append(
-                        Result(
-                            name=text_of(call.get("name")),
-                            input=given if isinstance(given, dict) else {},
-                            payload=json.loads(text_of(block.get("content"))),
-                        )
+        for block in self._blocks:
+            if block.get("type") == "tool_use":
+                calls[text_of(block.get("id"))] = block
+            elif block.get("type") == "tool_result":
+                call = calls[text_of(block.get("tool_use_id"))]
+                given = call.get("input")
+                results.append(
+                    Result(
+                        name=text_of(call.get("name")),
+                        input=given if isinstance(given, dict) else {},
+                        payload=json.loads(text_of(block.get("content"))),
                     )
+                )
         return results
 
     def answered(self, name: str) -> list[Result]:

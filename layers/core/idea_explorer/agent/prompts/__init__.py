@@ -7,7 +7,7 @@ from importlib import resources
 from idea_explorer.domain.errors import InvalidRequestError
 
 SHARED = frozenset(
-    {"common", "write_now", "continue", "update", "follow_up", "fresh_start", "resume"}
+    {"common", "write_now", "continue", "update", "follow_up", "go_on", "fresh_start", "resume"}
 )
 TOOLSET_PROMPTS = frozenset({"assistant", "code", "discover"})
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")

@@ -1,0 +1,62 @@
+"""The turns of an exploration that has ended, so that another may go on from them."""
+
+from collections.abc import Sequence
+
+from idea_explorer.domain.json import Block, JsonObject, canonical
+from idea_explorer.domain.transcript import (
+    AnyEntry,
+    ToolsRan,
+    messages,
+    result_block,
+    without_pending,
+)
+
+THINKING = frozenset({"thinking", "redacted_thinking"})
+NOT_RUN: JsonObject = {
+    "ok": False,
+    "error_type": "not_run",
+    "message": "The exploration ended before anything came of this call.",
+}
+
+
+def turns_of(entries: Sequence[AnyEntry], *, same_model: bool) -> list[JsonObject]:
+    """What was sent and answered, in a shape that takes another question.
+
+    A run may have ended anywhere. A call that nothing came of is answered with just that, and a search
+    that never ended is left out. Thinking is signed for the model that thought, and no other gets it.
+    """
+    turns = [(str(turn["role"]), _blocks(turn)) for turn in messages(entries)]
+    if not same_model:
+        turns = [(role, _without(THINKING, content)) for role, content in turns]
+    if turns and turns[-1][0] == "assistant":
+        said = without_pending(turns[-1][1])
+        turns[-1:] = [("assistant", said), ("user", _results(said, entries))]
+    return [{"role": role, "content": [*content]} for role, content in turns if content]
+
+
+def _results(said: Sequence[Block], entries: Sequence[AnyEntry]) -> list[Block]:
+    """A result for each call of the last answer, in its order."""
+    last = entries[-1]
+    ran = last.results if isinstance(last, ToolsRan) else ()
+    known = {result.call_id: result_block(result) for result in ran}
+    called = [str(block.get("id")) for block in said if block.get("type") == "tool_use"]
+    return [known.get(call_id) or _not_run(call_id) for call_id in called]
+
+
+def _not_run(call_id: str) -> Block:
+    return {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "content": canonical(NOT_RUN),
+        "is_error": True,
+    }
+
+
+def _blocks(turn: JsonObject) -> list[Block]:
+    content = turn["content"]
+    assert isinstance(content, list)
+    return [block for block in content if isinstance(block, dict)]
+
+
+def _without(kinds: frozenset[str], content: Sequence[Block]) -> list[Block]:
+    return [block for block in content if block.get("type") not in kinds]
