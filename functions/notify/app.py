@@ -17,7 +17,7 @@ def handler(event: serverless.Event) -> JsonObject:
         reports=stores.reports,
         webhooks=wiring_publishing.webhooks(wiring.system_clock()),
         clock=wiring.system_clock(),
-        repository=settings.github_repository,
-        branch=settings.github_branch,
+        repository=settings.published_to,
+        branch=settings.published_branch,
     )
     return {"id": final.id, "run": final.run, "delivery": final.delivery.status}

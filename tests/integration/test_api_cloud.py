@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from idea_explorer import deployment, wiring
+from idea_explorer import deployment, wiring, wiring_publishing
 from idea_explorer.adapters.aws import client
 from idea_explorer.api.authorizer import UnauthorizedError
 from idea_explorer.api.server import gateway_event
@@ -162,3 +162,12 @@ def test_the_authorizer_knows_the_tokens_of_the_secret(deployed: Settings) -> No
     assert allowed["context"] == {"owner": "ada"}
     with pytest.raises(UnauthorizedError, match=r"^Unauthorized$"):
         handler({"authorizationToken": "Bearer wrong", "methodArn": ARN}, None)
+
+
+def test_a_webhook_names_the_repository_whoever_sends_it(deployed: Settings) -> None:
+    """The API has no token of it, and still sends the body that the workflow sent."""
+    named = deployed.model_copy(update={"github_repository": "acme/ideas", "github_branch": "main"})
+    service = wiring.cloud_service(named, SilentLog())
+
+    assert (service.repository, service.branch) == ("acme/ideas", "main")
+    assert service.repository == wiring_publishing.outlets(named, wiring.system_clock()).repository

@@ -98,6 +98,13 @@ def test_a_receiver_is_told_what_became_of_the_idea(desk: Desk, receiver: Receiv
     assert desk.store.load(final.id).delivery == told.delivery
 
 
+def test_a_change_of_other_code_names_its_own_repository(desk: Desk, receiver: Receiver) -> None:
+    final = published(desk, toolset="code", repository="acme/shop")
+    tell(desk, final, LoopbackPosts(receiver))
+
+    assert json.loads(receiver.received[0].body)["repo"] == "acme/shop"
+
+
 @pytest.mark.parametrize("secret", [SECRET, "plain words, 256 at most", "whsec", "ключ"])
 def test_both_signatures_hold_for_the_key_that_the_secret_names(
     desk: Desk, receiver: Receiver, secret: str

@@ -69,3 +69,12 @@ def test_explore_has_what_music_discovery_needs() -> None:
     assert settings.qdrant_secret_id == "QdrantSecret"
     assert settings.embedding_model == "amazon.titan-embed-text-v2:0"
     assert (settings.tidal_secret_id, settings.tidal_country) == ("TidalSecret", "US")
+
+
+@pytest.mark.parametrize("function", ["ApiFunction", "ExploreFunction", "PublishFunction"])
+def test_whoever_sends_a_webhook_names_the_same_repository(function: str) -> None:
+    given = {"GitHubRepository": "acme/ideas", "GitHubBranch": "main"}
+    notify, other = settings_of("NotifyFunction", **given), settings_of(function, **given)
+
+    assert (notify.published_to, notify.published_branch) == ("acme/ideas", "main")
+    assert (other.published_to, other.published_branch) == ("acme/ideas", "main")

@@ -97,6 +97,16 @@ class Settings(BaseModel):
         return bool(self.github_repository and (self.github_token or self.github_secret_id))
 
     @property
+    def published_to(self) -> str | None:
+        """The repository that a receiver is told of. To name it takes no token, and all functions of a
+        deployment name the same."""
+        return self.github_repository if self.in_cloud or self.uses_github else None
+
+    @property
+    def published_branch(self) -> str | None:
+        return self.github_branch if self.published_to else None
+
+    @property
     def allowed_repositories(self) -> tuple[str, ...]:
         """Where code may be explored: the configured repository, and those that are named besides."""
         if self.github_repository is None:

@@ -489,8 +489,8 @@ def _service(
         index=partial(wiring_publishing.research_index, settings),
         research=(lambda: None) if settings.in_cloud else partial(research_repository, settings),
         webhooks=lambda: Hurried(wiring_publishing.webhooks(system_clock())),
-        repository=settings.github_repository if settings.uses_github else None,
-        branch=settings.github_branch if settings.uses_github else None,
+        repository=settings.published_to,
+        branch=settings.published_branch,
         events_wait_seconds=settings.events_wait_seconds,
         events_poll_seconds=settings.events_poll_seconds,
     )

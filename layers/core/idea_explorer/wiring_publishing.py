@@ -78,12 +78,12 @@ def outlets(settings: Settings, clock: Clock, *, commit: bool = False) -> "Outle
     from idea_explorer.usecases.finish import Outlets
 
     if settings.in_cloud and not settings.uses_github:
-        return Outlets(publisher=None, webhooks=webhooks(clock))
+        return Outlets(None, webhooks(clock), settings.published_to, settings.published_branch)
     return Outlets(
         publisher=publisher(settings, clock, commit=commit),
         webhooks=webhooks(clock),
-        repository=settings.github_repository if settings.uses_github else None,
-        branch=settings.github_branch if settings.uses_github else None,
+        repository=settings.published_to,
+        branch=settings.published_branch,
         index=research_index(settings) if settings.in_cloud else None,
         research=wiring.research_repository(settings) if settings.in_cloud else None,
         pull_requests_for=partial(_pull_requests_for, settings),

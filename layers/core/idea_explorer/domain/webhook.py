@@ -42,7 +42,7 @@ def message_of(
         "github_url": exploration.url,
         "report_excerpt": one_line(report, EXCERPT_CHARS) or None,
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
-        "repo": repository,
+        "repo": exploration.request.repository or repository,
         "branch": exploration.branch or branch,
         "timestamp": moment.isoformat(),
     }
