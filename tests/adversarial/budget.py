@@ -131,6 +131,30 @@ def breaks_off(spender: Spender, request: ModelRequest) -> ModelAnswer:
     return always_calls(spender, request)
 
 
+def reads_side_by_side(spender: Spender, request: ModelRequest) -> ModelAnswer:
+    """One cheap answer whose results are larger than many a budget."""
+    if request.tools_off:
+        return writes_as_much_as_it_can(spender, request)
+    wanted = spender.rng.sample(range(LARGE), spender.rng.randint(1, LARGE))
+    return spender.says(request, [call(n, f"large-{n}.md") for n in wanted], 300)
+
+
+def reads_one_after_another(spender: Spender, request: ModelRequest) -> ModelAnswer:
+    """Results that come in until the next one is one too many."""
+    if request.tools_off or spender.calls > LARGE:
+        return writes_as_much_as_it_can(spender, request)
+    return spender.says(request, [call(spender.calls, f"large-{spender.calls - 1}.md")], 100)
+
+
+LARGE = 12  # documents as large as one can be
+# Whoever writes when told to must get as far as that, however small the budget.
+WRITERS = frozenset(
+    {
+        writes_as_much_as_it_can.__name__,
+        reads_side_by_side.__name__,
+        reads_one_after_another.__name__,
+    }
+)
 BEHAVIOURS: dict[str, Behaviour] = {
     behave.__name__: behave
     for behave in (
@@ -139,6 +163,8 @@ BEHAVIOURS: dict[str, Behaviour] = {
         writes_as_much_as_it_can,
         thinks_in_silence,
         breaks_off,
+        reads_side_by_side,
+        reads_one_after_another,
     )
 }
 
@@ -160,6 +186,8 @@ def run(folder: Path, runs: int) -> dict[str, Row]:
         for m in range(3):
             bench.write(f"doc-{n}-{m}.md", f"document {n} {m} " * 100)
         bench.write(f"doc-{n}.md", f"document {n} " * 400)
+    for n in range(LARGE):
+        bench.write(f"large-{n}.md", f"{n} {'word ' * 10_000}")
     for seed in range(runs):
         name = list(BEHAVIOURS)[seed % len(BEHAVIOURS)]
         rng = random.Random(seed)
@@ -169,6 +197,8 @@ def run(folder: Path, runs: int) -> dict[str, Row]:
         budget = round(rng.uniform(0.05, 1.5), 3)
         done = bench.explore(max_cost_usd=budget, max_steps=20, deadline_seconds=840)
         _judge(rows[name], spender, done, budget, seed)
+        if name in WRITERS and done.outcome not in {"completed", "partial"}:
+            rows[name].violations.append(f"seed {seed}: no report for {budget}")
     return rows
 
 

@@ -1,13 +1,17 @@
 """The price is known before it is spent."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from idea_explorer.agent.budget import Budget, estimated_tokens
+from idea_explorer.agent.budget import RESULT_TOKENS, WRITE_TOKENS, Budget, estimated_tokens
+from idea_explorer.domain.errors import NetworkError
+from idea_explorer.domain.json import Block
 from idea_explorer.domain.usage import Usage
-from idea_explorer.ports import ModelRequest
+from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.usecases.replay import replay
 from tests.adversarial import budget as adversarial
 from tests.fakes.engine import Bench
 from tests.fakes.models import calls, says, scripted
@@ -73,13 +77,79 @@ def test_a_budget_that_is_large_enough_changes_nothing(tmp_path: Path) -> None:
     assert bench.run(max_cost_usd=5).status == "completed"
 
 
+def test_results_too_large_for_the_budget_are_cut_for_the_report(tmp_path: Path) -> None:
+    paths = [f"d{n}.md" for n in range(12)]
+    cheap = Usage(input_tokens=3_000, output_tokens=400)
+    reading = calls(*[("read_research", {"path": path}) for path in paths], usage=cheap)
+    bench = Bench(tmp_path, model := scripted([reading, says("# Tea\n\nSteeped.")]))
+    for path in paths:
+        bench.write(path, f"{path}: {'word ' * 10_000}")
+
+    done = bench.run(max_cost_usd=0.50)
+
+    assert (done.status, done.stats.stop_reason) == ("partial", "budget")
+    assert bench.store.load_report(done.id).startswith("# Tea")
+    assert model.tools_off == [False, True]
+    (message,) = model.requests[1].messages
+    assert all(f"{path}: word" in str(message) for path in paths)
+    written = Budget(price=SONNET, max_cost_usd=0.50).allow(model.requests[1], cheap, searches=0)
+    assert written.max_tokens >= WRITE_TOKENS
+    replayed = replay(bench.entries(done))
+    assert (replayed.divergence, replayed.steps) == ("", 2)
+
+
+def test_a_long_answer_is_kept_back_for_as_input_of_the_report() -> None:
+    gathering = replace(REQUEST, tools_off=False)
+    budget = Budget(price=SONNET, max_cost_usd=0.25)
+    allowance = budget.allow(gathering, Usage(), searches=0)
+    grown = estimated_tokens(gathering) + RESULT_TOKENS + allowance.max_tokens
+    writing = Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
+    assert 2_048 < allowance.max_tokens < 16_384
+    assert SONNET.cost(allowance.reserved + writing) <= 0.25
+
+
+def test_lost_attempts_that_use_the_budget_up_still_end_in_a_report(tmp_path: Path) -> None:
+    lost = [NetworkError("reset")] * 3  # each is taken to have cost all it could
+    bench = Bench(tmp_path, model := scripted([*lost, says("# Tea")]))
+
+    done = bench.run(max_cost_usd=1.10)
+
+    assert (done.status, done.stats.stop_reason) == ("partial", "budget")
+    assert model.tools_off[-1]
+    assert bench.store.load_report(done.id) == "# Tea"
+
+
+def test_a_paused_search_that_cannot_be_paid_for_is_given_up_for_a_report(tmp_path: Path) -> None:
+    found: Block = {
+        "type": "web_search_tool_result", "tool_use_id": "s0",
+        "content": [{"type": "web_search_result", "url": "https://tea.example", "title": "Tea",
+                     "encrypted_content": "x" * 2_000, "page_age": None}],
+    }  # fmt: skip
+    blocks = [_search("s0"), found, _search("s1")]
+    paused = ModelAnswer(
+        blocks, "pause_turn", Usage(input_tokens=60_000, output_tokens=1_500, searches=5)
+    )
+    bench = Bench(tmp_path, model := scripted([paused, says("# Tea\n\nFound.")]))
+
+    done = bench.run(max_cost_usd=0.50)
+
+    assert (done.status, done.stats.stop_reason) == ("partial", "budget")
+    assert model.tools_off == [False, True]
+    assert "https://tea.example" in str(model.requests[1].messages)
+    assert replay(bench.entries(done)).divergence == ""
+
+
+def _search(call: str) -> Block:
+    return {"type": "server_tool_use", "id": call, "name": "web_search", "input": {"query": "tea"}}
+
+
 def test_models_that_spend_all_they_can_stay_within_the_budget(tmp_path: Path) -> None:
-    rows = adversarial.run(tmp_path, runs=25)
+    rows = adversarial.run(tmp_path, runs=35)
     assert set(rows) == set(adversarial.BEHAVIOURS)
     assert [v for row in rows.values() for v in row.violations] == []
 
 
 @pytest.mark.parametrize("name", ["always_calls", "always_searches"])
 def test_the_adversaries_really_spend(tmp_path: Path, name: str) -> None:
-    rows = adversarial.run(tmp_path, runs=10)
+    rows = adversarial.run(tmp_path, runs=14)
     assert rows[name].closest > 0.2

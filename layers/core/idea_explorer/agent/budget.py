@@ -11,6 +11,7 @@ BYTES_PER_TOKEN = (
     2.5  # below what any of the models needs for text or JSON, so the count is an upper bound
 )
 WRITE_TOKENS = 4_096  # output kept back for the report while gathering goes on
+RESULT_TOKENS = int(limits.MAX_DOCUMENT_BYTES / BYTES_PER_TOKEN)  # one document, read whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +35,18 @@ class Budget:
     def allow(self, request: ModelRequest, spent: Usage, *, searches: int) -> Allowance:
         """Lower `max_tokens` until the worst case of the call fits what is left.
 
-        A call with tools on must leave enough to write the report afterwards; the call that writes
-        may take everything.
+        A call with tools on must leave enough to write the report afterwards, from all that was said
+        and found and from an ordinary tool result; where the results are larger, the report is written
+        from as much of them as `input_room` allows. The call that writes may take everything.
         """
         history = estimated_tokens(request)
         found = searches * self.search_tokens
         worst = Usage(cache_write_tokens=history, input_tokens=found, searches=searches)
         after = Usage()
         if not request.tools_off:
-            # a gathering answer becomes input of the call that writes
-            grown = history + found + limits.MIN_OUTPUT_TOKENS
+            grown = history + found + RESULT_TOKENS
             after = Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
-        room = self._output_room(spent + worst + after)
+        room = self._output_room(spent + worst + after, read_again=not request.tools_off)
         max_tokens = request.max_tokens if room is None else min(request.max_tokens, room)
         reserved = worst + Usage(output_tokens=max(max_tokens, 0))
         floor = min(limits.MIN_OUTPUT_TOKENS, request.max_tokens)
@@ -60,15 +61,34 @@ class Budget:
             Usage(cache_write_tokens=history, output_tokens=limits.MIN_OUTPUT_TOKENS)
         )
 
-    def _output_room(self, committed: Usage) -> int | None:
-        if self.price is not None and self.max_cost_usd is not None:
-            left = self.max_cost_usd - self.price.cost(committed)
-            if not self.price.output:
-                return None if left >= 0 else 0
-            return int(left * 1_000_000 / self.price.output)
-        if self.price is None and self.max_total_tokens is not None:
-            return self.max_total_tokens - committed.total_tokens
-        return None
+    def input_room(self, spent: Usage) -> int | None:
+        """How many tokens a call may read that then writes a report; None where nothing limits them."""
+        committed = spent + Usage(output_tokens=WRITE_TOKENS)
+        if self.price is None:
+            return self._tokens_left(committed)
+        return self._affordable(committed, self.price.cache_write)
+
+    def _output_room(self, committed: Usage, *, read_again: bool) -> int | None:
+        """How many tokens an answer may have. While gathering, the call that writes reads them too."""
+        if self.price is None:
+            left = self._tokens_left(committed)
+            return left // 2 if left is not None and read_again else left
+        each = self.price.output + (self.price.cache_write if read_again else 0.0)
+        return self._affordable(committed, each)
+
+    def _affordable(self, committed: Usage, each: float) -> int | None:
+        """How many tokens at a price for a million are left beside what is committed."""
+        if self.price is None or self.max_cost_usd is None:
+            return None
+        left = self.max_cost_usd - self.price.cost(committed)
+        if not each:
+            return None if left >= 0 else 0
+        return int(left * 1_000_000 / each)
+
+    def _tokens_left(self, committed: Usage) -> int | None:
+        if self.max_total_tokens is None:
+            return None
+        return self.max_total_tokens - committed.total_tokens
 
 
 def estimated_tokens(request: ModelRequest) -> int:

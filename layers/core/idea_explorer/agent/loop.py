@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from idea_explorer.agent.budget import Budget
+from idea_explorer.agent.budget import BYTES_PER_TOKEN, Budget, estimated_tokens
+from idea_explorer.agent.fresh_start import fresh_start
 from idea_explorer.agent.moves import Ask, Bounds, Finish, Restart, RunTools, Say, next_move
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.side_by_side import side_by_side
@@ -21,7 +22,7 @@ from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, Deadline
 from idea_explorer.domain.errors import ExplorerError, ExternalError, RateLimitedError
 from idea_explorer.domain.events import EventUsage, StepFinished
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.json import storable_block, text_of
+from idea_explorer.domain.json import storable_block
 from idea_explorer.domain.report import best_text
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
@@ -38,6 +39,7 @@ from idea_explorer.domain.transcript import (
 from idea_explorer.ports import EventSink, Journal, Model, ModelRequest
 
 RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)  # between attempts at one model call
+MAX_EVIDENCE_TOKENS = 100_000  # half of the smallest context window
 WRITE_MARGIN_SECONDS = 2.0  # kept of the deadline to store and settle what was written
 
 
@@ -71,7 +73,7 @@ class Agent:
                 case RunTools():
                     self.journal.append(self._run_tools(state))
                 case Restart():
-                    self.journal.append(_fresh_start(state, move))
+                    self.journal.append(self._fresh_start(state, move))
                 case Ask():
                     if finish := self._ask(state, move):
                         return finish
@@ -79,11 +81,12 @@ class Agent:
     def _bounds(self, state: State) -> Bounds:
         gathering = self._request(state, tools_off=False)
         searches = searches_in(gathering.tools)
-        allowance = self.budget.allow(gathering, state.spent, searches=searches)
+        writing = self._request(state, tools_off=True)
         return Bounds(
             max_steps=self.max_steps,
             out_of_time=self.deadline.must_write,
-            out_of_budget=not allowance.fits,
+            out_of_budget=not self.budget.allow(gathering, state.spent, searches=searches).fits,
+            too_dear_to_write=not self.budget.allow(writing, state.spent, searches=0).fits,
             unfinished_at_limit=self.unfinished_at_limit,
         )
 
@@ -108,7 +111,9 @@ class Agent:
             if error is None:
                 return None
             if isinstance(error, Interrupted):
-                return None if error.reason == "gathering_over" else _stopped(self._state, error)
+                # lost attempts have used up what the move was decided on
+                anew = error.reason == "gathering_over" or (error.reason == "budget" and attempt)
+                return None if anew else _stopped(self._state, error)
             delay = _delay(error, attempt)
             if delay is None or delay >= self._time_for(move).left:
                 return self._give_up(error, move)
@@ -213,6 +218,14 @@ class Agent:
             proposal=result.proposal,
         )
 
+    def _fresh_start(self, state: State, move: Restart) -> Restarted:
+        bare = State([*state.entries, fresh_start(state, move.reason, room=0)])
+        room = self.budget.input_room(state.spent)
+        tokens = MAX_EVIDENCE_TOKENS
+        if room is not None:
+            tokens = min(tokens, room - estimated_tokens(self._request(bare, tools_off=True)))
+        return fresh_start(state, move.reason, room=int(tokens * BYTES_PER_TOKEN))
+
     def _words(self, move: Say) -> Said:
         if move.purpose == "continue":
             return Said(purpose="continue", text=prompt("continue"))
@@ -264,12 +277,3 @@ def _ended(state: State, reason: str, error: ExplorerError | None) -> Finish:
     if best_text(state.entries):
         return Finish("partial", reason, error)
     return Finish("timed_out" if reason == "deadline" else "failed", reason, error)
-
-
-def _fresh_start(state: State, move: Restart) -> Restarted:
-    found = "\n".join(
-        f"- {p.title or p.source} ({p.source})\n{p.text}".rstrip() for p in state.evidence
-    )
-    idea = "\n\n".join(text_of(block.get("text")) for block in state.opening.content)
-    text = prompt("fresh_start", idea=idea, evidence=found or "(nothing was found)")
-    return Restarted(reason=move.reason, content=[{"type": "text", "text": text}])

@@ -66,6 +66,7 @@ class Bounds:
     max_steps: int
     out_of_time: bool
     out_of_budget: bool = False
+    too_dear_to_write: bool = False  # in the conversation as it is; cut evidence may still fit
     unfinished_at_limit: bool = False  # a toolset whose work, not its text, is the result
 
 
@@ -76,7 +77,7 @@ def next_move(state: State, bounds: Bounds) -> Move:
     if state.waiting:
         return Finish("awaiting_approval", "approval")
     if state.writing:
-        return Ask(tools_off=True)
+        return _write(state, bounds)
     if state.pending:
         return _finish_search(bounds)
     if reason := reason_to_write(state, bounds):
@@ -84,10 +85,19 @@ def next_move(state: State, bounds: Bounds) -> Move:
     return Ask(tools_off=False)
 
 
+def _write(state: State, bounds: Bounds) -> Move:
+    """A conversation that has become too dear to be read once more is given up for its evidence."""
+    if bounds.too_dear_to_write and state.answers and not state.restarted:
+        return Restart("budget")
+    return Ask(tools_off=True)
+
+
 def _finish_search(bounds: Bounds) -> Move:
-    """Nothing may be said before a pending search has ended. Without the time to wait for it, what was
-    found so far is written up in a new conversation."""
-    return Restart("deadline") if bounds.out_of_time else Ask(tools_off=False)
+    """Nothing may be said before a pending search has ended. Without the time to wait for it, or the
+    money to pay for it, what was found so far is written up in a new conversation."""
+    if bounds.out_of_time:
+        return Restart("deadline")
+    return Restart("budget") if bounds.out_of_budget else Ask(tools_off=False)
 
 
 def reason_to_write(state: State, bounds: Bounds) -> WriteReason | None:

@@ -113,7 +113,13 @@ class State:
 
     @cached_property
     def restarted(self) -> bool:
-        return any(isinstance(entry, Restarted) for entry in self.entries)
+        """Whether this run, since it was last taken up, has given up its conversation for the evidence."""
+        for entry in reversed(self.entries):
+            if isinstance(entry, Said) and entry.purpose == "resume":
+                return False
+            if isinstance(entry, Restarted):
+                return True
+        return False
 
     @property
     def pending(self) -> bool:

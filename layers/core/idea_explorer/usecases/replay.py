@@ -101,6 +101,7 @@ class _Tape:
             max_steps=state.steps + (1 if reason == "max_steps" else 1_000),
             out_of_time=reason == "deadline",
             out_of_budget=reason == "budget",
+            too_dear_to_write=isinstance(self.upcoming, Restarted) and reason == "budget",
         )
 
     def agrees(self, move: Move, state: State) -> bool:

@@ -1,0 +1,80 @@
+"""A new conversation that holds the request and what was gathered for it, as far as there is room."""
+
+from collections.abc import Iterator, Sequence
+
+from idea_explorer.agent.prompts import prompt
+from idea_explorer.agent.state import State
+from idea_explorer.domain.evidence import Passage
+from idea_explorer.domain.json import canonical, text_of
+from idea_explorer.domain.transcript import Restarted, StoredResult, WriteReason
+
+CUT = " […]"
+
+
+def fresh_start(state: State, reason: WriteReason, *, room: int) -> Restarted:
+    """Write from the evidence alone. `room` is the most that the evidence may take, in bytes as sent."""
+    idea = "\n\n".join(text_of(block.get("text")) for block in state.opening.content)
+    found = [p for p in _gathered(state) if not p.text or p.text not in idea]
+    text = prompt("fresh_start", idea=idea, evidence=excerpts(found, room) or "(nothing)")
+    return Restarted(reason=reason, content=[{"type": "text", "text": text}])
+
+
+def excerpts(passages: Sequence[Passage], room: int) -> str:
+    """The passages, the longest of them shortened until all fit; the last ones go first."""
+    heads: list[str] = []
+    for passage in passages:
+        head = f"- {passage.title or passage.source} ({passage.source})"
+        needed = _size(f"{head}\n{CUT}\n")
+        if needed > room:
+            break
+        room -= needed
+        heads.append(head)
+    texts = [passage.text for passage in passages[: len(heads)]]
+    most = _most([_size(text) for text in texts], room)
+    parts = [
+        f"{head}\n{_cut(text, most)}".rstrip() for head, text in zip(heads, texts, strict=True)
+    ]
+    return "\n".join(parts)
+
+
+def _gathered(state: State) -> Iterator[Passage]:
+    """All that was read or found, each once; a tool's whole answer where it names no passages."""
+    whole = [_as_passage(r) for r in state.results if r.record.ok and not r.passages]
+    seen: set[tuple[str, str]] = set()
+    for passage in [*state.evidence, *whole]:
+        key = (passage.source, passage.sha256)
+        if key not in seen:
+            seen.add(key)
+            yield passage
+
+
+def _as_passage(result: StoredResult) -> Passage:
+    return Passage(
+        source=f"{result.name} {canonical(result.input)}",
+        sha256=result.sha256,
+        text=canonical(result.payload),
+    )
+
+
+def _most(sizes: Sequence[int], room: int) -> int:
+    """The size to which the larger ones have to be cut so that all together fit."""
+    left = len(sizes)
+    for size in sorted(sizes):
+        if size * left > room:
+            return room // left
+        room -= size
+        left -= 1
+    return max(sizes, default=0)
+
+
+def _cut(text: str, most: int) -> str:
+    if _size(text) <= most:
+        return text
+    while (size := _size(text)) > most:
+        text = text[: len(text) * most // size]
+    return text + CUT
+
+
+def _size(text: str) -> int:
+    """Bytes as sent, escapes included."""
+    return len(canonical(text).encode("utf-8", "surrogatepass")) - 2
