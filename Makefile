@@ -75,10 +75,11 @@ build: $(DEV) ## Build for deployment; ARCHITECTURE=x86_64 for the other kind
 
 EVENT ?= events/explore-queue-message.json
 FUNCTION ?= ExploreFunction
-invoke: $(DEV) ## Run one function in a container, as Lambda would; FUNCTION=… EVENT=…
+FLAGS ?=
+invoke: $(DEV) ## Run one function in a container, as Lambda would; FUNCTION=… EVENT=… FLAGS=…
 	@./scripts/container-engine
 	@$(MAKE) --no-print-directory build ARCHITECTURE=$(MACHINE)
-	@$(SAM) local invoke $(FUNCTION) --event $(EVENT) --parameter-overrides Architecture=$(MACHINE)
+	@$(SAM) local invoke $(FUNCTION) --event $(EVENT) --parameter-overrides Architecture=$(MACHINE) $(FLAGS)
 
 e2e: $(DEV) ## Run the whole service on this machine, the heavy cases too
 	@$(BIN)/pytest tests/e2e -m "slow or not slow" --durations=10
