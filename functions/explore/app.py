@@ -4,7 +4,7 @@ from idea_explorer import deployment, serverless
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
 from idea_explorer.usecases.alone import work_alone
-from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.attempt import attempt
 from idea_explorer.usecases.settle import settle
 
 
@@ -21,7 +21,7 @@ def handler(event: serverless.Event) -> JsonObject:
     elif work.token:
         exploration = deployment.wait(work.id, work.token.get_secret_value())
     else:
-        exploration = explore(work.id, work.run, deployment.engine())
+        exploration = attempt(work.id, work.run, deployment.engine, deployment.books())
     return {
         "id": work.id,
         "run": work.run,

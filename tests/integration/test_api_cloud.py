@@ -1,27 +1,25 @@
 """The API and authorizer functions over a deployment's services."""
 
-import importlib.util
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import requests
 
-from idea_explorer import deployment, wiring, wiring_publishing
+from idea_explorer import wiring, wiring_publishing
 from idea_explorer.adapters.aws import client
 from idea_explorer.api.authorizer import UnauthorizedError
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.observability import SilentLog
-from idea_explorer.settings import VARIABLES, Settings
+from idea_explorer.settings import Settings
 from tests.fakes.api import FakeContext
 from tests.fakes.clock import START
+from tests.fakes.functions import handler_of, set_environment
 
-FUNCTIONS = Path(__file__).parents[2] / "functions"
 ARN = "arn:aws:execute-api:eu-central-1:123456789012:abc/prod/GET/explorations"
 Call = Callable[..., dict[str, Any]]
 
@@ -30,26 +28,8 @@ Call = Callable[..., dict[str, Any]]
 def deployed(aws: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """A deployment's settings, in the environment as well."""
     settings = aws.model_copy(update={"api_tokens_secret_id": "tokens"})
-    given = settings.model_dump(exclude_defaults=True)
-    for name, field in VARIABLES.items():
-        if field in given:
-            monkeypatch.setenv(name, str(given[field]))
-    monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "1")
-    deployment.settings.cache_clear()
-    deployment.stores.cache_clear()
+    set_environment(settings, monkeypatch)
     return settings
-
-
-def handler_of(function: str) -> Callable[[Any, Any], Any]:
-    spec = importlib.util.spec_from_file_location(
-        f"function_{function}", FUNCTIONS / function / "app.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: Callable[[Any, Any], Any] = module.handler
-    return found
 
 
 @pytest.fixture

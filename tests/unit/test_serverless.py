@@ -4,7 +4,6 @@ import io
 import json
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
 from tests.e2e.harness.template import ROOT
+from tests.fakes.functions import Context
 
 ID = "019a8c3e-7c00-7000-8000-000000000001"
 
@@ -26,14 +26,6 @@ ID = "019a8c3e-7c00-7000-8000-000000000001"
 def event(name: str) -> dict[str, Any]:
     parsed: dict[str, Any] = json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8"))
     return parsed
-
-
-@dataclass
-class Context:
-    function_name: str = "explore"
-    memory_limit_in_mb: int = 512
-    invoked_function_arn: str = "arn:aws:lambda:us-east-1:123456789012:function:explore"
-    aws_request_id: str = "a-request"
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,13 @@ from typing import Literal
 
 from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.errors import ConflictError, ErrorCode
+from idea_explorer.domain.errors import (
+    ConflictError,
+    ErrorCode,
+    ExplorerError,
+    LeaseLostError,
+    MissingError,
+)
 from idea_explorer.domain.events import Failed, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
 from idea_explorer.domain.ids import ExplorationId
@@ -17,6 +23,7 @@ from idea_explorer.ports import EventLog, EventSink, Explorations, Journals, Rep
 from idea_explorer.usecases.endings import stats_of
 from idea_explorer.usecases.history import Everywhere, History
 
+OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
 Cause = Literal["timed_out", "stopped", "broken", "undecided"]
 
 
@@ -55,10 +62,18 @@ class Books:
     sinks_for: Callable[[Exploration], Sequence[EventSink]]
 
 
-def settle(exploration_id: ExplorationId, run: int, cause: Cause, books: Books) -> Exploration:
+def settle(
+    exploration_id: ExplorationId,
+    run: int,
+    cause: Cause,
+    books: Books,
+    *,
+    error: ExplorerError | None = None,
+) -> Exploration:
     """Give a run its final status from its last checkpoint; one that has it, or has gone on, stays.
 
-    It takes the lease: a worker that goes on after its time writes nothing more.
+    It takes the lease: a worker that goes on after its time writes nothing more. `error` is what the
+    run ended with, where that is known: its sentence says what to do.
     """
     try:
         now = books.clock.now()
@@ -67,7 +82,9 @@ def settle(exploration_id: ExplorationId, run: int, cause: Cause, books: Books) 
         return books.explorations.load(exploration_id)
     if exploration.status == "awaiting_approval" and cause == "timed_out":
         cause = "undecided"
-    settled = _unpublished(exploration, cause, books) or _from_checkpoint(exploration, cause, books)
+    settled = _unpublished(exploration, cause, books) or _from_checkpoint(
+        exploration, cause, books, error
+    )
     books.explorations.save(settled)
     sink = Everywhere([History(books.events, settled), *books.sinks_for(settled)])
     if settled.receipt:
@@ -95,8 +112,12 @@ def _unpublished(exploration: Exploration, cause: Cause, books: Books) -> Explor
     return exploration.finished(ending.status, at=now, receipt=unpublished)
 
 
-def _from_checkpoint(exploration: Exploration, cause: Cause, books: Books) -> Exploration:
+def _from_checkpoint(
+    exploration: Exploration, cause: Cause, books: Books, error: ExplorerError | None
+) -> Exploration:
     ending = ENDINGS["stopped" if exploration.cancel_requested else cause]
+    if error and ending.status == "failed":
+        ending = Ending("failed", error.code, error.sentence)
     entries = books.journals.open(exploration.id, exploration.lease).entries
     text = without_preamble(best_text(entries))
     if text:

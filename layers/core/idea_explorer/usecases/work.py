@@ -1,19 +1,13 @@
 """One job of a machine's own queue, from start to final status."""
 
-from idea_explorer.domain.errors import (
-    ConflictError,
-    ExplorerError,
-    LeaseLostError,
-    MissingError,
-)
+from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.ports import Job, Jobs
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.finish import Outlets, finish, tell_of
-from idea_explorer.usecases.settle import Books, settle
+from idea_explorer.usecases.settle import OVERTAKEN, Books, settle
 
 ATTEMPTS = 3
 PAUSE_SECONDS = 2.0
-OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
 
 
 def work(job: Job, jobs: Jobs, engine: Engine, outlets: Outlets) -> None:
@@ -39,11 +33,12 @@ def work(job: Job, jobs: Jobs, engine: Engine, outlets: Outlets) -> None:
             attempt=job.attempts,
             errorType=type(error).__name__,
         )
-        hopeless = isinstance(error, ExplorerError) and not error.retryable
+        known = error if isinstance(error, ExplorerError) else None
+        hopeless = known is not None and not known.retryable
         if job.attempts < ATTEMPTS and not hopeless:
             jobs.put_back(job, delay_seconds=PAUSE_SECONDS)
             return
-        settled = settle(job.exploration_id, job.run, "broken", books_of(engine))
+        settled = settle(job.exploration_id, job.run, "broken", books_of(engine), error=known)
         tell_of(settled, engine, outlets)
     jobs.done(job)
 
