@@ -146,6 +146,8 @@ def test_adds_a_comment_once_it_is_approved(home: Home) -> None:
     assert (written["ok"], written["decision"], written["edited"]) == (True, "approve", False)
     assert server.violations == []
     assert len(server.requests) == 3
+    replayed = home.idea("replay", outcome["id"])
+    assert (replayed.returncode, replayed.stdout.split(" (")[0]) == (0, "same report")
 
 
 def test_a_rejection_reaches_the_model_with_its_reason_and_the_run_ends_well(home: Home) -> None:

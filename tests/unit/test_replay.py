@@ -63,6 +63,29 @@ def test_a_decision_that_would_be_made_otherwise_today_is_reported(tmp_path: Pat
     assert "Ask" in replay(invented).divergence
 
 
+def proposals() -> list[AnyEntry]:
+    """Two proposals beside a read, one of them approved, one rejected."""
+    recording = next(path for path in RECORDINGS if path.stem == "proposals-decided")
+    return [parse_entry(line) for line in recording.read_bytes().splitlines()]
+
+
+def test_a_run_that_waits_for_a_decision_replays_up_to_there() -> None:
+    entries = proposals()
+    asked = next(n for n, e in enumerate(entries) if isinstance(e, ToolsRan) and e.pending)
+    replayed = replay(entries[: asked + 1])
+    assert (replayed.divergence, replayed.steps, replayed.tool_calls) == ("", 2, 3)
+
+
+def test_a_proposal_that_was_another_than_the_call_is_reported() -> None:
+    changed = [
+        entry.model_copy(update={"pending": entry.pending[:1]})
+        if isinstance(entry, ToolsRan)
+        else entry
+        for entry in proposals()
+    ]
+    assert "RunTools" in replay(changed).divergence
+
+
 def test_the_command_says_whether_the_report_is_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,9 +14,12 @@ from idea_explorer.domain.transcript import (
     AnyEntry,
     Asked,
     Cut,
+    Decided,
     Opening,
+    PendingCall,
     Restarted,
     Said,
+    StoredResult,
     ToolsRan,
 )
 from idea_explorer.usecases.conclude import Conclusion, conclude
@@ -41,6 +44,9 @@ def replay(entries: Sequence[AnyEntry]) -> Replayed:
         state = State(tape.played)
         tape.skip_interruptions()
         move = next_move(state, tape.bounds(state))
+        if state.waiting and isinstance(tape.upcoming, Decided):
+            tape.play()  # what a person decided, and what came of it, is taken as it was
+            continue
         if isinstance(move, Finish):
             return _ended(tape, state, move)
         if tape.at_end or not tape.agrees(move, state):
@@ -113,7 +119,11 @@ class _Tape:
             case Restart(), Restarted():
                 return True
             case RunTools(), ToolsRan():
-                recorded = [(r.call_id, r.name, r.input) for r in self.upcoming.results]
-                return recorded == [(c.id, c.name, c.input) for c in state.calls()]
+                called: list[StoredResult | PendingCall] = [
+                    *self.upcoming.results,
+                    *self.upcoming.pending,
+                ]
+                recorded = {r.call_id: (r.name, r.input) for r in called}
+                return recorded == {c.id: (c.name, c.input) for c in state.calls()}
             case _:
                 return False
