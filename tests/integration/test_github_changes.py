@@ -12,7 +12,7 @@ from idea_explorer import wiring, wiring_publishing
 from idea_explorer.adapters.github_changes import GitHubChanges, branch_of
 from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.domain.approvals import Approval, approval_id
-from idea_explorer.domain.errors import BaseMovedError
+from idea_explorer.domain.errors import BaseMovedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.proposals import propose
@@ -233,6 +233,25 @@ def test_from_a_proposal_to_a_pull_request(
     assert final.url == f"https://github.com/acme/tea/pull/{pull.number}"
     assert pull.body is not None
     assert pull.body.startswith("# Green\n\nDone.")
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+@pytest.mark.parametrize("path", ["/git/trees", "/git/commits", "/git/refs"])
+def test_an_approved_change_outlives_a_failure_of_github(
+    github: FakeGitHub, repo: Repository, tmp_path: Path, path: str, status: int
+) -> None:
+    world = World(github, tmp_path, calls(("edit_file", EDIT)), says("# Green\n\nDone."))
+    waiting = world.explore()
+    world.decide(waiting, decision="approve")
+    github.faults.fail(status, path=path, method="POST")
+
+    with pytest.raises(UnavailableError):
+        explore(waiting.id, 1, world.engine)
+    final = world.publish(explore(waiting.id, 1, world.engine))
+
+    assert final.status == "completed"
+    assert len(messages(repo, final)) == 1
+    assert len(repo.pulls) == 1
 
 
 def test_without_an_approval_nothing_is_written(

@@ -7,7 +7,7 @@ change is committed once, however often it is tried and by however many at once.
 
 from idea_explorer.adapters.github_answers import Commit, Named, Pull, read
 from idea_explorer.adapters.github_branches import GitHubBranches, MovedError, branch_for
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github_client import GitHubClient, safe_to_repeat
 from idea_explorer.adapters.github_code import GitHubCode
 from idea_explorer.adapters.github_tree import FILE_MODES, GitHubTree
 from idea_explorer.domain.approvals import Approval
@@ -32,6 +32,7 @@ class GitHubChanges:
         self._code = GitHubCode(client)
         self._ref = ref
 
+    @safe_to_repeat()
     def write_change(self, exploration: Exploration, approval: Approval) -> WrittenAt:
         branch = branch_of(exploration)
         base = exploration.base_commit or self._code.commit_of(self._ref)
@@ -52,6 +53,7 @@ class GitHubChanges:
             f"The branch {branch} moved at each of {ATTEMPTS} attempts.", hint="Try again."
         )
 
+    @safe_to_repeat()
     def open_pull_request(self, exploration: Exploration, body: str) -> Published | None:
         """The pull request of what was approved, opened once; None where nothing was."""
         branch = branch_of(exploration)

@@ -97,6 +97,21 @@ def _our_errors() -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def safe_to_repeat() -> Iterator[None]:
+    """Around writes that find out what they did already: any failure of GitHub's own is worth another try.
+
+    So is an answer that cannot be understood. Elsewhere such a failure is final, as it tells nothing
+    of whether the request was carried out.
+    """
+    try:
+        yield
+    except ExternalError as error:
+        if type(error) is ExternalError:
+            raise UnavailableError(error.message, hint="Try again.") from error
+        raise
+
+
 def github_error(response: httpx.Response, repository: str) -> ExplorerError:
     """What a failed answer means for us."""
     status = response.status_code

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from idea_explorer.adapters.github_answers import Commit, Named, Reference, Repository, read
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github_client import GitHubClient, safe_to_repeat
 from idea_explorer.adapters.github_tree import GitHubTree
 from idea_explorer.domain.errors import (
     AuthFailedError,
@@ -67,7 +67,7 @@ class GitHubPublisher:
         since: datetime,
     ) -> Published:
         trailers = f"Exploration-Id: {exploration_id}\nExploration-Run: {run}"
-        with _our_errors():
+        with safe_to_repeat():
             branch = self._branch()
             with self._turn(branch) as renew:
                 for _ in range(ATTEMPTS):
@@ -242,17 +242,6 @@ class GitHubPublisher:
                     retry_after=busy,
                 )
             self._clock.sleep(_jitter(0.05, 0.3))
-
-
-@contextmanager
-def _our_errors() -> Iterator[None]:
-    """An answer that cannot be understood, or a failure of GitHub's own, may be gone next time."""
-    try:
-        yield
-    except ExternalError as error:
-        if type(error) is ExternalError:
-            raise UnavailableError(error.message, hint="Try again.") from error
-        raise
 
 
 def _has_trailers(message: str, trailers: str) -> bool:
