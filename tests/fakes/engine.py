@@ -10,7 +10,8 @@ from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import Model
 from idea_explorer.settings import MODELS, PRICES
@@ -18,6 +19,7 @@ from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.earlier import origin_of
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
@@ -51,6 +53,16 @@ class RecordedLog:
 
     def of(self, message: str) -> list[dict[str, object]]:
         return [fields for _, said, fields in self.lines if said == message]
+
+
+class NoQueue:
+    """For tests that start what is queued themselves."""
+
+    def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None:
+        pass
+
+    def set_aside(self, body: str, reason: str) -> None:
+        raise AssertionError(reason)
 
 
 class Bench:
@@ -109,6 +121,21 @@ class Bench:
     def run(self, idea: str = "A tea room", **fields: object) -> Exploration:
         """Explore and publish."""
         return self.publish(self.explore(idea, **fields))
+
+    def resume(self, exploration: Exploration, **fields: object) -> Exploration:
+        """Explore again from where it ended."""
+        queued = resume(
+            exploration.id,
+            exploration.owner,
+            ResumeRequest.model_validate(fields),
+            explorations=self.store,
+            events=self.store,
+            queue=NoQueue(),
+            clock=self.clock,
+            log=self.log,
+            terms=Terms(min_deadline_seconds=1),
+        )
+        return explore(queued.id, queued.run, self.engine)
 
     def publish(self, exploration: Exploration) -> Exploration:
         return publish(

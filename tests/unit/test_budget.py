@@ -7,7 +7,7 @@ import pytest
 
 from idea_explorer.agent.budget import RESULT_TOKENS, WRITE_TOKENS, Budget, estimated_tokens
 from idea_explorer.domain.errors import NetworkError
-from idea_explorer.domain.json import Block
+from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import MODELS, PRICES
@@ -80,7 +80,8 @@ def test_a_budget_that_is_large_enough_changes_nothing(tmp_path: Path) -> None:
 def test_results_too_large_for_the_budget_are_cut_for_the_report(tmp_path: Path) -> None:
     paths = [f"d{n}.md" for n in range(12)]
     cheap = Usage(input_tokens=3_000, output_tokens=400)
-    reading = calls(*[("read_research", {"path": path}) for path in paths], usage=cheap)
+    wanted: list[tuple[str, JsonObject]] = [("read_research", {"path": path}) for path in paths]
+    reading = calls(*wanted, usage=cheap)
     bench = Bench(tmp_path, model := scripted([reading, says("# Tea\n\nSteeped.")]))
     for path in paths:
         bench.write(path, f"{path}: {'word ' * 10_000}")

@@ -101,6 +101,11 @@ class State:
                 return entry.reason
         return None
 
+    @property
+    def resumed(self) -> set[int | None]:
+        """The runs that were told to take up the work of those before them."""
+        return {e.run for e in self.entries if isinstance(e, Said) and e.purpose == "resume"}
+
     @cached_property
     def continued(self) -> bool:
         """Whether the answer now being written was already continued once after a cut."""
@@ -139,13 +144,23 @@ class State:
 
     @cached_property
     def stalled(self) -> WriteReason | None:
-        """Why more gathering would be in vain: the same call again, or nothing new for two steps."""
+        """Why more gathering would be in vain: the same call again, or nothing new for two steps.
+
+        Only answers that could gather count, and a resume gives the work a new chance.
+        """
         seen_calls: set[str] = set()
         seen_findings: set[str] = set()
-        barren = 0
+        barren, repeated, gathering = 0, False, True
         for entry in self.entries:
             match entry:
-                case Answered():
+                case Said(purpose="resume"):
+                    barren, repeated, gathering = 0, False, True
+                case Said(purpose="write"):
+                    gathering = False
+                case Restarted():
+                    gathering = False
+                    seen_calls.clear()  # their results stand in the conversation no longer
+                case Answered() if gathering:
                     findings = {p.sha256 for p in searched_passages(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
                     seen_findings |= findings
@@ -153,13 +168,14 @@ class State:
                     new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
                     for result in entry.results:
                         key = f"{result.name} {canonical(result.input)}"
-                        if key in seen_calls and result.sha256 not in new:
-                            return "repeated_call"
+                        repeated |= key in seen_calls and result.sha256 not in new
                         seen_calls.add(key)
                     barren = 0 if new else barren
                     seen_findings |= new
                 case _:
                     pass
+        if repeated:
+            return "repeated_call"
         return "no_new_evidence" if barren >= BARREN_STEPS else None
 
     @property

@@ -132,6 +132,7 @@ class Said(Entry):
     kind: Literal["said"] = "said"
     purpose: Literal["write", "continue", "resume"]
     reason: WriteReason | None = None
+    run: int | None = None  # the run that a resume began
     text: str
 
 

@@ -193,14 +193,14 @@ def _open(
         model_id = engine.model_ids[exploration.request.model]
         journal.append(opening(exploration, earlier, toolset, model_id))
     elif _ended_early(journal, exploration):
-        journal.append(Said(purpose="resume", text=prompt("resume")))
+        journal.append(Said(purpose="resume", run=exploration.run, text=prompt("resume")))
 
 
 def _ended_early(journal: Journal, exploration: Exploration) -> bool:
     """Whether an earlier run of this exploration had come to an end that a resume should go beyond."""
-    if exploration.run == 1 or exploration.base_steps == 0:
-        return False
     state = State(journal.entries)
+    if exploration.run == 1 or exploration.run in state.resumed:
+        return False
     last = state.last
     asked_for_tools = isinstance(last, Answered) and last.stop_reason in {"tool_use", "pause_turn"}
     open_question = asked_for_tools or bool(state.waiting)

@@ -1,0 +1,98 @@
+"""A resume goes beyond what ended the run before it."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from idea_explorer.domain.errors import NetworkError, UpstreamTimeoutError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.transcript import Said
+from idea_explorer.ports import ModelRequest
+from idea_explorer.usecases.explore import explore
+from tests.fakes.clock import ManualClock
+from tests.fakes.engine import Bench
+from tests.fakes.models import Reply, ScriptedModel, calls, says, scripted
+
+READ_A = calls(("read_research", {"path": "a.md"}))
+READ_B = calls(("read_research", {"path": "b.md"}))
+MISSED = calls(("read_research", {"path": "missing.md"}))
+
+
+class Killed(BaseException):
+    pass
+
+
+def resumes(bench: Bench, exploration: Exploration) -> list[int | None]:
+    entries = bench.entries(exploration)
+    return [e.run for e in entries if isinstance(e, Said) and e.purpose == "resume"]
+
+
+def bench_with_documents(folder: Path, *replies: Reply, clock: ManualClock | None = None) -> Bench:
+    bench = Bench(folder, scripted(replies), clock=clock)
+    bench.write("a.md", "tea")
+    bench.write("b.md", "coffee")
+    return bench
+
+
+def out_of_time_before_the_first_answer(folder: Path) -> tuple[Bench, Exploration]:
+    clock = ManualClock()
+
+    def hangs(request: ModelRequest, number: int) -> Reply:
+        clock.pass_time(80 if number == 0 else 50)
+        return UpstreamTimeoutError("Claude did not answer in time.")
+
+    bench = bench_with_documents(folder, clock=clock)
+    bench.with_model(ScriptedModel(hangs))
+    ended = bench.run(deadline_seconds=120)
+    assert (ended.status, ended.stats.steps) == ("failed", 0)
+    return bench, ended
+
+
+def test_a_run_that_ended_before_its_first_answer_gathers_when_resumed(tmp_path: Path) -> None:
+    bench, ended = out_of_time_before_the_first_answer(tmp_path)
+    bench.with_model(model := scripted([READ_A, says("# Tea")]))
+
+    done = bench.resume(ended)
+
+    assert model.tools_off == [False, False]
+    assert (done.outcome, resumes(bench, done)) == ("completed", [2])
+
+
+def test_a_resumed_run_that_is_killed_is_not_told_twice(tmp_path: Path) -> None:
+    bench, ended = out_of_time_before_the_first_answer(tmp_path)
+
+    def killed(request: ModelRequest, number: int) -> Reply:
+        raise Killed
+
+    bench.with_model(ScriptedModel(killed))
+    with suppress(Killed):
+        bench.resume(ended)
+    bench.with_model(scripted([says("# Tea")]))
+
+    done = explore(ended.id, 2, bench.engine)
+
+    assert (done.outcome, resumes(bench, done)) == ("completed", [2])
+
+
+def test_an_answer_that_writes_is_no_step_without_evidence(tmp_path: Path) -> None:
+    cut = says("# Te", "max_tokens")
+    bench = bench_with_documents(tmp_path, READ_A, cut, cut)
+    ended = bench.run(max_steps=2)
+    assert (ended.status, ended.stats.stop_reason) == ("partial", "max_tokens")
+    bench.with_model(model := scripted([READ_B, says("# Tea and coffee")]))
+
+    done = bench.resume(ended, max_steps=5)
+
+    assert model.tools_off == [False, False]
+    assert (done.outcome, done.stats.stop_reason) == ("completed", "end_turn")
+
+
+def test_a_run_that_stalled_has_a_new_chance_when_resumed(tmp_path: Path) -> None:
+    for name, stalling in {"barren": [READ_A, MISSED, MISSED], "again": [READ_A, READ_A]}.items():
+        bench = bench_with_documents(tmp_path / name, *stalling, NetworkError("gone"))
+        ended = bench.run(max_steps=9)
+        assert ended.status == "failed"
+        bench.with_model(model := scripted([READ_B, says("# Tea and coffee")]))
+
+        bench.resume(ended, max_steps=5)
+
+        assert model.tools_off == [False, False]
