@@ -16,6 +16,7 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import FileInfo, Upload, UploadedFile, Uploads
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import Stores, cloud_stores, files_of, local_uploads
+from tests.fakes.aws import REGION
 from tests.fakes.explorations import an_exploration
 
 
@@ -107,6 +108,15 @@ def test_the_files_of_an_exploration_are_its_owners(stores: Stores) -> None:
     ]
     stolen = files_of(exploration.model_copy(update={"owner": "eve"}), stores.uploads)
     assert [*stolen.list(), *stolen.read_all()] == []
+
+
+def test_a_file_is_sent_to_the_bucket_in_its_own_region(aws: Settings) -> None:
+    """The global address answers with a redirect while a bucket elsewhere is new, and forms lose their
+    file on the way."""
+    _, upload = cloud_stores(aws).uploads.presign("ada", "notes.txt", 100)
+
+    assert REGION != "us-east-1"
+    assert upload.url == f"https://{aws.bucket_name}.s3.{REGION}.amazonaws.com/"
 
 
 def test_the_signature_allows_this_object_of_this_size_for_a_while(aws: Settings) -> None:
