@@ -1,17 +1,21 @@
 """What a run does with the end of its time."""
 
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.clock import SystemClock
+from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain.json import Block
+from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.usecases.explore import explore
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench
-from tests.fakes.models import ScriptedModel, raw, says, scripted
+from tests.fakes.models import ScriptedModel, calls, raw, says, scripted
 
 
 def test_a_search_that_does_not_end_in_time_is_given_up_for_a_report(tmp_path: Path) -> None:
@@ -48,6 +52,33 @@ def test_a_run_taken_up_after_its_deadline_calls_nobody(tmp_path: Path) -> None:
     assert done.receipt is not None
     assert done.receipt.code == "TIMEOUT"
     assert model.requests == []
+
+
+def test_a_tool_that_hangs_leaves_the_time_to_write(tmp_path: Path) -> None:
+    release = threading.Event()
+
+    def hang(arguments: Arguments) -> ToolOutput:
+        release.wait(60)
+        return ToolOutput(fields={}, summary="")
+
+    tools = Toolset([Tool("slow", "Waits.", Arguments, hang, {}, time_limit=60.0)])
+    model = scripted([calls(("slow", {})), says("# Report\n\nWithout it.")])
+    clock = SystemClock()
+    b = Bench(tmp_path, model, toolset=tools)
+    queued = b.submit(deadline_seconds=20)  # 12 s of it are kept for writing
+    ends = clock.now() + timedelta(seconds=12.3)
+    b.store.take_over(
+        queued.id, lambda e: e.started(at=clock.now()).model_copy(update={"deadline_at": ends})
+    )
+
+    done = explore(queued.id, 1, replace(b.engine, clock=clock))
+    release.set()
+
+    assert (done.outcome, done.stats.stop_reason) == ("partial", "deadline")
+    assert [record.error_type for record in done.stats.tool_calls] == ["timeout"]
+    assert model.tools_off == [False, True]
+    assert done.finished_at is not None
+    assert done.finished_at < ends
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(120, 117), (10, 9)])

@@ -9,6 +9,7 @@ from pydantic import Field
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset
 from idea_explorer.agent.wrappers import HINT, Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.domain import limits
+from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ExplorerError,
@@ -218,6 +219,37 @@ def test_a_tool_that_hangs_is_cut_off() -> None:
     release.set()
     assert result.payload["error_type"] == "timeout"
     assert result.payload["message"] == "echo did not answer in 0.05 s."
+
+
+def test_a_tool_that_hangs_is_cut_off_where_the_time_for_writing_begins() -> None:
+    release = threading.Event()
+
+    class Hanging(Scripted):
+        def __call__(self, arguments: Echo) -> ToolOutput:
+            release.wait(10)
+            return ToolOutput(fields={}, summary="")
+
+    deadline = Deadline(ManualClock(), at=0.2, reserve=0.1)
+    bounded = Bounded(Executed(RecordedLog()), deadline)
+    result = bounded.run(tool(Hanging(), time_limit=60.0), Echo(words="w"))
+    release.set()
+    assert result.payload["error_type"] == "timeout"
+    assert result.payload["message"] == "echo did not answer in 0.1 s."
+
+
+def test_what_a_bug_was_about_never_reaches_the_log() -> None:
+    log = RecordedLog()
+    content = bytes.fromhex("534543524554ff")  # SECRET, and then no text at all
+
+    class Reading(Scripted):
+        def __call__(self, arguments: Echo) -> ToolOutput:
+            return ToolOutput(fields={"text": content.decode()}, summary="")
+
+    Executed(log).run(tool(Reading()), Echo(words="w"))
+    (line,) = log.of("Tool raised an unexpected error")
+    assert line["errorType"] == "UnicodeDecodeError"
+    assert "__call__" in str(line["traceback"])
+    assert "SECRET" not in str(line)
 
 
 def test_a_result_that_is_too_large_is_shortened_and_says_so() -> None:

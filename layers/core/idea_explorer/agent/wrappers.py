@@ -1,13 +1,15 @@
 """Cross-cutting behaviour around every tool, one small wrapper each.
 
-    Recorded(Validated(toolset, Bounded(Retried(Executed()))), sink)
+    Recorded(Validated(toolset, Bounded(Retried(Executed()), deadline)), sink)
 
 A call is checked first; only a good one is timed, tried and, once, tried again. Whatever happens, a
 well-formed ToolResult comes back: no wrapper lets an exception of a tool through.
 """
 
 import json
+import math
 import threading
+import traceback
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -16,7 +18,7 @@ from pydantic import JsonValue, ValidationError
 from idea_explorer.agent.arguments import explain, present
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain import limits
-from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ExternalError, ToolError
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError, ToolCallStart
 from idea_explorer.domain.json import JsonObject, canonical
@@ -24,6 +26,7 @@ from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.ports import EventSink, Log
 
 RETRY_DELAY_SECONDS = 1.0
+LATE_SHARE = 0.05  # of the time for writing; enough for most tools when an answer came late
 HINT = "Provide all required parameters with correct types and non-empty values"
 
 
@@ -53,8 +56,12 @@ class Executed:
         except ExternalError as error:
             return ToolResult.failure(error.error_type, error.sentence, transient=error.retryable)
         except Exception as error:  # noqa: BLE001  a bug in one tool must not end a paid run
+            # by its kind and place alone: its message may quote a file
             self._log.error(
-                "Tool raised an unexpected error", toolName=tool.name, error=repr(error)
+                "Tool raised an unexpected error",
+                toolName=tool.name,
+                errorType=type(error).__name__,
+                traceback="".join(traceback.format_tb(error.__traceback__)),
             )
             return ToolResult.failure("internal_error", f"{tool.name} failed unexpectedly.")
 
@@ -79,13 +86,16 @@ class Retried:
 class Bounded:
     """Cuts off a tool that hangs, and a result that would crowd out the conversation.
 
-    The limit spans both attempts. A tool that is cut off goes on in its daemon thread, unheard.
+    The limit spans both attempts, and ends where the time for writing begins. A tool that is cut off
+    goes on in its daemon thread, unheard.
     """
 
-    def __init__(self, inner: Runner) -> None:
+    def __init__(self, inner: Runner, deadline: Deadline | None = None) -> None:
         self._inner = inner
+        self._deadline = deadline
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
+        limit = min(tool.time_limit, self._time_left())
         results: list[ToolResult] = []
         thread = threading.Thread(
             target=lambda: results.append(self._inner.run(tool, arguments)),
@@ -93,11 +103,16 @@ class Bounded:
             daemon=True,
         )
         thread.start()
-        thread.join(tool.time_limit)
+        thread.join(limit)
         if not results:
-            seconds = f"{tool.time_limit:g}"
-            return ToolResult.failure("timeout", f"{tool.name} did not answer in {seconds} s.")
+            message = f"{tool.name} did not answer in {round(limit, 2):g} s."
+            return ToolResult.failure("timeout", message)
         return _shortened(results[0])
+
+    def _time_left(self) -> float:
+        if self._deadline is None:
+            return math.inf
+        return max(self._deadline.gathering_left, LATE_SHARE * self._deadline.left, 0.0)
 
 
 class Validated:

@@ -214,14 +214,15 @@ def _agent(
     clock, log = engine.clock, engine.log
     assert exploration.deadline_at is not None
     left = (exploration.deadline_at - clock.now()).total_seconds()
-    runner = Bounded(Retried(Executed(log), clock, log))
+    deadline = Deadline.after(clock, seconds=left, of=request.deadline_seconds)
+    runner = Bounded(Retried(Executed(log), clock, log), deadline)
     return Agent(
         exploration_id=exploration.id,
         journal=journal,
         model=engine.model,
         tools=Recorded(Validated(toolset, runner, log), sink, clock),
         sink=sink,
-        deadline=Deadline.after(clock, seconds=left, of=request.deadline_seconds),
+        deadline=deadline,
         budget=Budget(
             price=engine.prices.get(State(journal.entries).opening.model_id),
             max_cost_usd=_limit(exploration, engine),
