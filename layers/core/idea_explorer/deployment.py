@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.dispatch import Desk
     from idea_explorer.usecases.explore import Engine
     from idea_explorer.usecases.finish import Outlets
+    from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.settle import Books
     from idea_explorer.usecases.terms import Terms
 
@@ -84,7 +85,12 @@ def desk() -> "Desk":
         terms=terms(),
         defer_seconds=settings().defer_seconds,
         ask_for_notice=ask_for_notice,
+        sinks_for=sinks_for,
     )
+
+
+def service() -> "Service":
+    return dataclasses.replace(wiring.service(settings(), log()), sinks_for=sinks_for)
 
 
 def ask_for_notice(exploration: Exploration) -> None:

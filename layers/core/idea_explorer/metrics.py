@@ -21,7 +21,7 @@ class MetricSink:
     """Counts what happens in one exploration. Namespace and service come from the environment."""
 
     def __init__(self, exploration: Exploration, clock: Clock) -> None:
-        self._since: datetime = exploration.started_at or exploration.created_at
+        self._since: datetime | None = exploration.started_at
         self._clock = clock
 
     def emit(self, event: AnyEvent) -> None:
@@ -33,8 +33,9 @@ class MetricSink:
             case StepFinished():
                 _count_step(event)
             case StatusChanged() if event.to in FINAL:
-                took = (self._clock.now() - self._since).total_seconds()
-                _put({}, {"ExplorationDuration": (MetricUnit.Seconds, took)})
+                if self._since:  # one that never ran took no time
+                    took = (self._clock.now() - self._since).total_seconds()
+                    _put({}, {"ExplorationDuration": (MetricUnit.Seconds, took)})
                 _put({"status": event.to}, {"Explorations": (MetricUnit.Count, 1)})
             case _:
                 pass

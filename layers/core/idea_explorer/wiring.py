@@ -471,6 +471,7 @@ def _service(
     wake: Callable[[Exploration], None],
 ) -> "Service":
     from idea_explorer import wiring_publishing
+    from idea_explorer.observability import LogSink
     from idea_explorer.usecases.notify import Hurried
     from idea_explorer.usecases.service import Service
 
@@ -491,6 +492,7 @@ def _service(
         webhooks=lambda: Hurried(wiring_publishing.webhooks(system_clock())),
         repository=settings.published_to,
         branch=settings.published_branch,
+        sinks_for=lambda exploration: [LogSink(log, exploration)],
         events_wait_seconds=settings.events_wait_seconds,
         events_poll_seconds=settings.events_poll_seconds,
     )

@@ -67,6 +67,7 @@ def cancel_exploration(call: Call, service: Service) -> Answer:
         events=service.events,
         clock=service.clock,
         wake=service.wake,
+        sinks_for=service.sinks_for,
     )
     return Answer(202, _details(cancelled, call, service))
 

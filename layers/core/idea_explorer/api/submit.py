@@ -63,6 +63,7 @@ def _reused(
         clock=service.clock,
         research=service.research(),
         exploration_id=new,
+        sinks_for=service.sinks_for,
     )
     if found is None:
         return None

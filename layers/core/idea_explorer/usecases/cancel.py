@@ -1,14 +1,14 @@
 """Stop an exploration soon, keeping what is there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
 from idea_explorer.domain.exploration import Exploration, Receipt, Status
-from idea_explorer.ports import EventLog, Explorations
+from idea_explorer.ports import EventLog, EventSink, Explorations
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.history import History
+from idea_explorer.usecases.history import Everywhere, History
 
 # where no worker is that could stop, and what is said of it
 IDLE: dict[Status, str] = {
@@ -29,6 +29,7 @@ def cancel(
     events: EventLog,
     clock: Clock,
     wake: Callable[[Exploration], None],
+    sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: (),
 ) -> Exploration:
     """One that waits is cancelled at once; a running one is asked to stop. Cancelling twice is once."""
     exploration = find(exploration_id, owner, explorations)
@@ -46,7 +47,8 @@ def cancel(
         cancelled = explorations.take_over(exploration.id, lambda e: _cancelled(e, clock))
     except _StartedError:
         return explorations.load(exploration.id)
-    History(events, cancelled).emit(StatusChanged(from_=exploration.status, to="cancelled"))
+    sink = Everywhere([History(events, cancelled), *sinks_for(cancelled)])
+    sink.emit(StatusChanged(from_=exploration.status, to="cancelled"))
     if exploration.status == "awaiting_approval":
         wake(cancelled)  # so that its workflow ends too, and not in days
     return cancelled

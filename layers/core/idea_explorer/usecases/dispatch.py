@@ -1,6 +1,6 @@
 """Turn a message of the queue into an execution: once, and only while there is room for one more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -22,7 +22,8 @@ from idea_explorer.domain.message import (
     named_in,
     parse_message,
 )
-from idea_explorer.ports import EventLog, Explorations, Log, Workflow, WorkQueue
+from idea_explorer.ports import EventLog, EventSink, Explorations, Log, Workflow, WorkQueue
+from idea_explorer.usecases.history import Everywhere, History
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
 
@@ -47,6 +48,10 @@ class Desk:
     terms: Terms
     defer_seconds: int = DEFER_SECONDS
     ask_for_notice: Callable[[Exploration], None] = lambda _: None
+    sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
+
+    def sink(self, exploration: Exploration) -> EventSink:
+        return Everywhere([History(self.events, exploration), *self.sinks_for(exploration)])
 
 
 def dispatch(message: Message, desk: Desk) -> Dispatched:
@@ -130,8 +135,7 @@ def _mark_running(exploration: Exploration, desk: Desk) -> None:
         running = desk.explorations.take_over(exploration.id, lambda e: e.started(at=now))
     except ConflictError:
         return  # another delivery was quicker
-    changed = StatusChanged(from_="queued", to="running")
-    desk.events.append(running.id, running.lease, changed)
+    desk.sink(running).emit(StatusChanged(from_="queued", to="running"))
 
 
 def _set_aside(message: Message, error: ExplorerError, desk: Desk) -> Dispatched:
@@ -171,8 +175,7 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> No
         exploration = desk.explorations.take_over(exploration_id, failed)
     except (MissingError, ConflictError):
         return
-    desk.events.append(
-        exploration.id, exploration.lease, Failed(code=error.code, message=error.sentence)
-    )
-    desk.events.append(exploration.id, exploration.lease, StatusChanged(from_=was, to="failed"))
+    sink = desk.sink(exploration)
+    sink.emit(Failed(code=error.code, message=error.sentence))
+    sink.emit(StatusChanged(from_=was, to="failed"))
     desk.ask_for_notice(exploration)

@@ -1,5 +1,7 @@
 """Answer with research that is there already, without a run and without a cent."""
 
+from collections.abc import Callable, Sequence
+
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.events import StatusChanged
@@ -11,12 +13,14 @@ from idea_explorer.domain.similar import IndexEntry, Similar, existing
 from idea_explorer.domain.similar import similar as rank
 from idea_explorer.ports import (
     EventLog,
+    EventSink,
     Explorations,
     Reports,
     ResearchIndex,
     ResearchRepository,
 )
 from idea_explorer.usecases.earlier import MAX_EARLIER_BYTES
+from idea_explorer.usecases.history import Everywhere, History
 
 
 def similar(idea: str, index: ResearchIndex) -> list[Similar]:
@@ -35,6 +39,7 @@ def reuse(
     clock: Clock,
     research: ResearchRepository | None = None,
     exploration_id: ExplorationId | None = None,
+    sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: (),
 ) -> Exploration | None:
     """The stored, completed answer to a request for reuse; None where it has to be run.
 
@@ -72,7 +77,8 @@ def reuse(
     # also for one that is stored: who stored it may have died before the rest
     reports.save_report(new, exploration.lease, text)
     if not events.read(new, limit=1):
-        events.append(new, exploration.lease, StatusChanged(from_="queued", to="completed"))
+        sink = Everywhere([History(events, exploration), *sinks_for(exploration)])
+        sink.emit(StatusChanged(from_="queued", to="completed"))
     return exploration
 
 

@@ -1,6 +1,6 @@
 """What the API answers from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from idea_explorer.domain.deadline import Clock
@@ -8,6 +8,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import (
     Approvals,
     EventLog,
+    EventSink,
     Explorations,
     Idempotency,
     Log,
@@ -45,5 +46,6 @@ class Service:
     webhooks: Callable[[], Webhooks]
     repository: str | None = None
     branch: str | None = None
+    sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
     events_wait_seconds: float = 20.0  # API Gateway ends a call after 29
     events_poll_seconds: float = 1.0
