@@ -11,6 +11,7 @@ import pytest
 from idea_explorer.adapters.dynamodb import schema
 from idea_explorer.adapters.embedder_bedrock import BedrockEmbedder
 from idea_explorer.adapters.shared_packs import PREFIX as SNAPSHOTS
+from idea_explorer.adapters.uploads import folder_of
 from idea_explorer.domain import limits
 from idea_explorer.settings import VARIABLES
 from idea_explorer.usecases.dispatch import LAST_RECEIVE
@@ -37,7 +38,7 @@ EVERYWHERE = {
 }  # fmt: skip
 OPEN_ROUTES = ["/health", "/", "/console/{proxy+}"]
 # Objects of our bucket can only be named by their prefix.
-PREFIXES = re.compile(r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/\*")
+PREFIXES = re.compile(r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/(?:[0-9a-f]{32}/)?\*")
 
 
 def declared(function: str) -> dict[str, Any]:
@@ -83,6 +84,24 @@ def test_a_role_allows_no_more_than_it_names(role: str) -> None:
                 assert set(actions) <= EVERYWHERE
             else:
                 assert "*" not in PREFIXES.sub("", text)
+
+
+def test_dispatch_may_look_for_the_files_of_raw_messages_and_no_others() -> None:
+    allowed = {
+        json.dumps(resource): action
+        for actions, resources in statements("DispatchRole")
+        for action in actions
+        if action.startswith("s3:")
+        for resource in resources
+        if "explorations/*" not in json.dumps(resource)
+    }
+
+    assert allowed == {
+        json.dumps({"Fn::Sub": "${ExplorationsBucket.Arn}/" + f"{folder_of('queue')}/*"}): (
+            "s3:GetObject"
+        ),
+        json.dumps({"Fn::GetAtt": ["ExplorationsBucket", "Arn"]}): "s3:ListBucket",
+    }
 
 
 def test_only_functions_that_need_a_secret_may_read_it() -> None:

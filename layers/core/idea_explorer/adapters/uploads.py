@@ -159,5 +159,9 @@ class FilesOf:
                 yield look(self.owner, file_id)
 
 
+def folder_of(owner: str) -> str:
+    return f"uploads/{hashlib.sha256(owner.encode()).hexdigest()[:32]}"
+
+
 def _place(owner: str, file_id: FileId) -> str:
-    return f"uploads/{hashlib.sha256(owner.encode()).hexdigest()[:32]}/{file_id}"
+    return f"{folder_of(owner)}/{file_id}"
