@@ -21,6 +21,8 @@ def handler(event: serverless.Event) -> JsonObject:
     elif work.token:
         exploration = deployment.wait(work.id, work.token.get_secret_value())
     else:
+        if work.expired:
+            deployment.expire(work.id, work.run)
         exploration = attempt(work.id, work.run, deployment.engine, deployment.books())
     return {
         "id": work.id,

@@ -1,8 +1,6 @@
 """Seeing and deciding over the API: the first decision stands, and the token stays here."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from idea_explorer.domain.approvals import Approval, approval_id
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.proposals import propose
+from idea_explorer.usecases.approvals import expire
 from tests.fakes.api import Api
 
 
@@ -163,12 +162,29 @@ def test_others_see_and_decide_nothing(desk: Desk) -> None:
     assert desk.approvals.approvals(desk.exploration.id)[0].decision is None
 
 
-def test_cancelling_one_that_waits_ends_it_at_once(desk: Desk) -> None:
-    desk.clock.pass_time(timedelta(hours=1).total_seconds())
-
+def test_cancelling_one_that_waits_wakes_it_to_keep_what_is_there(desk: Desk) -> None:
     reply = desk.post(f"/explorations/{desk.exploration.id}/cancel")
 
-    assert (reply.status, reply.json["status"]) == (202, "cancelled")
+    assert (reply.status, reply.json["cancel_requested"]) == (202, True)
     assert desk.woken == [desk.exploration.id]
-    *_, last = desk.store.read(desk.exploration.id)
-    assert json.loads(last.data)["from"] == "awaiting_approval"
+    late = desk.post(desk.of(desk.first), {"decision": "approve"})
+    assert (late.status, "is being cancelled" in late.error["message"]) == (409, True)
+    assert desk.woken == [desk.exploration.id]
+
+
+def test_what_nobody_decided_on_in_time_cannot_be_decided_any_more(desk: Desk) -> None:
+    desk.post(desk.of(desk.first), {"decision": "approve"})
+    expire(
+        desk.exploration.id,
+        1,
+        explorations=desk.store,
+        approvals=desk.approvals,
+        clock=desk.clock,
+    )
+
+    late = desk.post(desk.of(desk.second), {"decision": "approve"})
+
+    assert late.status == 409
+    assert late.error["message"] == "The time to decide is over; nothing was written."
+    statuses = [approval["status"] for approval in desk.get(desk.place).json["approvals"]]
+    assert statuses == ["approved", "expired"]

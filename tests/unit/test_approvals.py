@@ -9,17 +9,26 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.folder_writer import FolderWriter
+from idea_explorer.adapters.local_queue import LocalQueue
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import ConflictError, MissingError
+from idea_explorer.domain.events import ToolCallError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.proposals import propose
+from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.usecases.approvals import expire
+from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.decide import DecisionRequest, decide
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.resume import resume
+from idea_explorer.usecases.settle import settle
+from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.work import books_of
 from tests.fakes.engine import Bench
 from tests.fakes.models import calls, says, scripted, tool_results
 
@@ -78,6 +87,38 @@ class World:
             events=self.bench.store,
             clock=self.bench.clock,
             wake=lambda e: self.woken.append(e.id),
+        )
+
+    def expire(self, exploration: Exploration) -> None:
+        expire(
+            exploration.id,
+            exploration.run,
+            explorations=self.bench.store,
+            approvals=self.approvals,
+            clock=self.bench.clock,
+        )
+
+    def cancel(self, exploration: Exploration) -> None:
+        cancel(
+            exploration.id,
+            "tester",
+            explorations=self.bench.store,
+            events=self.bench.store,
+            clock=self.bench.clock,
+            wake=lambda e: self.woken.append(e.id),
+        )
+
+    def resume(self, exploration: Exploration) -> Exploration:
+        return resume(
+            exploration.id,
+            "tester",
+            ResumeRequest(),
+            explorations=self.bench.store,
+            events=self.bench.store,
+            queue=LocalQueue(self.bench.root / "queue.db", self.bench.clock),
+            clock=self.bench.clock,
+            log=self.bench.log,
+            terms=Terms(),
         )
 
     def asked(self, exploration: Exploration) -> Sequence[Approval]:
@@ -265,6 +306,154 @@ def test_one_that_was_cancelled_while_it_waited_asks_again_when_resumed(tmp_path
         world.decide(again, approval, decision="approve")
     assert world.go_on(again).outcome == "completed"
     assert (world.code / "b.txt").read_text() == "new b\n"
+
+
+def test_a_change_that_nobody_decided_on_ends_the_run_partial(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    first, _ = world.asked(waiting)
+    world.decide(waiting, first, decision="approve")
+    world.bench.clock.pass_time(8 * 24 * 3_600)
+
+    world.expire(waiting)
+    ended = world.bench.publish(world.go_on(waiting))
+
+    assert (ended.status, ended.stats.stop_reason) == ("partial", "approval_expired")
+    assert ended.receipt is not None
+    assert ended.receipt.message.startswith("Nobody decided on the proposed changes in time")
+    assert ended.receipt.resume == f"idea resume {ended.id}"
+    assert (world.code / "a.txt").read_text() == "new a\n"  # which was approved in time
+    assert (world.code / "b.txt").read_text() == "old b\n"
+    assert len(world.model.requests) == 1
+    (told,) = world.bench.seen.of(ToolCallError)
+    assert isinstance(told, ToolCallError)
+    assert told.record is not None
+    assert told.record.error_type == "approval_expired"
+
+
+def test_what_the_model_had_written_before_an_expired_change_is_kept(tmp_path: Path) -> None:
+    begun = calls(("edit_file", {"path": "a.txt", "content": "x\n"}), text="# Half\n\nSo far.")
+    world = World(tmp_path, begun, DONE)
+    waiting = world.bench.explore()
+
+    world.expire(waiting)
+    ended = world.go_on(waiting)
+
+    assert ended.receipt is not None
+    assert ended.receipt.has_partial_text
+    assert world.bench.store.load_report(ended.id) == "# Half\n\nSo far."
+
+
+def test_a_run_that_dies_after_an_expired_change_still_ends_partial(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    world.expire(waiting)
+    whole = world.bench.engine
+    world.bench.engine = replace(
+        whole, explorations=DiesWhenConcluding(world.bench.root / "store.db")
+    )
+    with pytest.raises(KeyboardInterrupt):
+        world.go_on(waiting)
+    world.bench.engine = whole
+
+    ended = world.go_on(waiting)
+
+    assert (ended.outcome, ended.stats.stop_reason) == ("partial", "approval_expired")
+    assert len(world.model.requests) == 1
+
+
+class DiesWhenConcluding(SqliteStore):
+    """A store whose worker dies before the record says what the run has come to."""
+
+    def save(self, exploration: Exploration) -> None:
+        if exploration.outcome:
+            raise KeyboardInterrupt
+        super().save(exploration)
+
+
+def test_one_whose_changes_expired_goes_on_when_resumed_and_the_model_is_told(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    world.expire(waiting)
+    world.bench.publish(world.go_on(waiting))
+
+    resumed = world.resume(waiting)
+    done = world.go_on(resumed)
+
+    assert (done.run, done.outcome) == (2, "completed")
+    results = [str(block["content"]) for block in tool_results(world.model.requests[1])]
+    assert [("approval_expired" in result) for result in results] == [True, False, True]
+    assert (world.code / "a.txt").read_text() == "old a\n"
+
+
+def test_a_decision_in_the_last_moment_stands(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    for approval in world.asked(waiting):
+        world.decide(waiting, approval, decision="approve")
+
+    world.expire(waiting)
+
+    assert world.go_on(waiting).outcome == "completed"
+    assert (world.code / "b.txt").read_text() == "new b\n"
+
+
+def test_one_that_goes_on_is_not_expired(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    world.expire(waiting.model_copy(update={"run": 2}))
+    assert [approval.decision for approval in world.asked(waiting)] == [None, None]
+
+
+def test_cancelled_while_it_waits_it_keeps_what_it_has_and_writes_nothing(tmp_path: Path) -> None:
+    begun = calls(("edit_file", {"path": "a.txt", "content": "x\n"}), text="# Half\n\nSo far.")
+    world = World(tmp_path, begun, DONE)
+    waiting = world.bench.explore()
+    (approval,) = world.asked(waiting)
+    world.cancel(waiting)
+    assert world.woken == [waiting.id]
+    with pytest.raises(ConflictError, match="is being cancelled"):
+        world.decide(waiting, approval, decision="approve")
+
+    ended = world.bench.publish(world.go_on(waiting))
+
+    assert ended.status == "cancelled"
+    assert ended.receipt is not None
+    assert ended.receipt.has_partial_text
+    assert world.bench.store.load_report(ended.id) == "# Half\n\nSo far."
+    assert (world.code / "a.txt").read_text() == "old a\n"
+    assert len(world.model.requests) == 1
+
+
+def test_cancelled_after_a_decision_nothing_is_written_until_it_is_resumed(tmp_path: Path) -> None:
+    world = World(tmp_path, calls(("edit_file", {"path": "a.txt", "content": "x\n"})), DONE)
+    waiting = world.bench.explore()
+    (approval,) = world.asked(waiting)
+    world.decide(waiting, approval, decision="approve")
+    world.cancel(waiting)
+
+    ended = world.bench.publish(world.go_on(waiting))
+    assert ended.status == "cancelled"
+    assert (world.code / "a.txt").read_text() == "old a\n"
+
+    assert world.go_on(world.resume(ended)).outcome == "completed"
+    assert (world.code / "a.txt").read_text() == "x\n"
+
+
+def test_the_time_of_waiting_does_not_count_for_a_resumed_run(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore(deadline_seconds=120)
+    world.bench.clock.pass_time(3 * 24 * 3_600)
+    books = books_of(world.bench.engine)
+    settled = settle(waiting.id, 1, "timed_out", books)
+    assert (settled.status, settled.stats.stop_reason) == ("partial", "approval_expired")
+
+    again = world.go_on(world.resume(settled))
+
+    assert again.deadline_at is not None
+    assert (again.deadline_at - world.bench.clock.now()).total_seconds() <= 120
 
 
 def test_approved_content_is_handed_to_the_next_tools(tmp_path: Path) -> None:

@@ -66,6 +66,13 @@ def test_it_uses_only_what_the_emulator_runs_too() -> None:
     assert "TimeoutSeconds" not in DEFINITION  # a machine's own timeout cannot be caught in it
 
 
+def test_a_wait_that_is_over_is_the_same_as_exploring_but_for_the_word_of_it() -> None:
+    explore, expired = (json.loads(json.dumps(STATES[name])) for name in ("Explore", "Expired"))
+
+    assert expired["Parameters"]["Payload"].pop("expired") is True
+    assert expired == explore
+
+
 def retries() -> Iterator[tuple[str, str]]:
     for name, task in TASKS.items():
         for retry in task.get("Retry", []):
@@ -115,7 +122,7 @@ def test_only_ids_cross_the_workflow(task: str) -> None:
     payload = TASKS[task]["Parameters"]["Payload"]
 
     assert {name.removesuffix(".$") for name in payload} <= {
-        "id", "run", "deadline_seconds", "settle", "cause", "token",
+        "id", "run", "deadline_seconds", "settle", "cause", "token", "expired",
     }  # fmt: skip
     selected = TASKS[task].get("ResultSelector", {"status.$": ""}).keys()
     assert selected <= {"status.$", "approval_seconds.$"}

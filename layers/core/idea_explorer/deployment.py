@@ -126,6 +126,18 @@ def wait(exploration_id: ExplorationId, token: str) -> Exploration:
     )
 
 
+def expire(exploration_id: ExplorationId, run: int) -> None:
+    from idea_explorer.usecases import approvals
+
+    approvals.expire(
+        exploration_id,
+        run,
+        explorations=stores().explorations,
+        approvals=stores().approvals,
+        clock=wiring.system_clock(),
+    )
+
+
 def approval_seconds() -> int:
     """How long the workflow waits for a person."""
     return max(1, round(settings().approval_days * 86_400))

@@ -44,7 +44,7 @@ class InternalError(Exception):
 
 class Work(BaseModel):
     """What the workflow asks for: run an exploration, settle one whose run has stopped, or wait for a
-    person with the token that ends the wait."""
+    person with the token that ends the wait. `expired`: the person has not decided in time."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -52,6 +52,7 @@ class Work(BaseModel):
     run: int
     deadline_seconds: int | None = None
     settle: bool = False
+    expired: bool = False
     token: SecretStr | None = None
     cause: str = ""
     unattended: bool = False  # no workflow follows that would tell of the end

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Call
-from idea_explorer.domain.approvals import Approval, Decision
+from idea_explorer.domain.approvals import Approval, Verdict
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.proposals import ProposalKind
 from idea_explorer.usecases.decide import DecisionRequest, decide
@@ -17,7 +17,11 @@ from idea_explorer.usecases.service import Service
 MAX_CONTENTS = 3_000_000  # characters in one answer; Lambda's answers end at 6 MB
 
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired"]
-STATUSES: dict[Decision, ApprovalStatus] = {"approve": "approved", "reject": "rejected"}
+STATUSES: dict[Verdict, ApprovalStatus] = {
+    "approve": "approved",
+    "reject": "rejected",
+    "expire": "expired",
+}
 
 
 class ApprovalView(BaseModel):

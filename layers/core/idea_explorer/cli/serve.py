@@ -15,12 +15,9 @@ from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
 from idea_explorer.ports import Clock
-from idea_explorer.usecases.approvals import all_decided
-from idea_explorer.usecases.explore import Engine
-from idea_explorer.usecases.finish import Outlets, tell_of
+from idea_explorer.usecases.approvals import all_decided, expire
 from idea_explorer.usecases.service import Service
-from idea_explorer.usecases.settle import settle
-from idea_explorer.usecases.work import books_of, work
+from idea_explorer.usecases.work import work
 
 OWNER = "local"  # the owner of what `idea explore` runs in the same folder too
 LOST_SECONDS = 10  # a queued exploration without a job, after a crash between storing and queueing
@@ -42,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         Workers(
             jobs,
             lambda job: work(job, jobs, engine, outlets),
-            _recovery(service, engine, outlets, settings.approval_days),
+            _recovery(service, settings.approval_days),
             arguments.workers,
             log,
         ),
@@ -64,9 +61,7 @@ def _token(clock: Clock) -> tuple[str, str]:
     return token, dump_tokens([stored])
 
 
-def _recovery(
-    service: Service, engine: Engine, outlets: Outlets, approval_days: float
-) -> Callable[[], None]:
+def _recovery(service: Service, approval_days: float) -> Callable[[], None]:
     """Sends what is queued or decided and has no job; a job that is there already stays as it is. What
     nobody decided on in time comes to its end."""
 
@@ -76,14 +71,17 @@ def _recovery(
             service.queue.send(exploration.id, exploration.run)
         now = service.clock.now()
         for exploration in service.explorations.unchanged_since("awaiting_approval", now):
-            if all_decided(service.approvals.approvals(exploration.id)):
-                service.queue.send(exploration.id, exploration.run)
-            elif exploration.updated_at < now - timedelta(days=approval_days):
-                tell_of(
-                    settle(exploration.id, exploration.run, "timed_out", books_of(engine)),
-                    engine,
-                    outlets,
+            if exploration.updated_at < now - timedelta(days=approval_days):
+                expire(
+                    exploration.id,
+                    exploration.run,
+                    explorations=service.explorations,
+                    approvals=service.approvals,
+                    clock=service.clock,
                 )
+            asked = service.approvals.approvals(exploration.id)
+            if exploration.cancel_requested or all_decided(asked):
+                service.queue.send(exploration.id, exploration.run)
 
     return recover
 

@@ -10,6 +10,7 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.proposals import Proposal, content_hash
 
 Decision = Literal["approve", "reject"]
+Verdict = Literal[Decision, "expire"]  # the last where nobody decided in time
 _NAMESPACE = uuid.UUID("8c1f3c0e-0a8e-4b8f-9d55-51a1c9d4b0a7")
 
 
@@ -23,7 +24,7 @@ class Approval(BaseModel):
     call_id: str
     proposal: Proposal
     requested_at: datetime
-    decision: Decision | None = None
+    decision: Verdict | None = None
     content: str | None = None
     reason: str | None = None
     decided_by: str | None = None

@@ -122,6 +122,7 @@ class Decided(Entry):
 
     kind: Literal["decided"] = "decided"
     step: int
+    run: int = 0  # in which the results were given; not known of older ones
     results: tuple[StoredResult, ...]
     written: tuple[WrittenChange, ...] = ()
 

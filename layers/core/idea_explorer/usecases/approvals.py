@@ -6,6 +6,7 @@ from datetime import datetime
 from idea_explorer.agent.loop import stored_result
 from idea_explorer.agent.state import State
 from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
     AuthFailedError,
     BaseMovedError,
@@ -14,10 +15,19 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.events import ApprovalRequested, ToolCallEnd, ToolCallError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
-from idea_explorer.domain.transcript import Decided, PendingCall, StoredResult, WrittenChange
-from idea_explorer.ports import Approvals, ChangeWriter, EventSink, Journal
+from idea_explorer.domain.transcript import (
+    AnyEntry,
+    Decided,
+    PendingCall,
+    StoredResult,
+    WrittenChange,
+)
+from idea_explorer.ports import Approvals, ChangeWriter, EventSink, Explorations, Journal
+
+EXPIRED = "approval_expired"
 
 
 def ask(
@@ -52,6 +62,37 @@ def all_decided(approvals: Sequence[Approval]) -> bool:
     return all(approval.decision for approval in approvals)
 
 
+def expire(
+    exploration_id: ExplorationId,
+    run: int,
+    *,
+    explorations: Explorations,
+    approvals: Approvals,
+    clock: Clock,
+) -> None:
+    """Close what a run asked for and nobody decided on in time, so that it can come to its end.
+
+    A decision that is made at this very moment stands where it was first.
+    """
+    exploration = explorations.load(exploration_id)
+    if exploration.run != run or exploration.status != "awaiting_approval":
+        return
+    for approval in approvals.approvals(exploration_id):
+        if approval.decision is None:
+            over = {"decision": "expire", "decided_at": clock.now()}
+            approvals.decide(approval.model_copy(update=over))
+
+
+def is_over(entries: Sequence[AnyEntry], run: int) -> bool:
+    """Whether the run ends here because nobody decided on one of its changes."""
+    last = entries[-1] if entries else None
+    return (
+        isinstance(last, Decided)
+        and last.run == run
+        and any(result.record.error_type == EXPIRED for result in last.results)
+    )
+
+
 def act(
     exploration: Exploration,
     journal: Journal,
@@ -80,7 +121,9 @@ def act(
             written.append(change)
         results.append(_told(call, result, sink))
     step = State(journal.entries).steps
-    journal.append(Decided(step=step, results=tuple(results), written=tuple(written)))
+    journal.append(
+        Decided(step=step, run=exploration.run, results=tuple(results), written=tuple(written))
+    )
 
 
 def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter) -> ToolResult:
@@ -88,6 +131,10 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
     if approval.decision == "reject":
         because = f": {approval.reason}" if approval.reason else ""
         return ToolResult.failure("rejected", f"User rejected changes{because}")
+    if approval.decision == "expire":
+        return ToolResult.failure(
+            EXPIRED, f"Nobody decided in time, so nothing was written to {path}."
+        )
     try:
         at = writer.write_change(exploration, approval)
     except BaseMovedError as error:

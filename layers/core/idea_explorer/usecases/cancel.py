@@ -5,16 +5,10 @@ from collections.abc import Callable, Sequence
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
-from idea_explorer.domain.exploration import Exploration, Receipt, Status
+from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.ports import EventLog, EventSink, Explorations
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.history import Everywhere, History
-
-# where no worker is that could stop, and what is said of it
-IDLE: dict[Status, str] = {
-    "queued": "Cancelled before it started.",
-    "awaiting_approval": "Cancelled before anybody decided on the proposed changes.",
-}
 
 
 class _StartedError(ConflictError):
@@ -31,7 +25,11 @@ def cancel(
     wake: Callable[[Exploration], None],
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: (),
 ) -> Exploration:
-    """One that waits is cancelled at once; a running one is asked to stop. Cancelling twice is once."""
+    """One that is queued is cancelled at once; any other is asked to stop. Cancelling twice is once.
+
+    One that waits for a decision is woken for it: what it has come to is kept, and what was approved
+    before is proposed.
+    """
     exploration = find(exploration_id, owner, explorations)
     if exploration.status == "cancelled":
         return exploration
@@ -41,7 +39,9 @@ def cancel(
         )
     # asked for first: should a worker take it between here and the next lines, it stops by itself
     explorations.request_cancel(exploration.id)
-    if exploration.status not in IDLE:
+    if exploration.status == "awaiting_approval":
+        wake(exploration)
+    if exploration.status != "queued":
         return explorations.load(exploration.id)
     try:
         cancelled = explorations.take_over(exploration.id, lambda e: _cancelled(e, clock))
@@ -49,20 +49,18 @@ def cancel(
         return explorations.load(exploration.id)
     sink = Everywhere([History(events, cancelled), *sinks_for(cancelled)])
     sink.emit(StatusChanged(from_=exploration.status, to="cancelled"))
-    if exploration.status == "awaiting_approval":
-        wake(cancelled)  # so that its workflow ends too, and not in days
     return cancelled
 
 
 def _cancelled(exploration: Exploration, clock: Clock) -> Exploration:
-    if exploration.status not in IDLE:
+    if exploration.status != "queued":
         raise _StartedError(f"Exploration {exploration.id} has started.")
     receipt = Receipt(
         code="INTERNAL_ERROR",
-        message=IDLE[exploration.status],
+        message="Cancelled before it started.",
         step=exploration.stats.steps,
         cost_usd=exploration.stats.cost_usd,
-        has_partial_text=exploration.status == "queued" and exploration.stats.steps > 0,
+        has_partial_text=exploration.stats.steps > 0,
         resume=f"idea resume {exploration.id}",
     )
     return exploration.finished("cancelled", at=clock.now(), receipt=receipt)

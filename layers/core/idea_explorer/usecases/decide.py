@@ -56,6 +56,8 @@ def decide(
     asked = next((a for a in approvals.approvals(exploration.id) if a.id == approval_id), None)
     if asked is None:
         raise MissingError(f"Exploration {exploration.id} did not ask for {approval_id}.")
+    if asked.decision is None and exploration.cancel_requested:
+        raise ConflictError(f"Exploration {exploration.id} is being cancelled.")
     if asked.decision is None and exploration.status != "awaiting_approval":
         raise ConflictError(
             f"Exploration {exploration.id} is {exploration.status}; it waits for nothing any more."
@@ -70,6 +72,8 @@ def decide(
         }
     )
     stored = approvals.decide(mine)
+    if stored.decision == "expire":
+        raise ConflictError("The time to decide is over; nothing was written.")
     if not stored.says_the_same(mine):
         raise ConflictError(f"The decision was made already: {stored.decision}.")
     if asked.decision is None and stored == mine:

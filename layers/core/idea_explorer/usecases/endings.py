@@ -37,6 +37,10 @@ ENDINGS: dict[str, tuple[ErrorCode, str]] = {
     ),
     "max_steps": ("INTERNAL_ERROR", "The step limit was reached with work open."),
     "max_tokens": ("INTERNAL_ERROR", "The report was cut off at the output limit."),
+    "approval_expired": (
+        "TIMEOUT",
+        "Nobody decided on the proposed changes in time; what was there is kept.",
+    ),
     "cancelled": ("INTERNAL_ERROR", "Cancelled; what was there is kept."),
     "pauses": ("INTERNAL_ERROR", "The search did not come to an end."),
 }

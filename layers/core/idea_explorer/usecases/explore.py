@@ -30,7 +30,7 @@ from idea_explorer.ports import (
     Model,
     Reports,
 )
-from idea_explorer.usecases.approvals import act, all_decided, ask
+from idea_explorer.usecases.approvals import EXPIRED, act, all_decided, ask, is_over
 from idea_explorer.usecases.conclude import conclude
 from idea_explorer.usecases.counting import Counted
 from idea_explorer.usecases.earlier import Origin
@@ -74,7 +74,7 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     """
     now = engine.clock.now()
     was = engine.explorations.load(exploration_id)
-    if was.status == "awaiting_approval" and not _is_decided(was, engine):
+    if was.status == "awaiting_approval" and not (was.cancel_requested or _is_decided(was, engine)):
         return was
     exploration = engine.explorations.take_over(
         exploration_id, lambda e: _begin(e, run, now, engine.start_seconds)
@@ -101,11 +101,13 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
             return _refuse(exploration, error, sink, engine)
         exploration = started_from(exploration, earlier)
         engine.explorations.save(exploration)
-    elif engine.approvals:
+    elif engine.approvals and not exploration.cancel_requested:
         writer = engine.writer_for(exploration) if engine.writer_for else None
         act(exploration, journal, engine.approvals, writer, sink)
     toolset = engine.toolset_for(exploration, journal.entries)
-    _open(journal, exploration, earlier, toolset, engine)
+    over = is_over(journal.entries, run)
+    if not over:
+        _open(journal, exploration, earlier, toolset, engine)
     sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{run}",
@@ -113,6 +115,8 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
             model_id=State(journal.entries).opening.model_id,
         )
     )
+    if over:
+        return _conclude(exploration, journal, Finish("partial", EXPIRED), sink, engine)
     counted = Counted(exploration, journal, engine.explorations, engine.clock, engine.prices)
     finish = _agent(exploration, journal, toolset, Everywhere([sink, counted]), engine).run()
     if finish.status == "awaiting_approval":

@@ -56,6 +56,7 @@ def _next_run(exploration: Exploration, wanted: ResumeRequest, now: datetime) ->
         base_steps=exploration.stats.steps,
         base_cost_usd=exploration.stats.cost_usd or 0.0,
         deadline_at=None,
+        awaiting_since=None,
         finished_at=None,
         outcome=_written_outcome(exploration),
         receipt=None,

@@ -24,7 +24,7 @@ from idea_explorer.usecases.endings import stats_of
 from idea_explorer.usecases.history import Everywhere, History
 
 OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
-Cause = Literal["timed_out", "stopped", "broken", "undecided"]
+Cause = Literal["timed_out", "stopped", "broken", "approval_expired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ ENDINGS: dict[Cause, Ending] = {
     "stopped": Ending(
         "cancelled", "INTERNAL_ERROR", "The run was stopped; what was there is kept."
     ),
-    "undecided": Ending(
+    "approval_expired": Ending(
         "partial",
         "TIMEOUT",
         "Nobody decided on the proposed changes in time; what was there is kept.",
@@ -81,7 +81,7 @@ def settle(
     except ConflictError:
         return books.explorations.load(exploration_id)
     if exploration.status == "awaiting_approval" and cause == "timed_out":
-        cause = "undecided"
+        cause = "approval_expired"
     settled = _unpublished(exploration, cause, books) or _from_checkpoint(
         exploration, cause, books, error
     )

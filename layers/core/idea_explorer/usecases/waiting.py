@@ -21,12 +21,12 @@ def wait(
 ) -> Exploration:
     """Keep the token, which only now can be answered, and answer it where nothing is open any more.
 
-    Whoever decides looks for the token after storing the decision, and here the decisions are looked at
-    after storing the token: one of the two sees both.
+    Whoever decides or cancels looks for the token after storing that, and here it is looked at after
+    storing the token: one of the two sees both.
     """
     approvals.keep_token(exploration_id, token)
     exploration = explorations.load(exploration_id)
-    waits = exploration.status == "awaiting_approval"
+    waits = exploration.status == "awaiting_approval" and not exploration.cancel_requested
     if not waits or all_decided(approvals.approvals(exploration_id)):
         answer(token, DECIDED)
     return exploration
