@@ -18,8 +18,9 @@ from botocore.config import Config
 
 from tests.e2e.harness.functions import THROTTLED, Functions
 from tests.e2e.harness.serving import Replying, port_of, serve, stop
-from tests.e2e.harness.template import REGION
+from tests.e2e.harness.template import REGION, ROOT
 
+MOTO = "tests.e2e.harness.moto_alone"
 INVOKE = "/2015-03-31/functions/"
 HOP_BY_HOP = frozenset({"connection", "content-length", "date", "server", "transfer-encoding"})
 START_SECONDS = 60.0  # a busy machine may take this long; an idle one takes three
@@ -40,7 +41,8 @@ class Services:
         self.port = _free_port()
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)],
+                [sys.executable, "-m", MOTO, "-H", "127.0.0.1", "-p", str(self.port)],
+                cwd=ROOT,
                 # where moto's own clients look for services: its workflows find our functions there
                 env={**os.environ, "MOTO_PORT": str(port_of(self._front))},
                 stdout=output,
