@@ -202,8 +202,8 @@ def test_cancelled_while_it_waits_it_keeps_what_it_has_come_to(
 def test_it_waits_across_a_restart_of_everything_and_writes_once(
     machine: Machine, over_code: Options, minds: Minds, repo: Repository
 ) -> None:
-    """Every process of ours ends: all functions, and the ways in. AWS's services stay, as they do in
-    the cloud; moto could not keep the state of its own over a restart."""
+    """Every process of ours ends, thrice. What stands for AWS's services stays, as they do in the cloud:
+    moto keeps its state in memory, and would lose it."""
     with machine.stack(over_code) as stack, client_of(stack, "ada") as ada:
         asked = waiting(stack, ada, minds, repo, "restarted")
 
