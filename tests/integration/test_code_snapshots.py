@@ -3,10 +3,12 @@
 import gzip
 import io
 import os
+import resource
 import subprocess
 import tarfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,39 @@ def test_only_the_last_used_snapshots_are_kept_and_open_ones_stay_readable(tmp_p
         packs.append(snapshots.of_commit(sha, lambda packed=packed: io.BytesIO(packed)))  # type: ignore[misc]
     assert len([*(tmp_path / "cache").iterdir()]) == 2
     assert contents(packs[0]) == {"a.py": "x = 0"}
+
+
+def test_what_is_kept_is_limited_by_its_size_too(tmp_path: Path) -> None:
+    snapshots = Snapshots(tmp_path / "cache", CodeLimits(max_kept_bytes=2_500))
+    for number in range(4):
+        packed = tarball({"a.py": f"{number}" * 1_000})
+        snapshots.of_commit(f"{number:040x}", lambda packed=packed: io.BytesIO(packed))  # type: ignore[misc]
+    kept = [*(tmp_path / "cache").iterdir()]
+    assert len(kept) == 2
+
+    for file in kept:
+        os.utime(file, (1, 1))
+    snapshots.of_commit("f" * 40, lambda: io.BytesIO(tarball({"a.py": "x" * 5_000})))
+    assert [file.name[0] for file in (tmp_path / "cache").iterdir()] == ["f"]
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_disk_without_room_is_said_in_a_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    packed = tarball({"a.py": "x" * 1_000_000})
+
+    with largest_file(100_000), pytest.raises(RejectedError, match="no room left on disk"):
+        from_tarball(tmp_path / "cache", packed)
+
+    assert [*(tmp_path / "cache").iterdir()] == []
 
 
 @pytest.mark.parametrize("sha", ["", "main", "../../etc/passwd", "A" * 40, SHA + "\n"])

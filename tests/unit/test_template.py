@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from idea_explorer.adapters import symbols
 from idea_explorer.adapters.dynamodb import schema
 from idea_explorer.adapters.embedder_bedrock import BedrockEmbedder
+from idea_explorer.adapters.github_code import MAX_ARCHIVE_BYTES
 from idea_explorer.adapters.shared_packs import PREFIX as SNAPSHOTS
 from idea_explorer.adapters.uploads import folder_of
 from idea_explorer.domain import limits
@@ -240,6 +242,14 @@ def test_explore_outlives_the_longest_deadline_and_its_task_keeps_the_asked_one(
 
     assert declared("ExploreFunction")["Timeout"] >= limits.MAX_DEADLINE_SECONDS + 60
     assert task["TimeoutSecondsPath"] == "$.deadline_seconds"
+
+
+def test_explore_has_room_for_all_that_the_code_toolset_keeps() -> None:
+    room = declared("ExploreFunction")["EphemeralStorage"]["Size"] * 1_048_576
+    code = limits.CodeLimits()
+
+    kept = max(code.max_kept_bytes, code.max_unpacked_bytes)
+    assert room > kept + code.max_unpacked_bytes + MAX_ARCHIVE_BYTES + 2 * symbols.MAX_BYTES
 
 
 @pytest.mark.parametrize(

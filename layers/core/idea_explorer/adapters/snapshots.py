@@ -3,6 +3,7 @@
 Where workers share a store besides, one of them fetches a commit and all others find it there.
 """
 
+import errno
 import os
 import re
 import tempfile
@@ -15,12 +16,13 @@ from typing import BinaryIO, Protocol
 from idea_explorer.adapters.packs import Item, Pack, write_pack
 from idea_explorer.adapters.tarballs import tarball_items
 from idea_explorer.adapters.worktrees import folder_items
-from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.errors import InvalidRequestError, RejectedError
 from idea_explorer.domain.limits import CodeLimits
 
 _WRITING_SECONDS = (
     3_600  # what is still half-written after this long was left by a process that died
 )
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -51,7 +53,7 @@ class Snapshots:
             raise InvalidRequestError(f"Not a commit: {sha[:80]!r}")
         if kept := self._open(sha) or (shared and self._fetched(sha, shared)):
             return kept
-        with download() as compressed:
+        with _room(), download() as compressed:
             made = self._keep(tarball_items(compressed, sha, self._limits), sha)
         if shared:
             with suppress(FileNotFoundError), self._file(sha).open("rb") as whole:
@@ -60,7 +62,8 @@ class Snapshots:
 
     def of_folder(self, folder: Path) -> Pack:
         """A local folder as it is now, changes that are not committed included."""
-        return self._keep(folder_items(folder, self._limits), None)
+        with _room():
+            return self._keep(folder_items(folder, self._limits), None)
 
     def _keep(self, items: Iterable[Item], sha: str | None) -> Pack:
         with self._part() as (part, file):
@@ -114,8 +117,31 @@ class Snapshots:
             for part in self._folder.glob("*.part")
             if _last_used(part) < now - _WRITING_SECONDS
         ]
-        for old in [*packs[self._limits.kept_snapshots :], *given_up]:
+        for old in [*self._too_many(packs), *given_up]:
             old.unlink(missing_ok=True)
+
+    def _too_many(self, packs: list[Path]) -> Iterator[Path]:
+        """Those beyond the limits, of which the first is in use."""
+        size = 0
+        for number, pack in enumerate(packs):
+            with suppress(FileNotFoundError):  # another process was faster
+                size += pack.stat().st_size
+            too_large = size > self._limits.max_kept_bytes
+            if number and (too_large or number >= self._limits.kept_snapshots):
+                yield pack
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise RejectedError(
+            "There is no room left on disk for the repository's files.",
+            hint="Name a smaller repository.",
+        ) from error
 
 
 def _last_used(file: Path) -> float:

@@ -47,3 +47,4 @@ class CodeLimits:
     max_files: int = 100_000
     max_unpacked_bytes: int = 1_073_741_824  # 1 GB: an archive that unpacks to more is refused
     kept_snapshots: int = 4  # on disk, the most recently used ones
+    max_kept_bytes: int = 1_073_741_824  # all of them together, except that the newest one stays
