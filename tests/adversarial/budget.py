@@ -41,9 +41,11 @@ class Spender:
     billed: Usage = field(default_factory=Usage)
     beyond_allowance: float = 0.0
     calls: int = 0
+    watcher: Watcher | None = None
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         self.calls += 1
+        self.watcher = watcher
         watcher.usage(self.read(request))
         answer = self.behave(self, request)
         for block in answer.content:
@@ -131,6 +133,20 @@ def breaks_off(spender: Spender, request: ModelRequest) -> ModelAnswer:
     return always_calls(spender, request)
 
 
+def breaks_off_while_searching(spender: Spender, request: ModelRequest) -> ModelAnswer:
+    """Searches, bills what it found, and is lost before the bill is told."""
+    assert spender.watcher is not None
+    if request.tools_off:
+        return writes_as_much_as_it_can(spender, request)
+    tokens = [spender.rng.randint(2_000, ALLOWANCE) for _ in range(spender.rng.randint(1, 5))]
+    for number in range(len(tokens)):
+        for block in search(number):
+            spender.watcher.block(block)
+    found = Usage(input_tokens=sum(tokens), output_tokens=50, searches=len(tokens))
+    spender.billed += spender.read(request) + found
+    raise NetworkError("reset")
+
+
 def reads_side_by_side(spender: Spender, request: ModelRequest) -> ModelAnswer:
     """One cheap answer whose results are larger than many a budget."""
     if request.tools_off:
@@ -163,6 +179,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
         writes_as_much_as_it_can,
         thinks_in_silence,
         breaks_off,
+        breaks_off_while_searching,
         reads_side_by_side,
         reads_one_after_another,
     )

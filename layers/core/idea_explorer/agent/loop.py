@@ -141,7 +141,11 @@ class Agent:
             )
         )
         watching = Watching(
-            self.sink, self._time_for(move), self.cancelled, gathering=not move.tools_off
+            self.sink,
+            self._time_for(move),
+            self.cancelled,
+            gathering=not move.tools_off,
+            search_tokens=self.budget.search_tokens,
         )
         clock = self.deadline.clock
         began = clock.monotonic()

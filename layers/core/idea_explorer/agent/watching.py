@@ -2,16 +2,24 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
     ExplorerError,
+    ExternalError,
     NetworkError,
     UnreachableError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.events import TextDelta, ToolCallEnd, ToolCallError, ToolCallStart
+from idea_explorer.domain.events import (
+    AnyEvent,
+    TextDelta,
+    ToolCallEnd,
+    ToolCallError,
+    ToolCallStart,
+)
 from idea_explorer.domain.json import Block, storable, storable_block, text_of
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
@@ -57,7 +65,11 @@ UNKNOWN_BILL = (NetworkError, UpstreamTimeoutError, Interrupted)
 
 
 class Watching:
-    """Sends what arrives on as events, and checks clock and cancellation at every stream event."""
+    """Sends what arrives on as events, and checks clock and cancellation at every stream event.
+
+    A store that cannot be reached does not break the answer off, because the answer is paid for: what
+    could not be told of it is lost, and where the store stays away, whatever follows the answer fails.
+    """
 
     def __init__(
         self,
@@ -66,11 +78,14 @@ class Watching:
         cancelled: Callable[[], bool],
         *,
         gathering: bool,
+        search_tokens: int,
     ) -> None:
         self.deadline = deadline
         self._sink = sink
         self._cancelled = cancelled
         self._gathering = gathering
+        self._search_tokens = search_tokens
+        self._searches: set[str] = set()
         self._parts: list[str] = []
         self._usage: Usage | None = None
         self._since = 0.0
@@ -89,7 +104,10 @@ class Watching:
         by_time = (self.deadline.clock.monotonic() - self._since) * TOKENS_PER_SECOND
         output = max(self._usage.output_tokens, UNSEEN_TOKENS + math.ceil(max(by_text, by_time)))
         capped = min(output, max(reserved.output_tokens, self._usage.output_tokens))
-        return self._usage.model_copy(update={"output_tokens": capped})
+        # what searches found is counted in the last event of a stream alone
+        unseen = max(0, len(self._searches) - self._usage.searches)
+        found = Usage(input_tokens=unseen * self._search_tokens, searches=unseen)
+        return self._usage.model_copy(update={"output_tokens": capped}) + found
 
     def tick(self) -> None:
         if self.deadline.passed:
@@ -98,13 +116,13 @@ class Watching:
         if now >= self._ask_again_at:
             # asking costs a read of the store, and a stream has hundreds of events
             self._ask_again_at = now + CANCEL_CHECK_SECONDS
-            if self._cancelled():
+            if self._is_cancelled():
                 raise Interrupted("cancelled")
 
     def text(self, delta: str) -> None:
         words = text_of(storable(delta))
         self._parts.append(words)
-        self._sink.emit(TextDelta(content=words))
+        self._tell(TextDelta(content=words))
 
     def usage(self, usage: Usage) -> None:
         if self._usage is None:
@@ -117,8 +135,9 @@ class Watching:
         call_id = text_of(block.get("id")) or text_of(block.get("tool_use_id"))
         match block.get("type"):
             case "server_tool_use":
+                self._searches.add(call_id)
                 given = block.get("input")
-                self._sink.emit(
+                self._tell(
                     ToolCallStart(
                         tool_call_id=call_id,
                         tool_name=text_of(block.get("name")),
@@ -127,9 +146,19 @@ class Watching:
                     )
                 )
             case "web_search_tool_result":
-                self._sink.emit(_search_ended(call_id, block))
+                self._searches.add(call_id)
+                self._tell(_search_ended(call_id, block))
             case _:
                 pass
+
+    def _tell(self, event: AnyEvent) -> None:
+        with suppress(ExternalError):
+            self._sink.emit(event)
+
+    def _is_cancelled(self) -> bool:
+        with suppress(ExternalError):
+            return self._cancelled()
+        return False
 
 
 def _search_ended(call_id: str, block: Block) -> ToolCallEnd | ToolCallError:

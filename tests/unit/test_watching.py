@@ -1,0 +1,148 @@
+"""What an answer that arrives in pieces costs, and what does not break it off."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.agent.watching import Watching
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.errors import ExternalError, NetworkError, UnavailableError
+from idea_explorer.domain.events import AnyEvent
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import Block
+from idea_explorer.domain.transcript import Answered, Cut
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import EventLog, ModelAnswer, ModelRequest, NumberedEvent, Watcher
+from idea_explorer.usecases.explore import explore
+from tests.fakes.clock import ManualClock
+from tests.fakes.engine import Bench, Recorder
+from tests.fakes.models import says
+
+RESERVED = Usage(cache_write_tokens=1_000, output_tokens=16_384, searches=5)
+
+
+def watching() -> Watching:
+    return Watching(
+        Recorder(),
+        Deadline.after(ManualClock(), seconds=60),
+        lambda: False,
+        gathering=True,
+        search_tokens=10_000,
+    )
+
+
+def searched(number: int) -> list[Block]:
+    call = f"s{number}"
+    return [
+        {"type": "server_tool_use", "id": call, "name": "web_search", "input": {"query": "tea"}},
+        {"type": "web_search_tool_result", "tool_use_id": call, "content": []},
+    ]
+
+
+def test_searches_of_an_answer_that_broke_off_are_metered() -> None:
+    watched = watching()
+    watched.usage(Usage(input_tokens=1_000, output_tokens=1))
+    for number in range(3):
+        for block in searched(number):
+            watched.block(block)
+    watched.block(searched(3)[0])  # under way when the call broke off
+
+    billed = watched.billed(NetworkError("cut"), RESERVED)
+
+    assert (billed.searches, billed.input_tokens) == (4, 41_000)
+
+
+def test_searches_that_the_bill_told_are_not_metered_twice() -> None:
+    watched = watching()
+    for block in searched(1):
+        watched.block(block)
+    watched.usage(Usage(input_tokens=9_000, output_tokens=50, searches=1))
+
+    billed = watched.billed(NetworkError("cut"), RESERVED)
+
+    assert (billed.searches, billed.input_tokens) == (1, 9_000)
+
+
+@dataclass
+class Streaming:
+    """Writes a report over four seconds."""
+
+    clock: ManualClock
+    requests: list[ModelRequest] = field(default_factory=list)
+
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        self.requests.append(request)
+        watcher.usage(Usage(input_tokens=1_000))
+        for words in ("# Tea", "\n\nSteep", "ed", "."):
+            self.clock.pass_time(1)
+            watcher.tick()
+            watcher.text(words)
+        return says("# Tea\n\nSteeped.")
+
+
+@dataclass
+class Failing:
+    """A history that cannot be reached for a while."""
+
+    inner: EventLog
+    kinds: frozenset[str]
+    times: int
+
+    def append(self, exploration_id: ExplorationId, lease: int | None, event: AnyEvent) -> None:
+        if event.type in self.kinds and self.times > 0:
+            self.times -= 1
+            raise UnavailableError("The store is not available.")
+        self.inner.append(exploration_id, lease, event)
+
+    def read(
+        self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
+    ) -> list[NumberedEvent]:
+        return list(self.inner.read(exploration_id, after=after, limit=limit))
+
+
+def bench(folder: Path, kinds: set[str], times: int) -> tuple[Bench, Streaming]:
+    b = Bench(folder, model := Streaming(clock := ManualClock()), clock=clock)
+    b.engine = replace(b.engine, events=Failing(b.store, frozenset(kinds), times))
+    return b, model
+
+
+def test_a_store_that_fails_for_a_moment_costs_no_answer(tmp_path: Path) -> None:
+    b, model = bench(tmp_path, {"text_delta"}, 1)
+
+    done = b.explore()
+
+    assert (done.outcome, len(model.requests)) == ("completed", 1)
+    assert not [entry for entry in b.entries(done) if isinstance(entry, Cut)]
+    told = [event.data for event in b.store.read(done.id) if event.type == "text_delta"]
+    assert "Steep" in "".join(told)
+
+
+def test_a_store_that_stays_away_fails_once_the_paid_answer_is_kept(tmp_path: Path) -> None:
+    b, model = bench(tmp_path, {"text_delta", "step_finished"}, 99)
+    queued = b.submit()
+    with pytest.raises(ExternalError, match="store"):
+        explore(queued.id, 1, b.engine)
+    assert isinstance(b.entries(b.store.load(queued.id))[-1], Answered)
+
+    b.engine = replace(b.engine, events=b.store)
+    done = explore(queued.id, 1, b.engine)
+
+    assert (done.outcome, len(model.requests)) == ("completed", 1)
+
+
+def test_a_cancel_request_that_cannot_be_read_costs_no_answer() -> None:
+    watched = Watching(
+        Recorder(),
+        Deadline.after(ManualClock(), seconds=60),
+        _unreadable,
+        gathering=True,
+        search_tokens=10_000,
+    )
+    watched.tick()
+    watched.text("# Tea")
+    assert watched.so_far == "# Tea"
+
+
+def _unreadable() -> bool:
+    raise UnavailableError("The store is not available.")
