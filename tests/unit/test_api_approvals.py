@@ -1,10 +1,12 @@
 """Seeing and deciding over the API: the first decision stands, and the token stays here."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from idea_explorer.api.fitting import CUT
 from idea_explorer.domain.approvals import Approval, approval_id
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
@@ -28,12 +30,12 @@ class Desk(Api):
         self.store.save(waiting)
         return waiting
 
-    def ask(self, path: str) -> Approval:
+    def ask(self, path: str, content: str = "new\n", base: bytes = b"old\n") -> Approval:
         approval = Approval(
             id=approval_id(self.exploration.id, path),
             exploration_id=self.exploration.id,
             call_id=path,
-            proposal=propose(RepositoryPath(path), "new\n", "Change it", b"old\n"),
+            proposal=propose(RepositoryPath(path), content, "Change it", base),
             requested_at=self.clock.now(),
         )
         self.approvals.request_approval(approval)
@@ -71,6 +73,31 @@ def test_proposals_are_shown_with_their_diff_and_never_with_the_token(desk: Desk
     assert first["base_sha"] == desk.first.proposal.base_sha
     assert second["path"] == "b.txt"
     assert "the-token" not in reply.text
+
+
+def lambda_s_answer(desk: Desk) -> int:
+    """Its size as the runtime sends it: the body is a text within the JSON."""
+    answer = {"statusCode": 200, "body": desk.get(desk.place).text}
+    return len(json.dumps(answer, ensure_ascii=False).encode())
+
+
+@pytest.mark.parametrize("line", ["word " * 15, '"é\\"' * 10], ids=["plain", "escaped"])
+def test_however_large_the_proposals_the_answer_stays_below_six_megabytes(
+    desk: Desk, line: str
+) -> None:
+    decided = desk.ask("decided.txt", f"{line}\n" * 10_000)
+    desk.post(desk.of(decided), {"decision": "reject", "reason": "No"})
+    for number in range(6):
+        desk.ask(f"large-{number}.txt", f"{line}{number}\n" * 10_000, f"{line}\n".encode() * 10_000)
+
+    assert lambda_s_answer(desk) < 6_000_000
+
+    shown = {a["path"]: a for a in desk.get(desk.place).json["approvals"]}
+    assert shown["a.txt"]["content"] == "new\n"
+    assert not shown["large-0.txt"]["diff"].endswith(CUT)  # what waits is seen whole, one by one
+    assert shown["large-5.txt"]["diff"].endswith(CUT)
+    assert shown["large-5.txt"]["content"] is None
+    assert shown["decided.txt"]["diff"] == CUT
 
 
 def test_the_run_wakes_when_all_is_decided(desk: Desk) -> None:

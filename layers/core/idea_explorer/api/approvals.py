@@ -7,14 +7,13 @@ from pydantic import BaseModel
 
 from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Call
+from idea_explorer.api.fitting import Room
 from idea_explorer.domain.approvals import Approval, Verdict
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.proposals import ProposalKind
 from idea_explorer.usecases.decide import DecisionRequest, decide
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.service import Service
-
-MAX_CONTENTS = 3_000_000  # characters in one answer; Lambda's answers end at 6 MB
 
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired"]
 STATUSES: dict[Verdict, ApprovalStatus] = {
@@ -26,7 +25,7 @@ STATUSES: dict[Verdict, ApprovalStatus] = {
 
 class ApprovalView(BaseModel):
     """A proposed change and what became of it. `content` is the proposed content of one that waits, and
-    null where the answer would grow too large."""
+    null where the answer would grow too large; a diff then ends in a line that says so."""
 
     id: str
     status: ApprovalStatus
@@ -52,14 +51,20 @@ class ApprovalList(BaseModel):
 
 def list_approvals(call: Call, service: Service) -> Answer:
     exploration = find(call.path["exploration_id"], call.owner, service.explorations)
-    room = MAX_CONTENTS
-    shown: list[ApprovalView] = []
-    for approval in service.approvals.approvals(exploration.id):
-        view = approval_view(approval, exploration)
-        size = len(view.content or "")
-        shown.append(view if size <= room else view.model_copy(update={"content": None}))
-        room -= min(size, room)
-    return Answer(200, ApprovalList(approvals=shown))
+    views = [approval_view(a, exploration) for a in service.approvals.approvals(exploration.id)]
+    return Answer(200, ApprovalList(approvals=_fitting(views)))
+
+
+def _fitting(views: list[ApprovalView]) -> list[ApprovalView]:
+    """With the texts that fit: diffs before contents, and what waits before what is decided."""
+    room = Room()
+    by_need = sorted(views, key=lambda view: view.status != "pending")
+    diffs = {view.id: room.cut(view.diff) for view in by_need}
+    contents = {view.id: view.content and room.whole(view.content) for view in by_need}
+    return [
+        view.model_copy(update={"diff": diffs[view.id], "content": contents[view.id]})
+        for view in views
+    ]
 
 
 def decide_approval(call: Call, service: Service) -> Answer:
