@@ -397,8 +397,51 @@ def test_what_an_owner_spent_is_summed_by_day(stores: Stores) -> None:
     assert stores.spend.spent("eve", today) == 0.0000001
 
 
-def test_what_a_run_spent_counts_once(stores: Stores) -> None:
-    for usd in (0.1, 0.4, 0.4):
+def test_what_a_run_spent_counts_once_and_is_never_lowered(stores: Stores) -> None:
+    for usd in (0.1, 0.4, 0.4, 0.2):
         stores.spend.record("ada", NOW.date(), "a-1", usd)
 
     assert stores.spend.spent("ada", NOW.date()) == pytest.approx(0.4)
+
+
+def hold(stores: Stores, run: str, usd: float, owner: str = "ada") -> float:
+    return stores.spend.reserve(owner, NOW.date(), run, usd, limit=1.0)
+
+
+def test_what_is_held_back_counts_until_the_cost_is_known(stores: Stores) -> None:
+    assert hold(stores, "a-1", 0.75) == 0.75
+    assert stores.spend.spent("ada", NOW.date()) == 0.75
+
+    stores.spend.record("ada", NOW.date(), "a-1", 0.25)
+
+    assert stores.spend.spent("ada", NOW.date()) == 0.25
+
+
+def test_no_more_is_held_back_than_the_day_has_left(stores: Stores) -> None:
+    stores.spend.record("ada", NOW.date(), "a-1", 0.25)
+
+    assert hold(stores, "a-2", 0.5) == 0.5
+    assert hold(stores, "a-3", 0.5) == 0.25
+    assert hold(stores, "a-4", 0.5) == 0
+    assert hold(stores, "b-1", 0.5, owner="eve") == 0.5
+
+
+def test_who_holds_back_again_after_a_crash_holds_it_once(stores: Stores) -> None:
+    assert hold(stores, "a-1", 0.75) == hold(stores, "a-1", 0.75) == 0.75
+    assert stores.spend.spent("ada", NOW.date()) == 0.75
+
+
+def test_a_run_that_cost_more_than_it_held_counts_in_full(stores: Stores) -> None:
+    hold(stores, "a-1", 0.5)
+    stores.spend.record("ada", NOW.date(), "a-1", 1.25)
+
+    assert stores.spend.spent("ada", NOW.date()) == 1.25
+    assert hold(stores, "a-2", 0.5) == 0
+
+
+def test_runs_that_begin_at_once_do_not_hold_more_than_the_day_together(stores: Stores) -> None:
+    with ThreadPoolExecutor(6) as threads:
+        held = list(threads.map(lambda n: hold(stores, f"a-{n}", 0.25), range(6)))
+
+    assert sorted(held) == [0, 0, 0.25, 0.25, 0.25, 0.25]
+    assert stores.spend.spent("ada", NOW.date()) == 1.0

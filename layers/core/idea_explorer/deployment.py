@@ -111,6 +111,7 @@ def books() -> "Books":
         clock=wiring.system_clock(),
         prices=settings().prices,
         sinks_for=sinks_for,
+        spend=stores().spend,
     )
 
 

@@ -291,13 +291,27 @@ class Uploads(Protocol):
 
 
 class Spend(Protocol):
-    """What each owner's explorations have cost, day by day."""
+    """What each owner's explorations have cost, day by day, and what is held back for those that run."""
 
-    def record(self, owner: str, day: date, run: str, usd: float) -> None:
-        """What a run has cost on that day. A repeat replaces what was recorded, so it may be repeated."""
+    def reserve(self, owner: str, day: date, run: str, usd: float, *, limit: float) -> float:
+        """Hold `usd` back for a run, or as much of it as the owner's day still has; gives what is held.
+
+        However many do so at once, what an owner's runs hold and have spent stays within `limit`. A
+        repeat replaces what the run held before.
+        """
         ...
 
-    def spent(self, owner: str, day: date) -> float: ...
+    def record(self, owner: str, day: date, run: str, usd: float) -> None:
+        """What a run has cost in all; nothing is held back for it any more.
+
+        It may be repeated, and what was recorded is never lowered: a worker that has been overtaken
+        knows less than the one that came after it.
+        """
+        ...
+
+    def spent(self, owner: str, day: date) -> float:
+        """What the owner's runs have cost on that day, or hold where that is more."""
+        ...
 
 
 class Approvals(Protocol):

@@ -15,6 +15,7 @@ from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
+from idea_explorer.domain.usage import fitting_hold
 from idea_explorer.ports import Filter, Journal, NumberedEvent, Page
 
 SCHEMA = """
@@ -32,6 +33,13 @@ CREATE TABLE IF NOT EXISTS reports (id TEXT PRIMARY KEY, markdown TEXT NOT NULL)
 CREATE TABLE IF NOT EXISTS spend (
     owner TEXT NOT NULL, day TEXT NOT NULL, run TEXT NOT NULL, usd REAL NOT NULL,
     PRIMARY KEY (owner, day, run));
+CREATE TABLE IF NOT EXISTS holds (
+    owner TEXT NOT NULL, day TEXT NOT NULL, run TEXT NOT NULL, usd REAL NOT NULL,
+    PRIMARY KEY (owner, day, run));
+"""
+TAKEN = """
+SELECT run, max(usd) FROM
+    (SELECT * FROM spend UNION ALL SELECT * FROM holds) WHERE owner = ? AND day = ? GROUP BY run
 """
 SELECT = "SELECT record, lease, cancel_requested, position FROM explorations WHERE "
 
@@ -173,18 +181,30 @@ class SqliteStore:
 
     # Spend
 
+    def reserve(self, owner: str, day: date, run: str, usd: float, *, limit: float) -> float:
+        with self._db.transaction() as db:
+            rows = db.execute(TAKEN, (owner, day.isoformat()))
+            held = fitting_hold(usd, limit, (taken for other, taken in rows if other != run))
+            db.execute(
+                "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?)",
+                (owner, day.isoformat(), run, held),
+            )
+            return held
+
     def record(self, owner: str, day: date, run: str, usd: float) -> None:
         with self._db.transaction() as db:
             db.execute(
-                "INSERT OR REPLACE INTO spend VALUES (?, ?, ?, ?)",
+                "INSERT INTO spend VALUES (?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET usd = max(usd, excluded.usd)",
                 (owner, day.isoformat(), run, usd),
+            )
+            db.execute(
+                "DELETE FROM holds WHERE owner = ? AND day = ? AND run = ?",
+                (owner, day.isoformat(), run),
             )
 
     def spent(self, owner: str, day: date) -> float:
-        rows = self._db.rows(
-            "SELECT usd FROM spend WHERE owner = ? AND day = ?", [owner, day.isoformat()]
-        )
-        return math.fsum(usd for (usd,) in rows)
+        return math.fsum(usd for _, usd in self._db.rows(TAKEN, [owner, day.isoformat()]))
 
 
 class _SqliteJournal:

@@ -1,6 +1,6 @@
 """The exploration: one unit of work, and the only way its status may change."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -114,6 +114,8 @@ class Exploration(BaseModel):
     base_cost_usd: float = 0.0  # what earlier runs had cost
     base_steps: int = 0  # steps of earlier runs, which a resumed run does not have to share
     receipt: Receipt | None = None
+    limit_usd: float | None = None  # what all runs may cost, as it was when this one began
+    charged_on: date | None = None  # the owner's day that pays for this run; None before it begins
     base_commit: str | None = None  # code: the commit that every run reads
     builds_on: str | None = None  # the document that an update adds to or a follow-up builds on
     path: str | None = None  # the document, as a person opens it

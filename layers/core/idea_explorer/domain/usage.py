@@ -1,5 +1,6 @@
 """Tokens and money. A price that is not known stays unknown; it is never invented."""
 
+import math
 from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel, ConfigDict
@@ -57,6 +58,11 @@ class Price(BaseModel):
             + usage.cache_read_tokens * self.cache_read
         )
         return round(per_million / 1_000_000 + usage.searches * self.search, 6)
+
+
+def fitting_hold(wanted: float, limit: float, taken: Iterable[float]) -> float:
+    """How much of the dollars wanted can be held back beside what others have taken of a limit."""
+    return max(0.0, min(wanted, limit - math.fsum(taken)))
 
 
 def cost_of(usage: Usage, model_id: str, prices: Mapping[str, Price]) -> float | None:

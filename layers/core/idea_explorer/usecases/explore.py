@@ -30,6 +30,7 @@ from idea_explorer.ports import (
     Model,
     Reports,
 )
+from idea_explorer.usecases.allowance import allot, charge
 from idea_explorer.usecases.approvals import EXPIRED, act, all_decided, ask, is_over
 from idea_explorer.usecases.conclude import conclude
 from idea_explorer.usecases.counting import Counted
@@ -117,6 +118,7 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     )
     if over:
         return _conclude(exploration, journal, Finish("partial", EXPIRED), sink, engine)
+    exploration = allot(exploration, engine.terms, engine.explorations, engine.clock.now())
     counted = Counted(exploration, journal, engine.explorations, engine.clock, engine.prices)
     finish = _agent(exploration, journal, toolset, Everywhere([sink, counted]), engine).run()
     if finish.status == "awaiting_approval":
@@ -229,7 +231,7 @@ def _agent(
         deadline=deadline,
         budget=Budget(
             price=engine.prices.get(State(journal.entries).opening.model_id),
-            max_cost_usd=_limit(exploration, engine),
+            max_cost_usd=exploration.limit_usd,
             max_total_tokens=engine.max_total_tokens,
             search_tokens=engine.search_tokens,
         ),
@@ -237,16 +239,6 @@ def _agent(
         cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.toolset == "code",
     )
-
-
-def _limit(exploration: Exploration, engine: Engine) -> float | None:
-    """The most that all runs of this exploration together may cost: its own budget, or what the owner
-    may still spend today."""
-    own = exploration.request.max_cost_usd or engine.terms.max_cost_usd
-    left = engine.terms.left_today(exploration.owner, engine.clock.now())
-    today = None if left is None else max(0.0, left) + exploration.base_cost_usd
-    given = [limit for limit in (own, today) if limit is not None]
-    return min(given, default=None)
 
 
 def _conclude(
@@ -259,8 +251,8 @@ def _conclude(
     if text:
         engine.reports.save_report(exploration.id, exploration.lease, text)
     stats = stats_of(state, finish.stop_reason, engine.prices)
-    limit = _limit(exploration, engine)
-    over = max(0.0, (stats.cost_usd or 0.0) - limit) if limit else 0.0
+    limit = exploration.limit_usd
+    over = 0.0 if limit is None else max(0.0, (stats.cost_usd or 0.0) - limit)
     stats = stats.model_copy(
         update={
             "citations": conclusion.citations,
@@ -279,11 +271,8 @@ def _conclude(
             "receipt": receipt_for(exploration, finish, stats, has_text=bool(text)),
         }
     )
+    charge(exploration, stats.cost_usd, engine.terms.spend)  # a crash in between comes here again
     engine.explorations.save(ended)
-    if engine.terms.spend and stats.cost_usd is not None:
-        paid = max(0.0, stats.cost_usd - exploration.base_cost_usd)
-        run = f"{exploration.id}-{exploration.run}"
-        engine.terms.spend.record(exploration.owner, engine.clock.now().date(), run, paid)
     sink.emit(
         MessageEnd(
             usage=EventUsage.of(stats.usage),

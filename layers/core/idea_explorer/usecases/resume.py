@@ -55,6 +55,8 @@ def _next_run(exploration: Exploration, wanted: ResumeRequest, now: datetime) ->
         request=exploration.request.model_copy(update=given),
         base_steps=exploration.stats.steps,
         base_cost_usd=exploration.stats.cost_usd or 0.0,
+        limit_usd=None,
+        charged_on=None,
         deadline_at=None,
         awaiting_since=None,
         finished_at=None,

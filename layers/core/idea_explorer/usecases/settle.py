@@ -19,7 +19,8 @@ from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.report import best_text, title_of, verdict_of, without_preamble
 from idea_explorer.domain.usage import Price
-from idea_explorer.ports import EventLog, EventSink, Explorations, Journals, Reports
+from idea_explorer.ports import EventLog, EventSink, Explorations, Journals, Reports, Spend
+from idea_explorer.usecases.allowance import charge
 from idea_explorer.usecases.endings import stats_of
 from idea_explorer.usecases.history import Everywhere, History
 
@@ -60,6 +61,7 @@ class Books:
     clock: Clock
     prices: Mapping[str, Price]
     sinks_for: Callable[[Exploration], Sequence[EventSink]]
+    spend: Spend | None = None
 
 
 def settle(
@@ -85,6 +87,7 @@ def settle(
     settled = _unpublished(exploration, cause, books) or _from_checkpoint(
         exploration, cause, books, error
     )
+    charge(exploration, settled.stats.cost_usd, books.spend)
     books.explorations.save(settled)
     sink = Everywhere([History(books.events, settled), *books.sinks_for(settled)])
     if settled.receipt:

@@ -76,8 +76,8 @@ class Terms:
         left = self.left_today(owner, now)
         if left is not None and left <= 0:
             raise QuotaSpentError(
-                f"Today's budget of ${self.daily_cost_usd:.2f} is spent.",
-                hint="Try again tomorrow.",
+                f"Today's budget of ${self.daily_cost_usd:.2f} is spent, or held for what is running.",
+                hint="Try again when that has ended, or tomorrow.",
             )
 
     def left_today(self, owner: str, now: datetime) -> float | None:

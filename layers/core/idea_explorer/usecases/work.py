@@ -52,4 +52,5 @@ def books_of(engine: Engine) -> Books:
         clock=engine.clock,
         prices=engine.prices,
         sinks_for=engine.sinks_for,
+        spend=engine.terms.spend,
     )

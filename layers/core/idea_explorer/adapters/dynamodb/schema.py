@@ -7,7 +7,8 @@
 | exploration id  | ENTRY#000000000 | where one entry of its transcript lies in the bucket        |
 | exploration id  | APPROVAL#…      | one request for a decision, and the decision once it stands |
 | exploration id  | APPROVALTOKEN   | the workflow's token of the wait for decisions              |
-| SPEND#day#owner | a run           | what the run has cost its owner on that day                 |
+| SPEND#day#owner | a run           | what the run has cost its owner on that day, and holds back |
+| SPEND#day#owner | TURN            | how often anything was held back on that day                |
 | IDEMPOTENCY     | submit#…        | the answer to a request with a key, until it expires        |
 
 The template declares the same table; a test compares the two.

@@ -1,33 +1,70 @@
-"""What owners have spent, in DynamoDB: one item per run and day, summed when asked."""
+"""What owners have spent and hold back, in DynamoDB: one item per run and day, summed when asked."""
 
 import math
 from datetime import UTC, date, datetime, time, timedelta
 
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK
-from idea_explorer.adapters.dynamodb.table import Condition, Table
+from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
+from idea_explorer.adapters.dynamodb.values import Item
+from idea_explorer.domain.errors import RateLimitedError
+from idea_explorer.domain.usage import fitting_hold
 
 KEPT = timedelta(days=35)  # long enough to compare with a month's invoice
+TURN = "TURN"
+TURNS = 50  # far more than the runs that an owner may have started at the same moment
 
 
 class DynamoSpend:
     def __init__(self, table: Table) -> None:
         self._table = table
 
+    def reserve(self, owner: str, day: date, run: str, usd: float, *, limit: float) -> float:
+        """Whoever holds something back counts the day's turns on; who was overtaken in that looks again."""
+        for _ in range(TURNS):
+            items = {item[SK]: item for item in self._items(owner, day)}
+            turn = items.pop(TURN, {}).get("turn", 0)
+            own = items.pop(run, {})
+            held = fitting_hold(usd, limit, map(_taken, items.values()))
+            item = {PK: _partition(owner, day), SK: run, "usd": own.get("usd", 0), "held": held}
+            try:
+                self._table.put_with(
+                    item | {EXPIRES: _expires(day)},
+                    {PK: _partition(owner, day), SK: TURN},
+                    f"SET #turn = :next, #{EXPIRES} = :expires",
+                    {"next": turn + 1, "seen": turn, "expires": _expires(day)},
+                    when="attribute_not_exists(#turn) OR #turn = :seen",
+                )
+            except ConditionNotMetError:
+                continue
+            return held
+        raise RateLimitedError("Too many runs of one owner start at once.", hint="Try again.")
+
     def record(self, owner: str, day: date, run: str, usd: float) -> None:
-        expires = datetime.combine(day, time.min, UTC) + KEPT
-        self._table.put(
-            {
-                PK: _partition(owner, day),
-                SK: run,
-                "usd": usd,
-                EXPIRES: int(expires.timestamp()),
-            }
-        )
+        try:
+            self._table.update(
+                {PK: _partition(owner, day), SK: run},
+                f"SET #usd = :usd, #held = :none, #{EXPIRES} = :expires",
+                {"usd": usd, "none": 0, "expires": _expires(day)},
+                when="attribute_not_exists(#usd) OR #usd <= :usd",
+            )
+        except ConditionNotMetError:
+            return  # more is recorded already
 
     def spent(self, owner: str, day: date) -> float:
+        return math.fsum(map(_taken, self._items(owner, day)))
+
+    def _items(self, owner: str, day: date) -> list[Item]:
         where = Condition(f"#{PK} = :partition", {"partition": _partition(owner, day)})
-        return math.fsum(item["usd"] for page in self._table.query(where) for item in page)
+        return [item for page in self._table.query(where) for item in page]
+
+
+def _taken(item: Item) -> float:
+    return max(float(item.get("usd", 0)), float(item.get("held", 0)))
 
 
 def _partition(owner: str, day: date) -> str:
     return f"SPEND#{day.isoformat()}#{owner}"
+
+
+def _expires(day: date) -> int:
+    return int((datetime.combine(day, time.min, UTC) + KEPT).timestamp())

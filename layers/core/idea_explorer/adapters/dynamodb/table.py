@@ -140,19 +140,39 @@ class Table:
         writes = [{"ConditionCheck": check}, {"Put": self._new(item)}]
         self._write(lambda api: api.transact_write_items(TransactItems=writes))
 
+    def put_with(
+        self,
+        item: Mapping[str, Value],
+        key: Mapping[str, str],
+        change: str,
+        values: Mapping[str, Value],
+        *,
+        when: str,
+    ) -> None:
+        """Store an item in one transaction with the change of another one, under its condition."""
+        writes = [
+            {"Update": self._change(key, change, values, when)},
+            {"Put": self._request() | {"Item": encoded(item)}},
+        ]
+        self._write(lambda api: api.transact_write_items(TransactItems=writes))
+
     def update(
         self, key: Mapping[str, str], change: str, values: Mapping[str, Value], *, when: str
     ) -> None:
         """Change attributes of an item under a condition."""
+        request = self._change(key, change, values, when)
+        self._write(lambda api: api.update_item(**request))
+
+    def _change(
+        self, key: Mapping[str, str], change: str, values: Mapping[str, Value], when: str
+    ) -> dict[str, Any]:
         request = self._request(change, when) | {
             "Key": encoded(key),
             "UpdateExpression": change,
             "ConditionExpression": when,
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
-        if values:
-            request["ExpressionAttributeValues"] = placeholders(values)
-        self._write(lambda api: api.update_item(**request))
+        return request | ({"ExpressionAttributeValues": placeholders(values)} if values else {})
 
     def _new(self, item: Mapping[str, Value]) -> dict[str, Any]:
         free = f"attribute_not_exists(#{PK})"

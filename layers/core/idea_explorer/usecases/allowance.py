@@ -1,0 +1,43 @@
+"""What a run may cost: fixed and held back when it begins, given back when it ends."""
+
+from datetime import datetime
+
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import Explorations, Spend
+from idea_explorer.usecases.terms import Terms
+
+
+def allot(
+    exploration: Exploration, terms: Terms, explorations: Explorations, now: datetime
+) -> Exploration:
+    """Fix the most that all runs of this exploration together may cost, once for each run.
+
+    What this run may spend of its owner's day is held back from the owner's other runs, so that runs
+    side by side cannot pass the day's limit together. A run counts on the day on which it began.
+    """
+    if exploration.charged_on:
+        return exploration
+    limit = exploration.request.max_cost_usd or terms.max_cost_usd
+    if terms.spend and terms.daily_cost_usd is not None:
+        before = exploration.base_cost_usd
+        wanted = terms.daily_cost_usd if limit is None else max(0.0, limit - before)
+        held = terms.spend.reserve(
+            exploration.owner, now.date(), _run(exploration), wanted, limit=terms.daily_cost_usd
+        )
+        limit = before + held
+    changes = {"charged_on": now.date(), "limit_usd": limit}
+    allotted = exploration.model_copy(update=changes)
+    explorations.save(allotted)
+    return allotted
+
+
+def charge(exploration: Exploration, cost_usd: float | None, spend: Spend | None) -> None:
+    """Record what this run has cost, which gives back what was held for it. Safe to repeat."""
+    if spend is None or exploration.charged_on is None:
+        return
+    paid = max(0.0, (cost_usd or 0.0) - exploration.base_cost_usd)
+    spend.record(exploration.owner, exploration.charged_on, _run(exploration), paid)
+
+
+def _run(exploration: Exploration) -> str:
+    return f"{exploration.id}-{exploration.run}"
