@@ -322,6 +322,17 @@ def test_a_change_by_somebody_between_two_of_its_own_is_kept(world: World) -> No
     assert (world.root / "a.txt").read_text() == "newer\n"
 
 
+def test_one_that_was_answered_with_what_is_there_has_written_nothing(world: World) -> None:
+    final = world.desk.publish(world.desk.finished())
+    reused = an_exploration(status="completed", document=final.document, reused=final.document)
+    world.store.create(reused)
+
+    with pytest.raises(MissingError, match="wrote nothing"):
+        world.revert(reused)
+
+    assert DOCUMENT in world.files()
+
+
 def test_one_that_wrote_nothing_or_may_still_write_is_refused(world: World) -> None:
     with pytest.raises(MissingError, match="wrote nothing"):
         world.revert(world.wrote())

@@ -64,7 +64,8 @@ def _restored(
         named = sorted({approval.proposal.path for approval in written})
         plan: Callable[[Tree], Plan] = partial(undo_changes, written)
     else:
-        named = [exploration.document] if exploration.document else []
+        own = exploration.document if exploration.reused is None else None
+        named = [own] if own else []
         plan = partial(undo_research, exploration)
     if not named:
         raise MissingError(f"Exploration {exploration.id} wrote nothing.")
