@@ -19,6 +19,8 @@ from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
 
+pytestmark = pytest.mark.slow
+
 OLD = "print('tea')\n"
 NEW = "print('green tea')\n"
 NAMES = ("twice", "both", "edited", "moved", "cancelled", "restarted", "expired")
@@ -120,7 +122,6 @@ def test_approved_twice_and_by_many_at_once_it_is_written_once(
     assert listed["KeyCount"] == 1
 
 
-@pytest.mark.slow
 def test_of_approve_and_reject_at_once_one_stands_and_the_other_is_told(
     code: Stack, api: httpx.Client, minds: Minds, repo: Repository
 ) -> None:
@@ -139,7 +140,6 @@ def test_of_approve_and_reject_at_once_one_stands_and_the_other_is_told(
     assert len(asked.pulls) == len(asked.written)
 
 
-@pytest.mark.slow
 def test_another_content_is_written_as_the_person_wrote_it_and_no_other_after_it(
     code: Stack, api: httpx.Client, minds: Minds, repo: Repository
 ) -> None:
@@ -160,7 +160,6 @@ def test_another_content_is_written_as_the_person_wrote_it_and_no_other_after_it
     assert asked.written == [mine]
 
 
-@pytest.mark.slow
 def test_a_file_that_has_changed_meanwhile_is_not_overwritten_and_the_model_is_told(
     code: Stack, api: httpx.Client, minds: Minds, repo: Repository
 ) -> None:
@@ -180,7 +179,6 @@ def test_a_file_that_has_changed_meanwhile_is_not_overwritten_and_the_model_is_t
     assert "src/moved.py has changed since the proposal was made" in told["error"]
 
 
-@pytest.mark.slow
 def test_cancelled_while_it_waits_it_keeps_what_it_has_come_to(
     code: Stack, api: httpx.Client, minds: Minds, repo: Repository
 ) -> None:
@@ -198,7 +196,6 @@ def test_cancelled_while_it_waits_it_keeps_what_it_has_come_to(
     assert asked.written == []
 
 
-@pytest.mark.slow
 def test_it_waits_across_a_restart_of_everything_and_writes_once(
     machine: Machine, over_code: Options, minds: Minds, repo: Repository
 ) -> None:
@@ -224,7 +221,6 @@ def test_it_waits_across_a_restart_of_everything_and_writes_once(
     assert GITHUB_TOKEN not in logs
 
 
-@pytest.mark.slow
 def test_a_change_that_nobody_decides_on_ends_partial_and_writes_nothing(
     machine: Machine, over_code: Options, minds: Minds, repo: Repository
 ) -> None:
