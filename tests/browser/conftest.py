@@ -22,6 +22,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def tab(chromium: Browser) -> Browser:
     chromium.open("about:blank")
     chromium.size(1100)
+    chromium.network()
     chromium.prefer(prefers_color_scheme="light")
     chromium.complaints()  # those of the test before
     return chromium

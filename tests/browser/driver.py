@@ -25,6 +25,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
 --disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars""".split()
 WAIT_SECONDS = 20.0
+MAX_SHOT_PIXELS = 8_000
 
 Found = TypeVar("Found")
 
@@ -58,6 +59,12 @@ class Browser:
         """Media features, such as prefers_color_scheme="dark"."""
         named = [{"name": k.replace("_", "-"), "value": v} for k, v in features.items()]
         self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
+
+    def network(self, *, offline: bool = False, latency_ms: int = 0) -> None:
+        self.chrome.execute_cdp_cmd("Network.enable", {})
+        conditions = {"offline": offline, "latency": latency_ms}
+        unlimited = {"downloadThroughput": -1, "uploadThroughput": -1}
+        self.chrome.execute_cdp_cmd("Network.emulateNetworkConditions", conditions | unlimited)
 
     def until(self, look: Callable[[], Found], what: str, seconds: float = WAIT_SECONDS) -> Found:
         end = time.monotonic() + seconds
@@ -125,12 +132,19 @@ class Browser:
         return [entry["message"] for entry in log if entry["level"] == "SEVERE"]
 
     def shot(self, name: str) -> None:
-        """The whole page as a picture."""
+        """The whole page as a picture. What is far from the window is not drawn: so it is made as high."""
         ARTIFACTS.mkdir(parents=True, exist_ok=True)
+        width, height, whole = self.run(
+            "return [innerWidth, innerHeight, Math.max(innerHeight, document.documentElement.scrollHeight)]"
+        )
+        self.size(width, min(whole, MAX_SHOT_PIXELS))
+        for _ in range(3):
+            self.run("return new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
         picture = self.chrome.execute_cdp_cmd(
             "Page.captureScreenshot", {"captureBeyondViewport": True, "format": "png"}
         )
         (ARTIFACTS / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
+        self.size(width, height)
 
 
 @contextmanager

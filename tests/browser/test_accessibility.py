@@ -134,6 +134,32 @@ def test_no_view_has_a_serious_finding(
     assert not any(found.values()), found
 
 
+@pytest.mark.parametrize("name", ["list", "exploration", "report"])
+def test_a_view_says_that_it_waits_and_what_to_do_without_a_server(
+    tab: Browser, stage: Stage, views: dict[str, str], name: str
+) -> None:
+    tab.sign_in(stage.url, TOKEN)
+    tab.go("#/nowhere")
+    tab.network(latency_ms=3_000)
+    tab.go(views[name])
+    assert "Loading" in tab.find(".loading").text
+    found = findings(tab)
+    tab.shot(f"{name}-loading")
+
+    tab.go("#/nowhere")
+    tab.network(offline=True)
+    tab.go(views[name])
+    tab.sees("The server cannot be reached")
+    assert not tab.all(".loading")
+    found += findings(tab)
+    tab.shot(f"{name}-offline")
+    tab.network()
+    tab.press("Try again")
+
+    tab.find(READY[name])
+    assert not found
+
+
 def test_nothing_is_wider_than_a_small_telephone(
     tab: Browser, stage: Stage, views: dict[str, str]
 ) -> None:

@@ -182,6 +182,7 @@ def test_a_failed_run_shows_its_receipt(tab: Browser, tmp_path: Path) -> None:
         tab.find('.badge[data-status="failed"]')
         tab.sees("declined", ".receipt")
         tab.find(".resume button")
+        tab.sees("I look at what there is.", "#timeline")
         tab.shot("failed")
 
 

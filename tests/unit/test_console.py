@@ -11,7 +11,7 @@ from idea_explorer.console.markdown import render_report
 from tests.fakes.api import Api, Reply
 from tests.unit.test_startup import loaded_by
 
-MAX_PAGE_BYTES = 60 * 1024
+MAX_PAGE_BYTES = 60_000
 
 
 def text(name: str) -> str:

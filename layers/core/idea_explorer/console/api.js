@@ -1,7 +1,6 @@
 // The API, at addresses relative to this page. The token stays in this tab and goes out as a header only.
 
 const KEY = "idea-explorer-token";
-const FINAL_ERRORS = (status) => status >= 400 && status < 500 && status !== 408 && status !== 429;
 let skew = 0;
 
 export const token = () => sessionStorage.getItem(KEY);
@@ -10,19 +9,19 @@ export const forgetToken = () => sessionStorage.removeItem(KEY);
 /** The server's clock: deadlines are its, not this machine's. */
 export const now = () => Date.now() + skew;
 
-export class ApiError extends Error {
-	constructor(status, error = {}) {
-		super(error.message ?? `The server answered ${status}.`);
-		this.status = status;
-		this.details = error.details ?? [];
-		this.title = status === 404 ? "Not found" : status >= 500 ? "The server has a problem" : undefined;
-	}
-}
+const OFFLINE = "The server cannot be reached. Check that it runs and that you are online.";
 
-export class OfflineError extends Error {
-	constructor() {
-		super("The server cannot be reached. Check that it runs and that you are online.");
-		this.title = "No connection";
+/** What the API answered, or with status 0 that it did not. */
+class ApiError extends Error {
+	constructor(status, { message, details } = {}) {
+		super(message ?? `The server answered ${status}.`);
+		Object.assign(this, { status, details });
+		this.title = status === 404 ? "Not found" : status >= 500 ? "The server has a problem" : status ? undefined : "No connection";
+	}
+
+	/** Whether the same call would be answered the same again. */
+	get isFinal() {
+		return this.status >= 400 && this.status < 500 && this.status !== 408 && this.status !== 429;
 	}
 }
 
@@ -37,14 +36,14 @@ async function send(path, { method = "GET", body, headers = {}, accept = "applic
 			headers: {
 				Accept: accept,
 				Authorization: `Bearer ${token() ?? ""}`,
-				...(body === undefined ? {} : { "Content-Type": "application/json" }),
+				...(body && { "Content-Type": "application/json" }),
 				...headers,
 			},
-			body: body === undefined ? undefined : JSON.stringify(body),
+			body: JSON.stringify(body),
 		});
 	} catch (error) {
 		if (signal?.aborted) throw error;
-		throw new OfflineError();
+		throw new ApiError(0, { message: OFFLINE });
 	}
 	const date = Date.parse(answer.headers.get("Date"));
 	if (date && Math.abs(date - Date.now() - skew) > 1500) skew = date - Date.now();
@@ -67,9 +66,8 @@ export const one = (id, rest = "") => `explorations/${encodeURIComponent(id)}${r
 /** Upload a file to where the API says; gives its id. */
 export async function upload(file, signal) {
 	const { file_id: id, upload: to } = await post("files", { name: file.name, size: file.size }, { signal });
-	const fields = Object.entries(to.fields ?? {});
 	const form = new FormData();
-	for (const [name, value] of [...fields, ["file", file]]) form.append(name, value);
+	for (const [name, value] of Object.entries({ ...to.fields, file })) form.append(name, value);
 	const url = new URL(to.url, document.baseURI);
 	const own = url.origin === location.origin ? { Authorization: `Bearer ${token()}` } : {};
 	const answer = await fetch(url, {
@@ -99,11 +97,7 @@ export async function* frames(body) {
 	}
 }
 
-const pause = (ms, signal) =>
-	new Promise((done) => {
-		const timer = setTimeout(done, ms);
-		signal.addEventListener("abort", () => { clearTimeout(timer); done(); }, { once: true });
-	});
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /** Every event after a number, once and in order, until it is over; through any loss of connection. */
 export async function follow(id, after, { onEvent, onState, signal }) {
@@ -114,7 +108,7 @@ export async function follow(id, after, { onEvent, onState, signal }) {
 		try {
 			const headers = last ? { "Last-Event-ID": String(last) } : {};
 			const answer = await send(one(id, "/events"), { accept: "text/event-stream", headers, signal });
-			onState("live");
+			onState(true);
 			failures = 0;
 			if (answer.status === 204) return last;
 			for await (const frame of frames(answer.body)) {
@@ -126,11 +120,11 @@ export async function follow(id, after, { onEvent, onState, signal }) {
 			}
 		} catch (error) {
 			if (signal.aborted) return last;
-			if (error instanceof ApiError && FINAL_ERRORS(error.status)) throw error;
-			onState("reconnecting");
+			if (error.isFinal) throw error;
+			onState(false);
 			wait = Math.min(8000, 400 * 2 ** failures++);
 		}
-		await pause(wait, signal);
+		await pause(wait);
 	}
 	return last;
 }

@@ -1,7 +1,7 @@
 // Which view is shown. The address after # says it, so going back and reloading work.
 
 import { forgetToken, token } from "./api.js";
-import { failure, fill, h } from "./dom.js";
+import { failure, fill, nameTab, t } from "./dom.js";
 import { showExploration } from "./exploration.js";
 import { showList } from "./list.js";
 import { showReport } from "./report.js";
@@ -32,15 +32,14 @@ function show(message) {
 	const { signal } = current;
 	const { view, title, given } = token() ? found() : { view: showSignIn, title: "Sign in", given: message };
 	nav.hidden = !token();
-	for (const a of nav.querySelectorAll("a")) {
-		if (a.getAttribute("href") === (location.hash || "#/")) a.setAttribute("aria-current", "page");
-		else a.removeAttribute("aria-current");
-	}
-	document.title = `${title} · Idea Explorer`;
-	const root = h("div.view", {});
+	for (const a of nav.querySelectorAll("a")) a.ariaCurrent = a.hash === (location.hash || "#/") ? "page" : null;
+	nameTab(title);
+	const root = t("div.view");
 	fill(main, root);
 	Promise.resolve(view(root, given, signal)).catch((error) => {
-		if (!signal.aborted) root.append(failure(error, () => show()));
+		if (signal.aborted) return;
+		root.querySelector(".loading")?.remove();
+		root.append(failure(error, () => show()));
 	});
 	const target = root.querySelector("[required]") ?? root.querySelector("h1") ?? main;
 	target.focus({ preventScroll: true });

@@ -6,16 +6,14 @@ const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
 export const plain = (text) =>
 	String(text ?? "").replace(REORDERING, (c) => `⟦U+${c.codePointAt(0).toString(16).toUpperCase()}⟧`);
 
-/** An element by tag and classes, `p.meta`: attributes, `on` for listeners, and children that are nodes or text. */
+/** An element by tag and classes, `p.meta`: attributes, functions as listeners, and children that are nodes or text. */
 export function h(name, attributes = {}, ...children) {
 	const [tag, ...classes] = name.split(".");
 	const element = document.createElement(tag);
 	if (classes.length) element.className = classes.join(" ");
 	for (const [name, value] of Object.entries(attributes)) {
-		if (name === "on") {
-			for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
-		} else if (value === true) element.setAttribute(name, "");
-		else if (value !== false && value != null) element.setAttribute(name, value);
+		if (typeof value === "function") element.addEventListener(name, value);
+		else if (value != null && value !== false) element.setAttribute(name, value === true ? "" : value);
 	}
 	element.append(...nodes(children));
 	return element;
@@ -23,6 +21,12 @@ export function h(name, attributes = {}, ...children) {
 
 /** An element without attributes. */
 export const t = (name, ...children) => h(name, {}, children);
+
+/** The title of a view, where reading starts when it is opened. */
+export const title = (text) => h("h1", { tabindex: "-1" }, text);
+
+/** What there is of some facts, on one line. */
+export const facts = (...given) => given.filter((fact) => fact != null && fact !== "" && fact !== false).join(" · ");
 
 const nodes = (children) =>
 	children.flat(9).filter((c) => c != null && c !== false).map((c) => (c instanceof Node ? c : plain(c)));
@@ -37,18 +41,12 @@ export function say(element, text) {
 
 /** A link where the address is one of the web, else the label alone. */
 export function link(address, label = address) {
-	let url;
-	try {
-		url = new URL(address);
-	} catch {
-		return t("span", label);
-	}
-	if (!/^https?:$/.test(url.protocol)) return t("span", label);
+	const url = URL.canParse(address) && new URL(address);
+	if (!url || !/^https?:$/.test(url.protocol)) return t("bdi", label);
 	return h("a", { href: url.href, target: "_blank", rel: "noopener noreferrer" }, t("bdi", label));
 }
 
-export const button = (label, act, attributes = {}) =>
-	h("button", { type: "button", on: { click: act }, ...attributes }, label);
+export const button = (label, click, attributes) => h("button", { type: "button", click, ...attributes }, label);
 
 export const announce = (text) => say(document.getElementById("announce"), text);
 
@@ -60,20 +58,27 @@ export const failure = (error, retry) =>
 	h("div.notice.bad", { role: "alert" }, t("p.strong", error.title ?? "That did not work"),
 		t("p", error.message), retry && button("Try again", retry));
 
+/** A link to another view that looks like a button. */
+export const way = (href, label, kind = "primary") => h(`a.${kind}`, { href }, label);
+
+/** A sign that says nothing to who cannot see it. */
+export const hidden = (sign) => h("span", { "aria-hidden": "true" }, sign);
+
 export const loading = (what) => h("p.loading", { role: "status" }, `Loading ${what} …`);
 
+export const ACTIVE = new Set(["queued", "running", "awaiting_approval"]);
 export const STATUSES = {
 	queued: ["◷", "Queued"], running: ["▶", "Running"], awaiting_approval: ["⚑", "Needs approval"],
 	completed: ["✓", "Completed"], partial: ["◐", "Partial"], failed: ["✕", "Failed"],
 	timed_out: ["⌛", "Timed out"], cancelled: ["■", "Cancelled"],
 };
 
-export function badge(status) {
-	const [icon, label] = STATUSES[status] ?? ["?", status];
-	return h("span.badge", { "data-status": status }, h("span", { "aria-hidden": "true" }, icon), ` ${label}`);
-}
+export const nameOf = (status) => STATUSES[status][1];
 
-export const money = (usd) => (usd == null ? "–" : `$${usd < 0.1 && usd > 0 ? usd.toFixed(4) : usd.toFixed(2)}`);
+export const badge = (status) => h("span.badge", { "data-status": status }, hidden(STATUSES[status][0]), " ", nameOf(status));
+
+/** Small sums to a hundredth of a cent, without empty digits. */
+export const money = (usd) => (usd == null ? "–" : `$${usd < 0.1 ? usd.toFixed(4).replace(/0{1,2}$/, "") : usd.toFixed(2)}`);
 
 export function span(ms) {
 	if (ms == null) return "";
@@ -89,10 +94,14 @@ export function age(moment, now) {
 	return minutes < 1 ? "just now" : `${span(minutes * 6e4)} ago`;
 }
 
+export const nameTab = (title) => { document.title = `${cut(title, 60)} · Idea Explorer`; };
+
 export const cut = (text, length) => {
 	const line = String(text ?? "").replace(/\s+/g, " ").trim();
 	return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 };
+
+export const select = (options) => t("select", Object.entries(options).map(([value, label]) => h("option", { value }, label)));
 
 /** A labelled control, with a place for what is wrong with it. */
 export function field(name, label, control, hint) {

@@ -1,15 +1,15 @@
 import { follow, getJson, now, one, post } from "./api.js";
 import { Approvals } from "./approvals.js";
-import { announce, badge, button, cut, failure, fill, h, limits, loading, money, say, span, STATUSES, t } from "./dom.js";
+import { ACTIVE, announce, badge, button, cut, facts, failure, fill, h, limits, link, loading, money, nameOf, nameTab, say, span, t, title, way } from "./dom.js";
+import { table } from "./results.js";
 import { Timeline } from "./timeline.js";
 
-const RESUMABLE = new Set(["partial", "timed_out", "failed", "cancelled"]);
-const FINAL = new Set([...RESUMABLE, "completed"]);
-const REFRESH_MS = 1000;
+const TICK_MS = 1000;
+const REFRESH_MS = 250;
 
 function meter(label) {
 	const bar = h("meter", { min: "0", max: "1", low: "0.7", high: "0.9", optimum: "0", "aria-label": label });
-	const text = h("span.value", {});
+	const text = t("span.value");
 	const element = t("div.meter", t("span.label", label), bar, text);
 	return {
 		element,
@@ -24,32 +24,30 @@ function meter(label) {
 
 const receipt = (failed) => h("section.panel.receipt", { "aria-label": "Receipt" },
 	t("h2", "Receipt"), t("p.strong", failed.message),
-	h("dl.values", {},
-		[["Code", failed.code], ["Stopped at", `step ${failed.step} (${failed.stage})`], ["Spent", money(failed.cost_usd)],
-			["Kept", failed.has_partial_text ? "the text so far" : "no text yet"], failed.resume && ["To go on", t("code", failed.resume)]]
-			.filter(Boolean).map(([name, value]) => [t("dt", name), t("dd", value)])));
+	table({ Code: failed.code, "Stopped at": `step ${failed.step} (${failed.stage})`, Spent: money(failed.cost_usd),
+		Kept: failed.has_partial_text ? "the text so far" : "no text yet", "To go on": failed.resume ?? "start anew" }));
 
 export async function showExploration(root, id, signal) {
-	fill(root, h("h1", { tabindex: "-1" }, "Exploration"), loading("the exploration"));
-	let shown = await getJson(one(id), { signal });
+	fill(root, title("Exploration"), loading("the exploration"));
+	const get = () => getJson(one(id), { signal });
+	let shown = await get();
+	const isFinal = () => !ACTIVE.has(shown.status);
 
-	const title = h("h1", { tabindex: "-1" });
+	const name = title();
 	const idea = h("p.said.idea", { dir: "auto" });
-	const status = h("span");
-	const at = h("span");
-	const line = h("p.meta", { id: "connection", role: "status" });
+	const [status, at, said, kept] = ["span", "span", "div", "div"].map((name) => t(name));
+	const line = h("p.meta", { role: "status" });
 	const spend = meter("Spend");
 	const time = meter("Time");
-	const actions = h("div.actions", {});
-	const said = h("div");
-	const kept = h("div");
+	const actions = t("div.actions");
 	const changes = h("div", { id: "approvals" });
 	const steps = h("ol.timeline", { id: "timeline" });
-	const waiting = h("p.loading", {});
+	const waiting = t("p.loading");
+	const heading = t("h2");
 	const approvals = new Approvals(changes, id, signal);
-	fill(root, t("div.heading", title, status), idea, t("p.strong", at),
+	fill(root, t("div.heading", name, status), idea, t("p.strong", at),
 		t("div.meters", spend.element, time.element), actions, said, kept, changes,
-		t("h2", "What happens"), steps, waiting, line);
+		heading, steps, waiting, line);
 
 	const act = (deed, told) => async (event) => {
 		event.preventDefault();
@@ -63,36 +61,39 @@ export async function showExploration(root, id, signal) {
 			fill(said, failure(error));
 		}
 	};
-	const resumeForm = () => h("form.resume", { on: { submit: (event) => {
+	const resumeForm = () => h("form.resume", { submit: (event) => {
 		const body = {};
 		for (const { name, value } of event.target.elements) if (name && value) body[name] = Number(value);
 		act(() => post(one(id, "/resume"), body, { signal }), "It goes on.")(event);
-	} } }, t("button.primary", "Resume"), t("details", t("summary", "with other limits"), limits()));
+	} }, t("button.primary", "Resume"), t("details", t("summary", "with other limits"), limits()));
 
 	function drawActions() {
+		const done = shown.status === "completed";
 		fill(actions,
-			shown.links?.report && h("a.primary", { href: `#/x/${id}/report` }, shown.status === "completed" ? "Read the report" : "Read what there is"),
-			!FINAL.has(shown.status) && button(shown.cancel_requested ? "Stopping …" : "Cancel",
+			shown.links.report && way(`#/x/${id}/report`, done ? "Read the report" : "Read what there is", done ? "primary" : "quiet"),
+			!isFinal() && button(shown.cancel_requested ? "Stopping …" : "Cancel",
 				act(() => post(one(id, "/cancel"), {}, { signal }), "It stops soon, keeping what is there."), { class: "danger", disabled: shown.cancel_requested }),
-			RESUMABLE.has(shown.status) && resumeForm(),
-			shown.status === "completed" && h("a.quiet", { href: `#/new?from=${id}` }, "Follow up"));
+			isFinal() && !done && resumeForm(),
+			done && way(`#/new?from=${id}`, "Follow up", "quiet"),
+			shown.links.published && link(shown.links.published, "See it in the repository"));
 	}
 	let drawn = "";
 	function draw() {
-		say(title, shown.title || cut(shown.idea, 90));
-		document.title = `${cut(shown.title || shown.idea, 60)} · Idea Explorer`;
-		say(idea, title.textContent === shown.idea ? "" : shown.idea);
-		const key = `${shown.status} ${shown.cancel_requested} ${shown.links?.report} ${shown.run}`;
+		say(name, shown.title || cut(shown.idea, 90));
+		say(heading, isFinal() ? "What happened" : "What happens");
+		nameTab(name.textContent);
+		say(idea, name.textContent === shown.idea ? "" : shown.idea);
+		const key = [shown.status, shown.cancel_requested, shown.run, ...Object.values(shown.links)].join();
 		if (drawn !== key) {
-			if (drawn) announce(`Now ${STATUSES[shown.status]?.[1] ?? shown.status}`);
+			if (drawn) announce(`Now ${nameOf(shown.status)}`);
 			fill(status, badge(shown.status));
 			drawActions();
 			fill(kept, shown.failure && receipt(shown.failure));
 			drawn = key;
 		}
-		const verdict = shown.verdict ? ` · ${shown.verdict}` : "";
-		const step = FINAL.has(shown.status) ? `${shown.steps_completed} of ${shown.steps_total} steps` : `Step ${shown.current_step ?? 0} of ${shown.steps_total}`;
-		say(at, `${step} · ${shown.current_step_label}${verdict}`);
+		const of = `of ${shown.steps_total}`;
+		const step = isFinal() ? `${shown.steps_completed} ${of} steps` : `Step ${shown.current_step ?? 0} ${of}`;
+		say(at, facts(step, shown.current_step_label, shown.verdict));
 		const spent = shown.cost_usd ?? 0;
 		spend.show(spent, shown.max_cost_usd, shown.max_cost_usd ? `${money(spent)} of ${money(shown.max_cost_usd)}` : `${money(shown.cost_usd)}, default budget`);
 		tick();
@@ -100,7 +101,7 @@ export async function showExploration(root, id, signal) {
 	function tick() {
 		const limit = shown.deadline_seconds * 1000;
 		const until = Date.parse(shown.deadline_at);
-		const end = shown.finished_at && FINAL.has(shown.status) ? Date.parse(shown.finished_at) : now();
+		const end = isFinal() ? Date.parse(shown.finished_at) : now();
 		const used = shown.status === "queued" || !until ? 0 : Math.max(0, limit - (until - end));
 		if (shown.status === "awaiting_approval") time.show(0, 0, "the clock stands still");
 		else time.show(used, limit, `${used < 1000 ? "0 s" : span(Math.round(used / 1000) * 1000)} of ${span(limit)}`);
@@ -115,17 +116,17 @@ export async function showExploration(root, id, signal) {
 		due = setTimeout(async () => {
 			due = 0;
 			try {
-				shown = await getJson(one(id), { signal });
+				shown = await get();
 				draw();
 			} catch {
 				// the stream says that there is no connection
 			}
-		}, REFRESH_MS / 4);
+		}, REFRESH_MS);
 	}
 	const timeline = new Timeline(steps, (seen) => {
-		const types = new Set(seen.map((event) => event.type));
-		if (types.has("status_changed") || types.has("step_finished") || types.has("error")) refresh();
-		if (types.has("approval_requested") || types.has("approval_decided") || types.has("status_changed") && changes.childElementCount) approvals.load();
+		const any = (pattern) => seen.some((event) => pattern.test(event.type));
+		if (any(/^status|^step|^error/)) refresh();
+		if (any(/^approval/) || any(/^status/) && changes.childElementCount) approvals.load();
 	});
 
 	let watching = false;
@@ -133,15 +134,16 @@ export async function showExploration(root, id, signal) {
 	async function watch() {
 		if (watching) return;
 		watching = true;
-		const states = { live: "Live.", reconnecting: "The connection is lost. Trying again …" };
 		try {
 			last = await follow(id, last, {
 				signal,
-				onState: (state) => { say(line, states[state]); line.dataset.state = state; },
+				onState: (isLive) => {
+					line.className = isLive ? "meta" : "event";
+					say(line, isLive ? "Live." : "The connection is lost. Trying again …");
+				},
 				onEvent: (event) => timeline.push(event),
 			});
-			if (!signal.aborted) say(line, "All events are here.");
-			line.dataset.state = "over";
+			say(line, "All events are here.");
 			refresh();
 		} catch (error) {
 			if (!signal.aborted && error.status !== 401) fill(said, failure(error, () => { fill(said); watch(); }));
@@ -151,9 +153,9 @@ export async function showExploration(root, id, signal) {
 	}
 	draw();
 	const clock = setInterval(() => {
-		if (!FINAL.has(shown.status)) tick();
-	}, REFRESH_MS);
+		if (!isFinal()) tick();
+	}, TICK_MS);
 	signal.addEventListener("abort", () => clearInterval(clock));
-	title.focus({ preventScroll: true });
+	name.focus({ preventScroll: true });
 	watch();
 }

@@ -1,14 +1,13 @@
 import { getJson, now } from "./api.js";
-import { age, announce, badge, button, cut, failure, fill, h, loading, money, notice, say, STATUSES, t } from "./dom.js";
+import { ACTIVE, age, announce, badge, button, cut, facts, failure, field, fill, h, loading, money, nameOf, notice, say, select, STATUSES, t, title, way } from "./dom.js";
 
-const ACTIVE = new Set(["queued", "running", "awaiting_approval"]);
 const LIVE_MS = 2500;
 const QUIET_MS = 15000;
 
-function row() {
-	const name = h("a.name", {});
+function newRow() {
+	const name = t("a");
 	const cells = Object.fromEntries(["status", "verdict", "cost", "age"].map((key) => [key, h("td", { class: key })]));
-	const meta = h("span.meta", {});
+	const meta = t("span.meta");
 	const element = t("tr", h("th", { scope: "row" }, name, meta), Object.values(cells));
 	let status;
 	return {
@@ -16,9 +15,10 @@ function row() {
 		show(item) {
 			name.href = `#/x/${item.id}`;
 			say(name, item.title || cut(item.idea, 140));
-			say(meta, `${item.toolset}${item.toolset === "research" ? ` · ${item.mode}` : ""} · ${item.model}`);
+			const steps = item.steps_completed;
+			say(meta, facts(item.toolset, item.toolset === "research" && item.mode, item.model, steps > 0 && `${steps} step${steps > 1 ? "s" : ""}`));
 			if (status !== item.status) fill(cells.status, badge(item.status));
-			if (status && status !== item.status) announce(`${cut(item.idea, 60)}: ${STATUSES[item.status]?.[1] ?? item.status}`);
+			if (status && status !== item.status) announce(`${cut(item.idea, 60)}: ${nameOf(item.status)}`);
 			status = item.status;
 			say(cells.verdict, item.verdict ?? "");
 			say(cells.cost, money(item.cost_usd));
@@ -32,19 +32,17 @@ export async function showList(root, _given, signal) {
 	const items = new Map();
 	const rows = new Map();
 	let cursor = null;
-	const status = h("select", { id: "status" }, h("option", { value: "" }, "Any status"),
-		Object.entries(STATUSES).map(([value, [, label]]) => h("option", { value }, label)));
-	const search = h("input", { id: "search", type: "search", placeholder: "Idea, title or verdict" });
-	const body = h("tbody");
+	const status = select({ "": "Any status", ...Object.fromEntries(Object.keys(STATUSES).map((name) => [name, nameOf(name)])) });
+	const search = h("input", { type: "search", placeholder: "Idea, title or verdict" });
+	const body = t("tbody");
 	const table = h("table.list", { hidden: true }, t("thead", t("tr", ["Idea", "Status", "Verdict", "Cost", "Age"]
 		.map((label) => h("th", { scope: "col" }, label)))), body);
 	const state = t("div", loading("your explorations"));
 	const more = button("Show older ones", () => load(cursor), { hidden: true });
 	root.append(
-		t("div.heading", h("h1", { tabindex: "-1" }, "Explorations"), h("a.primary", { href: "#/new" }, "New idea")),
-		h("form.filters", { role: "search", on: { submit: (event) => event.preventDefault() } },
-			t("div", h("label", { for: "search" }, "Search"), search),
-			t("div", h("label", { for: "status" }, "Status"), status)),
+		t("div.heading", title("Explorations"), way("#/new", "New idea")),
+		h("form.filters", { role: "search", submit: (event) => event.preventDefault() },
+			field("search", "Search", search), field("status", "Status", status)),
 		table, state, more);
 
 	const matches = (item) => {
@@ -55,16 +53,17 @@ export async function showList(root, _given, signal) {
 	const draw = () => {
 		const shown = [...items.values()].filter(matches).sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
 		const wanted = shown.map((item) => {
-			if (!rows.has(item.id)) rows.set(item.id, row());
-			rows.get(item.id).show(item);
-			return rows.get(item.id).element;
+			if (!rows.has(item.id)) rows.set(item.id, newRow());
+			const row = rows.get(item.id);
+			row.show(item);
+			return row.element;
 		});
 		if (wanted.length !== body.children.length || wanted.some((e, i) => e !== body.children[i])) body.replaceChildren(...wanted);
 		table.hidden = !wanted.length;
 		more.hidden = !cursor;
 		if (wanted.length) fill(state);
 		else if (items.size || status.value) fill(state, notice("Nothing matches", "Change the search or the status."));
-		else fill(state, notice("No explorations yet", "Send in an idea; minutes later its report stands here.", h("a.primary", { href: "#/new" }, "Send in the first idea")));
+		else fill(state, notice("No explorations yet", "Send in an idea; minutes later its report stands here.", way("#/new", "Send in the first idea")));
 	};
 	async function load(from) {
 		const query = new URLSearchParams({ limit: "50" });

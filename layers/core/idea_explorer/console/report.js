@@ -1,21 +1,11 @@
 import { getJson, getText, one } from "./api.js";
-import { announce, badge, button, cut, failure, fill, h, loading, money, t } from "./dom.js";
+import { announce, badge, button, cut, facts, failure, fill, h, loading, money, nameTab, say, t, title } from "./dom.js";
 
 const asIs = { createHTML: (html) => html };
 const policy = globalThis.trustedTypes?.createPolicy("report", asIs) ?? asIs;
 
-async function copy(text) {
-	try {
-		await navigator.clipboard.writeText(text);
-		announce("Copied as markdown.");
-		return true;
-	} catch {
-		return false;
-	}
-}
-
 export async function showReport(root, id, signal) {
-	fill(root, h("h1", { tabindex: "-1" }, "Report"), loading("the report"));
+	fill(root, title("Report"), loading("the report"));
 	const [shown, html, markdown] = await Promise.all([
 		getJson(one(id), { signal }),
 		getText(one(id, "/report"), { accept: "text/html", signal }),
@@ -33,22 +23,28 @@ export async function showReport(root, id, signal) {
 		source?.focus();
 		source?.scrollIntoView({ block: "center" });
 	});
-	const said = h("div");
+	const said = t("div");
 	const { citations = 0, unmatched_citations: unverified = 0 } = shown.stats ?? {};
-	const title = shown.title || cut(shown.idea, 90);
-	document.title = `${title} · Idea Explorer`;
+	const name = shown.title || cut(shown.idea, 90);
+	nameTab(name);
 	fill(root,
 		t("div.heading.tools", h("a", { href: `#/x/${id}` }, "← How it came about"),
-			h("div.actions", {},
+			t("div.actions",
 				button("Copy as markdown", async (event) => {
-					if (await copy(markdown)) event.target.textContent = "Copied";
-					else fill(said, failure({ title: "The browser does not allow copying", message: "Select it here:" }), h("textarea", { rows: "12", "aria-label": "Markdown", readonly: true }, markdown));
+					try {
+						await navigator.clipboard.writeText(markdown);
+						say(event.target, "Copied");
+						announce("Copied as markdown.");
+					} catch {
+						fill(said, failure({ title: "The browser does not allow copying", message: "Select it here:" }),
+							h("textarea", { rows: "12", "aria-label": "Markdown", readonly: true }, markdown));
+					}
 				}),
 				button("Print or save as PDF", () => print()))),
 		said,
-		t("p.meta", badge(shown.status), ` ${shown.verdict ?? ""} · ${citations} citations`,
-			unverified ? t("span.bad", ` · ${unverified} marked unverified`) : "", ` · ${money(shown.cost_usd)} · ${new Date(shown.created_at).toLocaleDateString()}`),
+		t("p.meta", badge(shown.status), " ", facts(shown.verdict, money(shown.cost_usd), new Date(shown.created_at).toLocaleDateString(),
+			`${citations} citations`), unverified > 0 && t("span.bad", ` · ${unverified} marked unverified`)),
 		article);
-	if (!article.querySelector("h1")) article.prepend(t("h1", title));
+	if (!article.querySelector("h1")) article.prepend(t("h1", name));
 	article.focus({ preventScroll: true });
 }

@@ -1,6 +1,6 @@
 // What a tool was given and what it gave, drawn by kind. All of it is untrusted: text and web links only.
 
-import { h, link, t } from "./dom.js";
+import { facts, h, link, t } from "./dom.js";
 
 const MAX_LINES = 2000;
 const MAX_ITEMS = 200;
@@ -21,17 +21,18 @@ const list = (items, draw, ordered = false) => [
 	items.length === 0 && t("p.meta", "Nothing was found."),
 ];
 
+const given = (value, name) => value != null && value !== "" && t(name, value);
+
 const hit = (item) => [
 	item.url ? link(item.url, item.title || item.url) : t("bdi.strong", item.title || item.path || item.file),
-	t("span.meta", [item.url, item.title && item.path, item.page_age, item.score && `score ${Number(item.score).toFixed(2)}`]
-		.filter(Boolean).flatMap((text) => [t("bdi", text), " "])),
-	item.excerpt && t("p.quote", item.excerpt),
+	t("span.meta", t("bdi", facts(item.url, item.title && item.path, item.page_age, item.score && `score ${Number(item.score).toFixed(2)}`))),
+	given(item.excerpt, "p.quote"),
 ];
 
 const place = (item) => (typeof item === "string" ? t("bdi.path", item) : [
 	t("bdi.path", item.file ?? item.path ?? item.name, item.line ? `:${item.line}` : ""),
-	t("span.meta", [item.kind ?? item.type, item.bytes ?? item.size].filter((v) => v != null).join(" · ")),
-	(item.text ?? item.statement ?? item.signature) != null && t("code", item.text ?? item.statement ?? item.signature),
+	" ", t("span.meta", facts(item.kind ?? item.type, item.bytes ?? item.size)),
+	given(item.text ?? item.statement ?? item.signature, "code"),
 ]);
 
 const FLAGS = { true: ["✓", "yes"], false: ["✗", "no"], null: ["?", "not known"] };
@@ -41,10 +42,10 @@ const flag = (label, value) => {
 };
 
 const track = (item) => [
-	t("bdi.strong", item.title), " ", t("bdi", item.artist),
-	t("span.meta", t("bdi", [item.album, item.releaseDate, item.isrc ?? item.albumId].filter(Boolean).join(" · "))),
+	t("bdi.strong", item.title), " – ", t("bdi", item.artist),
+	t("span.meta", t("bdi", facts(item.album, item.releaseDate, item.isrc ?? item.albumId))),
 	t("span.flags", flag("in library", item.inLibrary), flag("indexed", item.isIndexed)),
-	(item.reasoning ?? item.shortDescription ?? item.description) && t("p.quote", item.reasoning ?? item.shortDescription ?? item.description),
+	given(item.reasoning ?? item.shortDescription ?? item.description, "p.quote"),
 ];
 
 const text = (value) => h("p.said", { dir: "auto" }, String(value).slice(0, MAX_TEXT));
@@ -55,21 +56,23 @@ const KINDS = [
 	[(o) => o.tracks || o.albums, (o) => [o.album && t("p", track(o.album)), o.tracks && list(o.tracks, track), o.albums?.length > 0 && [t("h4", "Albums"), list(o.albums, track)],
 		o.notFound?.length > 0 && t("p.meta", `Not found: ${o.notFound.join(", ")}`)]],
 	[(o) => o.expression != null && o.result != null, (o) => t("p.sum", t("code", o.expression), " = ", t("strong", o.result))],
-	[(o, name) => name === "http_fetch" && o.text != null, (o) => [t("p", link(o.url, o.title || o.url), " ", t("span.meta", `${o.status} · ${o.contentType}`)), text(o.text)]],
+	[(o, name) => name === "http_fetch" && o.text != null, (o) => [t("p", link(o.url, o.title || o.url), " ", t("span.meta", facts(o.status, o.contentType))), text(o.text)]],
 	[(o) => typeof o.content === "string", (o) => [o.path && t("p.path", t("bdi", o.path)), lines(o.content)]],
 	...["matches", "entries", "files", "definitions", "importers"].map((key) => [(o) => Array.isArray(o[key]), (o) => [list(o[key], place), o.more && t("p.meta", o.more)]]),
 ];
 
-const table = (given) => t("dl.values", Object.entries(given).slice(0, MAX_ITEMS).map(([name, value]) =>
-	[t("dt", name), t("dd", typeof value === "object" ? t("code", JSON.stringify(value)) : t("bdi", String(value).slice(0, MAX_TEXT)))]));
+const shown = (value) => (typeof value === "object" ? t("code", JSON.stringify(value).slice(0, MAX_TEXT))
+	: /\n/.test(value) ? lines(value.slice(0, MAX_TEXT)) : t("bdi", String(value).slice(0, MAX_TEXT)));
+
+export const table = (values) => t("dl.values", Object.entries(values).slice(0, MAX_ITEMS).map(([name, value]) => [t("dt", name), t("dd", shown(value))]));
 
 /** Drawn by the first kind that fits; whatever nobody knows, and what breaks the rules, is shown as values. */
-export function resultOf(given, name, isInput = false) {
-	if (typeof given !== "object" || given === null) return text(given);
+export function resultOf(told, name, isInput = false) {
+	if (typeof told !== "object" || told === null) return text(told);
 	try {
-		const kind = isInput ? null : KINDS.find(([fits]) => fits(given, name));
-		return t("div", kind ? kind[1](given) : table(given));
+		const kind = isInput ? null : KINDS.find(([fits]) => fits(told, name));
+		return t("div", kind ? kind[1](told) : table(told));
 	} catch {
-		return table(given);
+		return table(told);
 	}
 }

@@ -1,12 +1,9 @@
 import { forgetToken, getJson, keepToken } from "./api.js";
-import { failure, fill, h, t } from "./dom.js";
+import { failure, field, fill, h, t, title } from "./dom.js";
 
 export function showSignIn(root, reason) {
-	const said = h("div");
-	const input = h("input", {
-		id: "token", type: "password", autocomplete: "off", required: true, spellcheck: "false",
-		maxlength: "1000", "aria-describedby": "token-help",
-	});
+	const said = t("div");
+	const input = h("input", { type: "password", autocomplete: "off", required: true, spellcheck: "false", maxlength: "1000" });
 	const send = async (event) => {
 		event.preventDefault();
 		const given = input.value.trim();
@@ -24,18 +21,11 @@ export function showSignIn(root, reason) {
 			if (error.status !== 401) fill(said, failure(error));
 		}
 	};
-	root.append(
-		h("h1", { tabindex: "-1" }, "Sign in"),
-		t("p", "Send in an idea, watch it being researched, decide on changes and read the report."),
-		said,
-		h("form.panel.narrow", { on: { submit: send } },
-			h("label", { for: "token" }, "API token"), input,
-			h("p", { id: "token-help", class: "hint" }, "It stays in this tab until you close it. On your own machine ",
-				t("code", "idea serve"), " prints one; elsewhere ask who runs the service for ",
-				t("code", "idea admin token add"), "."),
-			t("button.primary", "Sign in")),
-	);
-	if (reason) {
-		fill(said, failure({ title: "You are not signed in", message: "The token is not known here. Check it and try again." }));
-	}
+	root.append(title("Sign in"),
+		t("p", "Send in an idea, watch it being researched, decide on changes and read the report."), said,
+		h("form.panel.narrow", { submit: send },
+			field("token", "API token", input, ["It stays in this tab until you close it. On your own machine ", t("code", "idea serve"),
+				" prints one; elsewhere ask who runs the service for ", t("code", "idea admin token add"), "."]),
+			t("button.primary", "Sign in")));
+	if (reason) fill(said, failure({ title: "You are not signed in", message: "The token is not known here. Check it and try again." }));
 }

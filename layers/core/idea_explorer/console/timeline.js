@@ -1,26 +1,23 @@
-// Events drawn as steps with tool cards. They are gathered and drawn once a frame, however many come.
+// Events drawn as steps with tool cards. They are gathered and drawn once a frame, as many as a frame has time for.
 
-import { cut, fill, h, money, plain, say, span, t } from "./dom.js";
+import { cut, facts, fill, h, hidden, money, plain, say, span, t } from "./dom.js";
 import { resultOf } from "./results.js";
 
 const ICONS = [
 	[/^(web|http)/, "↗"], [/^read/, "¶"], [/^list/, "≡"], [/^(semantic|tidal|album|batch|suggest)/, "♪"], [/search|find/, "⌕"],
 	[/^calc/, "∑"], [/^(edit|create)/, "✎"], [/./, "•"],
 ];
+const FRAME_MS = 5; // of 16: layout and paint need the rest
 const STATES = { pending: "waits for you", executing: "running", completed: "done", failed: "failed" };
 
 function card(start) {
-	const status = h("span.state", {});
-	const what = h("span.what", {});
-	const took = h("span.took", {});
-	const inside = h("div.inside", {});
-	const element = t("details.card", h("summary", {},
-		h("span.icon", { "aria-hidden": "true" }, ICONS.find(([name]) => name.test(start.toolName))?.[1]),
-		t("span.tool", start.toolName), what, took, status), inside);
-	let end = null;
+	const [status, what, took, inside] = ["span.state", "span.what", "span.took", "div.inside"].map((name) => t(name));
+	const icon = ICONS.find(([name]) => name.test(start.toolName))?.[1];
+	const element = t("details.card", t("summary", hidden(icon), t("span.tool", start.toolName), what, took, status), inside);
+	let end;
 	const draw = () => {
 		if (!element.open) return fill(inside);
-		const given = Object.keys(start.input ?? {}).length > 0;
+		const given = Object.keys(start.input).length > 0;
 		fill(inside, given && [t("h4", "Arguments"), resultOf(start.input, start.toolName, true)],
 			end && [t("h4", end.error ? "Error" : "Result"),
 				end.error ? t("p.bad", end.error) : end.output ? resultOf(end.output, start.toolName) : t("p", end.summary)]);
@@ -28,13 +25,13 @@ function card(start) {
 	element.addEventListener("toggle", draw);
 	const card = {
 		element,
-		to(state, event = null) {
+		to(state, event) {
 			element.dataset.status = state;
 			end = event;
 			say(status, STATES[state]);
-			const { content, ...given } = start.input ?? {};
-			const values = Object.values(given).filter((v) => typeof v !== "object");
-			say(what, cut(event?.error ?? event?.summary ?? values.join(" · "), 160));
+			const { content, ...given } = start.input;
+			const short = Object.values(given).filter((value) => typeof value !== "object");
+			say(what, cut(event?.error ?? event?.summary ?? facts(...short), 160));
 			say(took, span(event?.durationMs));
 			if (element.open) draw();
 		},
@@ -45,8 +42,8 @@ function card(start) {
 
 function step(title) {
 	const name = t("h3", title);
-	const meta = h("span.meta", {});
-	const body = h("div.body", {});
+	const meta = t("span.meta");
+	const body = t("div");
 	return {
 		element: t("li.step", t("div.heading", name, meta), body),
 		finished: false,
@@ -65,22 +62,22 @@ function step(title) {
 		finish(event) {
 			this.finished = true;
 			say(name, `Step ${event.step}`);
-			const tokens = (event.usage?.inputTokens ?? 0) + (event.usage?.outputTokens ?? 0);
-			say(meta, [money(event.cost), span(event.durationMs), `${tokens.toLocaleString("en")} tokens`].filter(Boolean).join(" · "));
+			const tokens = event.usage.inputTokens + event.usage.outputTokens;
+			say(meta, facts(money(event.cost), span(event.durationMs), `${tokens.toLocaleString("en")} tokens`));
 		},
 	};
 }
 
 export class Timeline {
+	queue = [];
+	cards = new Map();
+	asked = new Map();
+	current = null;
+	count = 0;
+	due = false;
+
 	constructor(root, onChange) {
-		this.root = root;
-		this.onChange = onChange;
-		this.queue = [];
-		this.cards = new Map();
-		this.asked = new Map();
-		this.current = null;
-		this.count = 0;
-		this.due = false;
+		Object.assign(this, { root, onChange });
 	}
 
 	push(event) {
@@ -99,20 +96,21 @@ export class Timeline {
 
 	flush() {
 		this.due = false;
-		const seen = this.queue.splice(0, 200);
-		this.home = this.root;
-		this.root = document.createDocumentFragment();
-		for (const event of seen) this[event.type]?.(event);
-		this.home.append(this.root);
-		this.root = this.home;
+		const end = performance.now() + FRAME_MS;
+		const seen = [];
+		while (this.queue.length && performance.now() < end) {
+			const event = this.queue.shift();
+			seen.push(event);
+			this[event.type]?.(event);
+		}
 		this.count += seen.length;
-		this.home.dataset.events = this.count;
+		this.root.dataset.events = this.count;
 		this.onChange(seen);
 		this.schedule();
 	}
 
 	open() {
-		this.current = step(`Step ${this.root.childElementCount + (this.home?.childElementCount ?? 0) + 1}`);
+		this.current = step(`Step ${this.root.childElementCount + 1}`);
 		this.root.append(this.current.element);
 		return this.current;
 	}
@@ -123,9 +121,8 @@ export class Timeline {
 	}
 
 	note(text, kind = "") {
-		const place = this.current?.element.parentNode ? this.current : null;
 		const element = h("p", { class: `event ${kind}` }, text);
-		if (place) place.add(element);
+		if (this.current) this.current.add(element);
 		else this.root.append(t("li", element));
 	}
 
@@ -143,8 +140,7 @@ export class Timeline {
 		if (known) return known.to("executing");
 		const made = card(event);
 		this.cards.set(event.toolCallId, made);
-		const place = event.toolName === "web_search" ? this.writing() : this.current ?? this.open();
-		place.add(made.element);
+		(event.toolName === "web_search" ? this.writing() : this.current ?? this.open()).add(made.element);
 	}
 
 	tool_call_end(event) {
@@ -160,14 +156,13 @@ export class Timeline {
 	}
 
 	approval_requested(event) {
-		this.asked.set(event.approvalId, event);
+		this.asked.set(event.approvalId, event.path);
 		this.cards.get(event.toolCallId)?.to("pending");
 	}
 
 	approval_decided(event) {
-		const path = this.asked.get(event.approvalId)?.path ?? "A change";
-		const reason = event.reason ? `: ${event.reason}` : "";
-		this.note(`${path} was ${event.decision === "approve" ? "approved" : "rejected"}${reason}`);
+		const deed = event.decision === "approve" ? "approved" : "rejected";
+		this.note(`${this.asked.get(event.approvalId) ?? "A change"} was ${deed}${event.reason ? `: ${event.reason}` : ""}`);
 	}
 
 	status_changed(event) {
