@@ -88,12 +88,19 @@ def test_the_whole_loop_over_the_wire(tmp_path: Path, github: FakeGitHub) -> Non
         ("read_research", False, "invalid_arguments"),
         ("summon", False, "unknown_tool"),
         ("list_research", True, None),
+        ("web_search", True, None),
         ("search_research", True, None),
         ("read_research", True, None),
     ]
     logged = log_lines(done.stderr, "tool_call")
-    assert len(logged) == 8  # the search at Anthropic is one of them
-    assert all({"name", "durationMs", "ok", "explorationId", "step"} <= set(c) for c in logged)
+    assert all({"name", "durationMs", "ok", "explorationId"} <= set(c) for c in logged)
+    steps = [(c["step"], c["name"]) for c in logged]
+    assert sorted(steps[:5]) == [
+        (1, "list_research"),
+        *[(1, "read_research")] * 3,
+        (1, "summon"),
+    ]
+    assert steps[5:] == [(3, "web_search"), (3, "search_research"), (4, "read_research")]
     (finished,) = log_lines(done.stderr, "exploration_finished")
     assert finished["stats"]["steps"] == 5
     assert "test-key" not in done.stderr + done.stdout

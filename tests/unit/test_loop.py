@@ -1,5 +1,6 @@
 """The loop, move by move, with a scripted model and the real tools."""
 
+import json
 import typing
 from pathlib import Path
 
@@ -156,6 +157,24 @@ def search_blocks(call: str, *, pending: bool = False) -> list[Block]:
         ],
     }  # fmt: skip
     return [use] if pending else [use, found]
+
+
+def test_searches_at_anthropic_are_among_the_tool_calls(tmp_path: Path) -> None:
+    failed: list[Block] = [
+        search_blocks("s2", pending=True)[0],
+        {"type": "web_search_tool_result", "tool_use_id": "s2",
+         "content": {"type": "web_search_tool_result_error", "error_code": "unavailable"}},
+    ]  # fmt: skip
+    text: Block = {"type": "text", "text": REPORT}
+    b = bench(tmp_path, raw(*search_blocks("s1"), *failed, text, stop_reason="end_turn"))
+    done = b.run(collect_tool_stats=True)
+    assert done.stats_json()["tool_calls"] == [
+        {"name": "web_search", "durationMs": 0, "ok": True},
+        {"name": "web_search", "durationMs": 0, "ok": False, "errorType": "unavailable"},
+    ]
+    assert done.path is not None
+    (logged,) = json.loads(Path(done.path).with_name("exploration-log.json").read_text("utf-8"))
+    assert [call["name"] for call in logged["toolCalls"]] == ["web_search", "web_search"]
 
 
 def test_a_paused_turn_goes_back_unchanged_and_nothing_runs(tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
 """A resume goes beyond what ended the run before it."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from idea_explorer.domain.errors import NetworkError, UpstreamTimeoutError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.transcript import Said
+from idea_explorer.observability import LogSink
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.explore import explore
 from tests.fakes.clock import ManualClock
-from tests.fakes.engine import Bench
+from tests.fakes.engine import Bench, RecordedLog
 from tests.fakes.models import Reply, ScriptedModel, calls, says, scripted
 
 READ_A = calls(("read_research", {"path": "a.md"}))
@@ -96,3 +98,25 @@ def test_a_run_that_stalled_has_a_new_chance_when_resumed(tmp_path: Path) -> Non
         bench.resume(ended, max_steps=5)
 
         assert model.tools_off == [False, False]
+
+
+def test_the_log_names_the_step_of_every_call_also_after_a_kill(tmp_path: Path) -> None:
+    bench = bench_with_documents(tmp_path)
+    log = RecordedLog()
+    bench.engine = replace(bench.engine, sinks_for=lambda e: [LogSink(log, e)])
+
+    def killed(request: ModelRequest, number: int) -> Reply:
+        if number == 2:
+            raise Killed
+        return [READ_A, READ_B][number]
+
+    bench.with_model(ScriptedModel(killed))
+    queued = bench.submit()
+    with suppress(Killed):
+        explore(queued.id, 1, bench.engine)
+    bench.with_model(scripted([MISSED, says("# Tea")]))
+
+    explore(queued.id, 1, bench.engine)
+
+    lines = [(line["step"], line.get("path")) for line in log.of("tool_call")]
+    assert lines == [(1, "a.md"), (2, "b.md"), (3, "missing.md")]

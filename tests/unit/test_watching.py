@@ -27,6 +27,7 @@ def watching() -> Watching:
         Recorder(),
         Deadline.after(ManualClock(), seconds=60),
         lambda: False,
+        step=1,
         gathering=True,
         search_tokens=10_000,
     )
@@ -136,6 +137,7 @@ def test_a_cancel_request_that_cannot_be_read_costs_no_answer() -> None:
         Recorder(),
         Deadline.after(ManualClock(), seconds=60),
         _unreadable,
+        step=1,
         gathering=True,
         search_tokens=10_000,
     )

@@ -72,7 +72,6 @@ class LogSink:
     def __init__(self, log: Log, exploration: Exploration) -> None:
         self._log = log
         self._id = exploration.id
-        self._step = exploration.base_steps + 1
 
     def emit(self, event: AnyEvent) -> None:
         match event:
@@ -80,9 +79,10 @@ class LogSink:
                 fields = event.record.as_json()
                 if event.record.was_retried:
                     fields["wasRetried"] = True
-                self._log.info("tool_call", explorationId=self._id, step=self._step, **fields)
+                self._log.info(
+                    "tool_call", explorationId=self._id, step=event.record.step, **fields
+                )
             case StepFinished():
-                self._step = event.step + 1
                 usage = event.usage.model_dump(by_alias=True)
                 self._log.info(
                     "step_finished",

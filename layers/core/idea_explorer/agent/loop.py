@@ -12,9 +12,10 @@ from idea_explorer.agent.budget import BYTES_PER_TOKEN, Budget, estimated_tokens
 from idea_explorer.agent.fresh_start import fresh_start
 from idea_explorer.agent.moves import Ask, Bounds, Finish, Restart, RunTools, Say, next_move
 from idea_explorer.agent.prompts import prompt
+from idea_explorer.agent.searches import searches_in
 from idea_explorer.agent.side_by_side import side_by_side
 from idea_explorer.agent.state import State
-from idea_explorer.agent.watching import Interrupted, Watching, searches_in
+from idea_explorer.agent.watching import Interrupted, Watching
 from idea_explorer.agent.wrappers import Recorded
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
@@ -144,6 +145,7 @@ class Agent:
             self.sink,
             self._time_for(move),
             self.cancelled,
+            step=step,
             gathering=not move.tools_off,
             search_tokens=self.budget.search_tokens,
         )
@@ -203,15 +205,16 @@ class Agent:
         return _ended(self._state, "model_error", error)
 
     def _run_tools(self, state: State) -> ToolsRan:
-        outcomes = side_by_side([partial(self._call, call) for call in state.calls()])
+        step = state.steps
+        outcomes = side_by_side([partial(self._call, call, step) for call in state.calls()])
         return ToolsRan(
-            step=state.steps,
+            step=step,
             results=tuple(o for o in outcomes if isinstance(o, StoredResult)),
             pending=tuple(o for o in outcomes if isinstance(o, PendingCall)),
         )
 
-    def _call(self, call: ToolCall) -> StoredResult | PendingCall:
-        result, record = self.tools.recorded(call)
+    def _call(self, call: ToolCall, step: int) -> StoredResult | PendingCall:
+        result, record = self.tools.recorded(call, step)
         if result.proposal is None:
             return stored_result(call, result, record)
         return PendingCall(

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from idea_explorer.agent import searches
+from idea_explorer.agent.searches import search_record
 from idea_explorer.domain.evidence import Passage, searched_passages
 from idea_explorer.domain.json import canonical
-from idea_explorer.domain.tools import ToolCall
+from idea_explorer.domain.tools import ToolCall, ToolRecord
 from idea_explorer.domain.transcript import (
     Answered,
     AnyEntry,
@@ -54,6 +56,21 @@ class State:
     def results(self) -> list[StoredResult]:
         ran = [entry for entry in self.entries if isinstance(entry, ToolsRan | Decided)]
         return [result for entry in ran for result in entry.results]
+
+    @cached_property
+    def records(self) -> list[ToolRecord]:
+        """Every tool call that came to a result, in that order, searches at Anthropic included."""
+        found: list[ToolRecord] = []
+        for entry in self.entries:
+            match entry:
+                case Answered():
+                    results = [b for b in entry.content if b.get("type") == searches.RESULT]
+                    found.extend(search_record(block, entry.step) for block in results)
+                case ToolsRan() | Decided():
+                    found.extend(result.record for result in entry.results)
+                case _:
+                    pass
+        return found
 
     @cached_property
     def spent(self) -> Usage:

@@ -1,10 +1,12 @@
 """Watching an answer arrive: what there is so far, and when to break it off."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal
 
+from idea_explorer.agent import searches
+from idea_explorer.agent.searches import search_record
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
     ExplorerError,
@@ -21,7 +23,6 @@ from idea_explorer.domain.events import (
     ToolCallStart,
 )
 from idea_explorer.domain.json import Block, storable, storable_block, text_of
-from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventSink
 
@@ -77,12 +78,14 @@ class Watching:
         deadline: Deadline,
         cancelled: Callable[[], bool],
         *,
+        step: int,
         gathering: bool,
         search_tokens: int,
     ) -> None:
         self.deadline = deadline
         self._sink = sink
         self._cancelled = cancelled
+        self._step = step
         self._gathering = gathering
         self._search_tokens = search_tokens
         self._searches: set[str] = set()
@@ -145,9 +148,9 @@ class Watching:
                         during_answer=True,
                     )
                 )
-            case "web_search_tool_result":
+            case searches.RESULT:
                 self._searches.add(call_id)
-                self._tell(_search_ended(call_id, block))
+                self._tell(_search_ended(call_id, block, self._step))
             case _:
                 pass
 
@@ -161,7 +164,8 @@ class Watching:
         return False
 
 
-def _search_ended(call_id: str, block: Block) -> ToolCallEnd | ToolCallError:
+def _search_ended(call_id: str, block: Block, step: int) -> ToolCallEnd | ToolCallError:
+    record = search_record(block, step)
     found = block.get("content")
     if isinstance(found, list):
         return ToolCallEnd(
@@ -169,15 +173,14 @@ def _search_ended(call_id: str, block: Block) -> ToolCallEnd | ToolCallError:
             summary=f"Found {len(found)} pages",
             result_count=len(found),
             output={"ok": True, "results": [_page(page) for page in found]},
-            record=ToolRecord(name="web_search", duration_ms=0, ok=True),
+            record=record,
         )
-    code = text_of(found.get("error_code")) if isinstance(found, dict) else "unavailable"
     return ToolCallError(
         tool_call_id=call_id,
-        error=f"web_search failed: {code}",
+        error=f"web_search failed: {record.error_type}",
         retryable=False,
         was_retried=False,
-        record=ToolRecord(name="web_search", duration_ms=0, ok=False, error_type=code),
+        record=record,
     )
 
 
@@ -185,11 +188,3 @@ def _page(page: object) -> Block:
     if not isinstance(page, dict):
         return {}
     return {name: page.get(name) for name in ("url", "title", "page_age") if page.get(name)}
-
-
-def searches_in(tools: Sequence[Block]) -> int:
-    """How many searches one call may make at most."""
-    uses = [
-        tool.get("max_uses") for tool in tools if str(tool.get("type")).startswith("web_search")
-    ]
-    return sum(n for n in uses if isinstance(n, int))

@@ -168,17 +168,18 @@ class Recorded:
     def call(self, call: ToolCall) -> ToolResult:
         return self.recorded(call)[0]
 
-    def recorded(self, call: ToolCall) -> tuple[ToolResult, ToolRecord]:
+    def recorded(self, call: ToolCall, step: int | None = None) -> tuple[ToolResult, ToolRecord]:
         self._sink.emit(ToolCallStart(tool_call_id=call.id, tool_name=call.name, input=call.input))
         began = self._clock.monotonic()
         result = self._inner.call(call)
-        record = _record(call, result, round((self._clock.monotonic() - began) * 1_000))
+        took = round((self._clock.monotonic() - began) * 1_000)
+        record = _record(call, result, took, step)
         if result.proposal is None:
             self._sink.emit(_ending(call, result, record))
         return result, record
 
 
-def _record(call: ToolCall, result: ToolResult, duration_ms: int) -> ToolRecord:
+def _record(call: ToolCall, result: ToolResult, duration_ms: int, step: int | None) -> ToolRecord:
     path = call.input.get("path")
     return ToolRecord(
         name=call.name,
@@ -188,6 +189,7 @@ def _record(call: ToolCall, result: ToolResult, duration_ms: int) -> ToolRecord:
         bytes=result.size,
         error_type=result.error_type,
         was_retried=result.was_retried,
+        step=step,
     )
 
 

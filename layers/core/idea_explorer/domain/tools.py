@@ -107,7 +107,8 @@ class ToolRecord(BaseModel):
     ok: bool
     bytes: int | None = None
     error_type: str | None = None
-    was_retried: bool = False  # told by the log alone
+    was_retried: bool = False  # told by the log alone, and so is the step that made the call
+    step: int | None = None
 
     def as_json(self) -> JsonObject:
         """The contract's spelling, with absent fields left out."""

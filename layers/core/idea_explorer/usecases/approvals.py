@@ -113,14 +113,14 @@ def act(
         raise ConfigurationError("This exploration has no place to write changes to.")
     results: list[StoredResult] = []
     written: list[WrittenChange] = []
+    step = State(journal.entries).steps
     for call in waiting:
         approval = decided[call.approval_id]
         result = _outcome(exploration, approval, writer)
         if result.ok:
             change = WrittenChange(path=approval.proposal.path, content=approval.approved_content)
             written.append(change)
-        results.append(_told(call, result, sink))
-    step = State(journal.entries).steps
+        results.append(_told(call, result, step, sink))
     journal.append(
         Decided(step=step, run=exploration.run, results=tuple(results), written=tuple(written))
     )
@@ -159,7 +159,7 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
     return ToolResult(payload=fields, summary=f"{path} {how} and written")
 
 
-def _told(call: PendingCall, result: ToolResult, sink: EventSink) -> StoredResult:
+def _told(call: PendingCall, result: ToolResult, step: int, sink: EventSink) -> StoredResult:
     """The result as stored, and the event that ends the call."""
     # how long a person took is not how long the tool took
     record = ToolRecord(
@@ -168,6 +168,7 @@ def _told(call: PendingCall, result: ToolResult, sink: EventSink) -> StoredResul
         duration_ms=0,
         ok=result.ok,
         error_type=result.error_type,
+        step=step,
     )
     if result.ok:
         sink.emit(

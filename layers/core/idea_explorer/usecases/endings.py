@@ -21,7 +21,7 @@ def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price])
         cost_usd=cost_of(spent, state.opening.model_id, prices),
         stop_reason=stop_reason,
         step_durations=tuple(answer.duration_ms for answer in state.answers),
-        tool_calls=tuple(result.record for result in state.results),
+        tool_calls=tuple(state.records),
     )
 
 
