@@ -6,7 +6,7 @@ from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
 from idea_explorer.domain.exploration import RESUMABLE, Exploration, Status
-from idea_explorer.domain.request import ResumeRequest
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.ports import EventLog, Explorations, Log, WorkQueue
 from idea_explorer.usecases.enqueue import enqueue
 from idea_explorer.usecases.find import find
@@ -33,6 +33,8 @@ def resume(
     before = find(exploration_id, owner, explorations)
     if wanted.deadline_seconds is not None:
         terms.check_deadline(wanted.deadline_seconds)
+    if before.status in RESUMABLE and not _written_outcome(before):
+        terms.check_budget(_with(before, wanted), before.stats.cost_usd or 0.0)
     terms.check_quota(owner, clock.now())
     now = clock.now()
     queued = explorations.take_over(before.id, lambda e: _next_run(e, wanted, now))
@@ -47,12 +49,11 @@ def _next_run(exploration: Exploration, wanted: ResumeRequest, now: datetime) ->
             f"Exploration {exploration.id} is {exploration.status};"
             f" only one that is {', '.join(sorted(RESUMABLE))} can be resumed."
         )
-    given = wanted.model_dump(exclude_none=True)
     return exploration.moved(
         "queued",
         at=now,
         run=exploration.run + 1,
-        request=exploration.request.model_copy(update=given),
+        request=_with(exploration, wanted),
         base_steps=exploration.stats.steps,
         base_cost_usd=exploration.stats.cost_usd or 0.0,
         limit_usd=None,
@@ -64,6 +65,10 @@ def _next_run(exploration: Exploration, wanted: ResumeRequest, now: datetime) ->
         receipt=None,
         cancel_requested=False,
     )
+
+
+def _with(exploration: Exploration, wanted: ResumeRequest) -> ExploreRequest:
+    return exploration.request.model_copy(update=wanted.model_dump(exclude_none=True))
 
 
 def _written_outcome(exploration: Exploration) -> Status | None:

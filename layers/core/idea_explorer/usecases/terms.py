@@ -1,5 +1,6 @@
 """What this deployment asks of every request, beyond what the request's own types can know."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,8 +33,7 @@ class Terms:
         """Raises InvalidRequestError with the field, or QuotaSpentError."""
         self.check_toolset(request.toolset)
         self.check_deadline(request.deadline_seconds)
-        system = system_prompt(request.toolset, request.mode)
-        self.check_budget(request, len(system.encode()))
+        self.check_budget(request)
         self.check_repository(request)
         self.check_files(request, owner)
         self.check_quota(owner, now)
@@ -52,17 +52,22 @@ class Terms:
         if seconds < self.min_deadline_seconds:
             raise _wrong("deadline_seconds", f"must be at least {self.min_deadline_seconds}")
 
-    def check_budget(self, request: ExploreRequest, system_bytes: int) -> None:
-        """A budget must at least pay for reading the request and writing a short report."""
+    def check_budget(self, request: ExploreRequest, spent_usd: float = 0.0) -> None:
+        """A budget must at least pay for reading the request and writing a short report, beside what
+        earlier runs have spent of it."""
+        system = system_prompt(request.toolset, request.mode)
         price = self.prices.get(self.model_ids.get(request.model, ""))
         budget = request.max_cost_usd or self.max_cost_usd
         if price is None or budget is None:
             return
-        given = len(request.idea.encode()) + len((request.context or "").encode())
-        tokens = int((system_bytes + given) / BYTES_PER_TOKEN) + TOOLS_TOKENS
-        least = price.cost(Usage(cache_write_tokens=tokens, output_tokens=limits.MIN_OUTPUT_TOKENS))
+        given = (system, request.idea, request.context or "")
+        tokens = int(sum(len(text.encode()) for text in given) / BYTES_PER_TOKEN) + TOOLS_TOKENS
+        writing = Usage(cache_write_tokens=tokens, output_tokens=limits.MIN_OUTPUT_TOKENS)
+        least = spent_usd + price.cost(writing)
         if budget < least:
-            raise _wrong("max_cost_usd", f"must be at least {least:.3f} to write anything at all")
+            sentence = f"must be at least {_rounded_up(least)} to write anything at all"
+            told = f"{sentence}; {spent_usd:.3f} is spent already" if spent_usd else sentence
+            raise _wrong("max_cost_usd", told)
 
     def check_files(self, request: ExploreRequest, owner: str) -> None:
         if not request.files:
@@ -85,6 +90,11 @@ class Terms:
         if self.daily_cost_usd is None or self.spend is None:
             return None
         return self.daily_cost_usd - self.spend.spent(owner, now.date())
+
+
+def _rounded_up(usd: float) -> str:
+    """So that the number that is told is enough."""
+    return f"{math.ceil(usd * 1_000) / 1_000:.3f}"
 
 
 def check_takes_files(toolset: str) -> None:

@@ -1,0 +1,98 @@
+"""A resume must be able to pay for at least a short report, beside what is spent already."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.request import ResumeRequest
+from idea_explorer.domain.usage import Usage
+from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.resume import resume
+from idea_explorer.usecases.terms import Terms
+from tests.fakes.engine import Bench
+from tests.fakes.models import calls, says, scripted
+from tests.fakes.service import FakeQueue
+
+DEAR = Usage(input_tokens=100_000, output_tokens=100)  # $0.20
+CUT_OFF = [
+    calls(("list_research", {}), usage=DEAR),
+    says("# Half", stop_reason="max_tokens"),
+    says("a report", stop_reason="max_tokens"),
+]
+
+
+class Again(Bench):
+    """An exploration that was cut off after it had spent something, and its next run."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, scripted(CUT_OFF))
+        self.asking = Terms(min_deadline_seconds=1, model_ids=MODELS, prices=PRICES)
+        self.partial = self.run(max_cost_usd=1.0)
+        assert self.partial.status == "partial"
+        self.with_model(scripted([says("# Whole")]))
+
+    def taken_up(self, **limits: float) -> Exploration:
+        return resume(
+            self.partial.id,
+            "tester",
+            ResumeRequest.model_validate(limits),
+            explorations=self.store,
+            events=self.store,
+            queue=FakeQueue(),
+            clock=self.clock,
+            log=self.log,
+            terms=self.asking,
+        )
+
+
+def test_a_budget_that_is_spent_already_names_the_least(tmp_path: Path) -> None:
+    again = Again(tmp_path)
+    for budget in (0.0001, again.partial.stats.cost_usd or 0):
+        with pytest.raises(InvalidRequestError) as refused:
+            again.taken_up(max_cost_usd=budget)
+        (told,) = refused.value.fields.values()
+        assert list(refused.value.fields) == ["max_cost_usd"]
+        assert re.fullmatch(
+            r"must be at least 0\.\d{3} to write anything at all; 0\.\d{3} is spent already", told
+        )
+    assert again.store.load(again.partial.id) == again.partial
+
+
+def test_the_least_that_is_named_is_enough(tmp_path: Path) -> None:
+    again = Again(tmp_path)
+    with pytest.raises(InvalidRequestError) as refused:
+        again.taken_up(max_cost_usd=0.0001)
+    least = float(re.findall(r"\d+\.\d+", refused.value.fields["max_cost_usd"])[0])
+
+    queued = again.taken_up(max_cost_usd=least)
+    done = explore(queued.id, queued.run, again.engine)
+
+    assert again.store.load_report(done.id) == "# Whole"
+    assert done.stats.over_budget_usd == 0
+
+
+def test_the_first_budget_counts_where_no_other_is_given(tmp_path: Path) -> None:
+    again = Again(tmp_path)
+    spent = again.partial.stats.cost_usd or 0
+    again.store.take_over(again.partial.id, lambda e: _with_budget(e, spent + 0.001))
+    with pytest.raises(InvalidRequestError, match="max_cost_usd"):
+        again.taken_up(max_steps=3)
+    assert again.taken_up(max_cost_usd=1.0).run == 2
+
+
+def test_publishing_what_is_written_needs_no_budget(tmp_path: Path) -> None:
+    again = Again(tmp_path)
+    again.store.take_over(
+        again.partial.id,
+        lambda e: e.model_copy(update={"status": "failed", "outcome": "completed"}),
+    )
+    assert again.taken_up(max_cost_usd=0.0001).outcome == "completed"
+
+
+def _with_budget(exploration: Exploration, usd: float) -> Exploration:
+    request = exploration.request.model_copy(update={"max_cost_usd": usd})
+    return exploration.model_copy(update={"request": request})
