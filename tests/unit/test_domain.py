@@ -1,6 +1,6 @@
 """Requests, ids, slugs, transitions, prices and reports: the rules that need nothing from outside."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from idea_explorer.domain.deadline import write_reserve
 from idea_explorer.domain.documents import document
 from idea_explorer.domain.errors import InvalidRequestError, InvalidTransitionError
 from idea_explorer.domain.exploration import NEXT, Exploration, Status
-from idea_explorer.domain.ids import id_from_key, is_id, new_id
+from idea_explorer.domain.ids import id_for_day, id_from_key, is_id, new_id
 from idea_explorer.domain.publication import appended_log, new_place
 from idea_explorer.domain.report import title_of, verdict_of, without_preamble
 from idea_explorer.domain.request import ExploreRequest, parse_request
@@ -84,6 +84,17 @@ def test_ids_sort_by_time_and_look_like_ids() -> None:
     assert new_id(5) != new_id(5)
     assert is_id(id_from_key("queue", "k"))
     assert id_from_key("queue", "k") == id_from_key("queue", "k") != id_from_key("other", "k")
+
+
+def test_an_id_for_a_key_and_a_day_sorts_by_the_day() -> None:
+    days = [date(2026, 5, 1), date(2026, 5, 2), date(2026, 5, 3)]
+    ids = [id_for_day("ada", "k", day) for day in days]
+
+    assert all(is_id(known) for known in ids)
+    assert sorted(ids) == ids == [id_for_day("ada", "k", day) for day in days]
+    assert len({*ids, id_for_day("bob", "k", days[0]), id_for_day("ada", "l", days[0])}) == 5
+    noon = int(datetime(2026, 5, 2, 12, tzinfo=UTC).timestamp() * 1_000)
+    assert ids[1] < new_id(noon) < ids[2]
     assert not is_id("../etc/passwd")
 
 

@@ -3,7 +3,7 @@
 import re
 import secrets
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from typing import NewType
 
 ExplorationId = NewType("ExplorationId", str)
@@ -25,13 +25,23 @@ def id_from_key(owner: str, key: str) -> ExplorationId:
 
     Shaped as a version 8 UUID, because it carries no time.
     """
-    digest = uuid.uuid5(_NAMESPACE, f"{owner}\n{key}").int
-    value = digest & ~(0xF << 76) & ~(0b11 << 62) | 0x8 << 76 | 0b10 << 62
-    return ExplorationId(str(uuid.UUID(int=value)))
+    return _shaped(uuid.uuid5(_NAMESPACE, f"{owner}\n{key}").int, version=8)
+
+
+def id_for_day(owner: str, key: str, day: date) -> ExplorationId:
+    """The same id for the same key on the same day; it sorts by that day."""
+    digest = uuid.uuid5(_NAMESPACE, f"{owner}\n{day}\n{key}").int
+    milliseconds = int(datetime.combine(day, time(), UTC).timestamp() * 1_000)
+    return _shaped(milliseconds << 80 | digest & (2**80 - 1), version=7)
+
+
+def _shaped(value: int, *, version: int) -> ExplorationId:
+    shaped = value & ~(0xF << 76) & ~(0b11 << 62) | version << 76 | 0b10 << 62
+    return ExplorationId(str(uuid.UUID(int=shaped)))
 
 
 def begun_at(exploration_id: ExplorationId) -> datetime:
-    """When an exploration began, as far as its id says: the epoch where it carries no time."""
+    """When an exploration began at the earliest, as its id says: the epoch where it carries no time."""
     value = uuid.UUID(exploration_id)
     milliseconds = value.int >> 80 if value.version == 7 else 0
     return datetime.fromtimestamp(milliseconds / 1_000, UTC)

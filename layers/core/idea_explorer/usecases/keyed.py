@@ -6,7 +6,7 @@ from datetime import timedelta
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import KeyTakenError, MissingError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import ExplorationId, id_from_key
+from idea_explorer.domain.ids import ExplorationId, id_for_day
 from idea_explorer.domain.limits import KEY_SECONDS
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Explorations
@@ -31,9 +31,7 @@ def keyed(
     """
     now = clock.now()
     kept = timedelta(seconds=KEY_SECONDS)
-    today, before = (
-        id_from_key(owner, f"submit\n{moment.date()}\n{key}") for moment in (now, now - kept)
-    )
+    today, before = (id_for_day(owner, key, moment.date()) for moment in (now, now - kept))
     for known in (today, before):
         try:
             stored = explorations.load(known)
