@@ -13,6 +13,7 @@ from idea_explorer.domain.errors import (
     NetworkError,
     RateLimitedError,
     RejectedError,
+    TooLongError,
     UnavailableError,
     UpstreamTimeoutError,
 )
@@ -164,7 +165,12 @@ FAULTS: list[tuple[faults.Fault, type[ExternalError], str]] = [
     (faults.http_error(402), AuthFailedError, "402"),
     (faults.http_error(403), AuthFailedError, "403"),
     (faults.http_error(404), RejectedError, "404"),
-    (faults.http_error(413), RejectedError, "413"),
+    (faults.http_error(413), TooLongError, "413"),
+    (
+        faults.http_error(400, message="prompt is too long: 210000 tokens > 200000 maximum"),
+        TooLongError,
+        "too large",
+    ),
     (faults.http_error(429, retry_after=7), RateLimitedError, "rate limit"),
     (faults.http_error(429), RateLimitedError, "rate limit"),
     (faults.http_error(500), UnavailableError, "500"),

@@ -19,6 +19,7 @@ from idea_explorer.domain.errors import (
     NetworkError,
     RateLimitedError,
     RejectedError,
+    TooLongError,
     UnavailableError,
     UnreachableError,
     UpstreamTimeoutError,
@@ -29,6 +30,7 @@ from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
 READ_TIMEOUT_SECONDS = 20.0
 CONNECT_TIMEOUT_SECONDS = 10.0
+TOO_LONG = ("prompt is too long", "exceed context limit")  # how a 400 says so
 CACHE: Block = {"type": "ephemeral"}
 
 
@@ -243,9 +245,9 @@ def _status_error(error: anthropic.APIStatusError) -> ExternalError:
         return UnavailableError(
             f"Claude's API failed ({status}).", hint="Try again in a few minutes."
         )
-    if status == 413:
-        return RejectedError(
-            "The conversation is too large for Claude (413).",
+    if status == 413 or any(words in said for words in TOO_LONG):
+        return TooLongError(
+            f"The conversation is too large for Claude ({status}).",
             hint="Use a shorter context or fewer files.",
         )
     return RejectedError(f"Claude rejected the request ({status}): {said}")

@@ -38,14 +38,28 @@ def excerpts(passages: Sequence[Passage], room: int) -> str:
 
 
 def _gathered(state: State) -> Iterator[Passage]:
-    """All that was read or found, each once; a tool's whole answer where it names no passages."""
+    """All that was read or found, each once; a tool's whole answer where it names no passages, and of a
+    page that was found, what was cited of it."""
     whole = [_as_passage(r) for r in state.results if r.record.ok and not r.passages]
+    quotes = _quotes(state)
     seen: set[tuple[str, str]] = set()
     for passage in [*state.evidence, *whole]:
         key = (passage.source, passage.sha256)
         if key not in seen:
             seen.add(key)
-            yield passage
+            quoted = "\n".join(quotes.get(passage.source, ()))
+            yield passage if passage.text else passage.model_copy(update={"text": quoted})
+
+
+def _quotes(state: State) -> dict[str, dict[str, None]]:
+    """What was cited from each page, once each and in order: all that is legible of a search."""
+    quotes: dict[str, dict[str, None]] = {}
+    for block in (block for answer in state.answers for block in answer.content):
+        citations = block.get("citations")
+        for citation in citations if isinstance(citations, list) else []:
+            if isinstance(citation, dict) and (words := text_of(citation.get("cited_text"))):
+                quotes.setdefault(text_of(citation.get("url")), {})[words] = None
+    return quotes
 
 
 def _as_passage(result: StoredResult) -> Passage:

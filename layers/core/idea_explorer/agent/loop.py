@@ -20,7 +20,12 @@ from idea_explorer.agent.wrappers import Recorded
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, Deadline
-from idea_explorer.domain.errors import ExplorerError, ExternalError, RateLimitedError
+from idea_explorer.domain.errors import (
+    ExplorerError,
+    ExternalError,
+    RateLimitedError,
+    TooLongError,
+)
 from idea_explorer.domain.events import EventUsage, StepFinished
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import storable_block
@@ -115,6 +120,8 @@ class Agent:
                 # lost attempts have used up what the move was decided on
                 anew = error.reason == "gathering_over" or (error.reason == "budget" and attempt)
                 return None if anew else _stopped(self._state, error)
+            if isinstance(error, TooLongError):
+                return None
             delay = _delay(error, attempt)
             if delay is None or delay >= self._time_for(move).left:
                 return self._give_up(error, move)
@@ -162,6 +169,7 @@ class Agent:
                     text=watching.so_far,
                     usage=watching.billed(error, allowance.reserved),
                     reason=str(error),
+                    overflow=isinstance(error, TooLongError),
                 )
             )
             return error

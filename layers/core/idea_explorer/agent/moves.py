@@ -6,10 +6,16 @@ from typing import Literal, TypeAlias
 
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
-from idea_explorer.domain.errors import EmptyReportError, ExplorerError, RefusedError
-from idea_explorer.domain.report import written_text
+from idea_explorer.domain.errors import (
+    EmptyReportError,
+    ExplorerError,
+    RefusedError,
+    TooLongError,
+)
+from idea_explorer.domain.report import best_text, written_text
 from idea_explorer.domain.transcript import (
     Answered,
+    Cut,
     WriteReason,
     sendable,
 )
@@ -74,6 +80,8 @@ def next_move(state: State, bounds: Bounds) -> Move:
     last = state.last
     if isinstance(last, Answered):
         return AFTER.get(last.stop_reason, _after_end)(state, bounds)
+    if isinstance(last, Cut) and last.overflow:
+        return _after_overflow(state, bounds)
     if state.waiting:
         return Finish("awaiting_approval", "approval")
     if state.writing:
@@ -171,9 +179,14 @@ def _after_refusal(state: State, _: Bounds) -> Move:
 
 
 def _after_overflow(state: State, _: Bounds) -> Move:
-    if state.restarted:
-        return _cut_off(state)
-    return Restart("context_window")
+    """Once, a conversation that has become too long is given up for its evidence, which is cut to a
+    size that fits. Where that did not help, or nothing has been said yet, nothing will."""
+    if state.answers and not state.restarted:
+        return Restart("context_window")
+    last = state.last
+    said = last.reason if isinstance(last, Cut) else "The conversation is too long for the model."
+    status: FinalStatus = "partial" if best_text(state.entries) else "failed"
+    return Finish(status, "context_window", TooLongError(said))
 
 
 AFTER: dict[str, Callable[[State, Bounds], Move]] = {

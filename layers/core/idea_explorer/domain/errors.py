@@ -22,6 +22,7 @@ ExplorerError
     ├── UnavailableError       5xx, overloaded                           retryable
     ├── AuthFailedError        401, 403
     ├── RejectedError          400, 413, 422: the same call will fail again
+    │   └── TooLongError       a conversation that does not fit the model's context window
     ├── UpstreamConflictError  409: what we built on has changed, or is not there yet
     ├── WebError               a URL of a user or a model that cannot be used
     │   ├── BlockedAddressError  UnsupportedContentError  ResponseTooLargeError  TooManyRedirectsError
@@ -167,6 +168,10 @@ class AuthFailedError(ExternalError):
 
 class RejectedError(ExternalError):
     code = "VALIDATION_ERROR"
+
+
+class TooLongError(RejectedError):
+    pass
 
 
 class UpstreamConflictError(ExternalError):

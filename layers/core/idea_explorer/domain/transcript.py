@@ -79,6 +79,7 @@ class Cut(Entry):
     text: str
     usage: Usage
     reason: str
+    overflow: bool = False  # refused, because the conversation is too long for the model
 
 
 class StoredResult(Entry):

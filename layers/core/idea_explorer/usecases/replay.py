@@ -41,8 +41,8 @@ class Replayed:
 def replay(entries: Sequence[AnyEntry]) -> Replayed:
     tape = _Tape(entries)
     while True:
-        state = State(tape.played)
         tape.skip_interruptions()
+        state = State(tape.played)
         move = next_move(state, tape.bounds(state))
         if state.waiting and isinstance(tape.upcoming, Decided):
             tape.play()  # what a person decided, and what came of it, is taken as it was
