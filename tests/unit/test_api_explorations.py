@@ -113,6 +113,16 @@ def test_a_field_that_is_not_valid_is_named_and_nothing_is_stored(
     assert api.queued() == 0
 
 
+def test_fields_that_another_toolset_has_are_named_one_by_one(api: Api) -> None:
+    body = {"idea": "bees", "toolset": "assistant", "mode": "nonsense", "ref": "main"}
+
+    reply = api.post("/explorations", {**body, "if_exists": "reuse"})
+
+    assert reply.status == 422
+    assert set(reply.fields) == {"mode", "ref", "if_exists"}
+    assert api.queued() == 0
+
+
 def test_update_and_continue_from_exclude_each_other(api: Api) -> None:
     body = {"idea": "bees", "update": True, "continue_from": new_id(1)}
 

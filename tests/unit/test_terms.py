@@ -55,3 +55,56 @@ def test_files_are_for_the_assistant_and_must_be_there(tmp_path: Path) -> None:
         with pytest.raises(InvalidRequestError) as refused:
             checked.check(request, owner, NOW)
         assert set(refused.value.fields) == {"files"}
+
+
+@pytest.mark.parametrize(
+    ("toolset", "fields", "told"),
+    [
+        ("assistant", {"mode": "nonsense"}, {"mode": "only the research toolset has modes"}),
+        ("discover", {"mode": "exploration"}, {"mode": "only the research toolset has modes"}),
+        (
+            "code",
+            {"if_exists": "reuse"},
+            {"if_exists": "only the research toolset has something to reuse"},
+        ),
+        (
+            "research",
+            {"repository": "acme/tea", "ref": "main"},
+            {
+                "repository": "only the code toolset reads a repository",
+                "ref": "only the code toolset reads a repository",
+            },
+        ),
+        (
+            "assistant",
+            {"mode": "nonsense", "ref": "main", "if_exists": "reuse"},
+            {
+                "mode": "only the research toolset has modes",
+                "if_exists": "only the research toolset has something to reuse",
+                "ref": "only the code toolset reads a repository",
+            },
+        ),
+    ],
+)
+def test_a_field_that_would_change_nothing_is_refused(
+    toolset: str, fields: dict[str, str], told: dict[str, str]
+) -> None:
+    request = ExploreRequest.model_validate({"idea": "Tea", "toolset": toolset, **fields})
+    with pytest.raises(InvalidRequestError) as refused:
+        terms(code_repositories=("acme/tea",)).check(request, "ada", NOW)
+    assert refused.value.fields == told
+
+
+@pytest.mark.parametrize(
+    ("toolset", "fields"),
+    [
+        ("assistant", {"mode": "business", "if_exists": "run"}),
+        ("research", {"mode": "exploration", "if_exists": "reuse"}),
+        ("code", {"repository": "acme/tea", "ref": "main"}),
+    ],
+)
+def test_a_field_of_the_toolset_or_as_it_is_anyway_is_taken(
+    toolset: str, fields: dict[str, str]
+) -> None:
+    request = ExploreRequest.model_validate({"idea": "Tea", "toolset": toolset, **fields})
+    terms(code_repositories=("acme/tea",)).check(request, "ada", NOW)

@@ -92,8 +92,9 @@ export function showSubmit(root, from, signal) {
 				given.files.push(uploaded.get(file));
 			}
 		}
-		if (before.value === "reuse") given.if_exists = "reuse";
-		if (before.value === "update") given.update = true;
+		const existing = toolset.value === "research" ? before.value : "run"; // nothing else has documents
+		if (existing === "reuse") given.if_exists = "reuse";
+		if (existing === "update") given.update = true;
 		return given;
 	}
 	/** Says at each field what is wrong with it; gives what belongs to none. */

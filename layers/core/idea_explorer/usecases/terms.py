@@ -14,6 +14,13 @@ from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import Spend, Uploads
 
 FILES_TOOLSET = "assistant"
+# Fields that one toolset alone makes anything of, and what it makes of them.
+ONLY_FOR = {
+    "mode": ("research", "has modes"),
+    "if_exists": ("research", "has something to reuse"),
+    "repository": ("code", "reads a repository"),
+    "ref": ("code", "reads a repository"),
+}
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
 
 
@@ -32,6 +39,7 @@ class Terms:
     def check(self, request: ExploreRequest, owner: str, now: datetime) -> None:
         """Raises InvalidRequestError with the field, or QuotaSpentError."""
         self.check_toolset(request.toolset)
+        check_fields_count(request)
         self.check_deadline(request.deadline_seconds)
         self.check_budget(request)
         self.check_repository(request)
@@ -95,6 +103,19 @@ class Terms:
 def _rounded_up(usd: float) -> str:
     """So that the number that is told is enough."""
     return f"{math.ceil(usd * 1_000) / 1_000:.3f}"
+
+
+def check_fields_count(request: ExploreRequest) -> None:
+    """A field that would change nothing is an error: whoever sent it expects that it does."""
+    fields = {
+        name: f"only the {toolset} toolset {what}"
+        for name, (toolset, what) in ONLY_FOR.items()
+        if request.toolset != toolset
+        and getattr(request, name) != ExploreRequest.model_fields[name].default
+    }
+    if fields:
+        sentence = "; ".join(f"'{name}': {message}" for name, message in fields.items())
+        raise InvalidRequestError(sentence, fields=fields)
 
 
 def check_takes_files(toolset: str) -> None:
