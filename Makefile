@@ -31,7 +31,7 @@ setup: $(DEV) ## Install everything into .venv
 
 demo: $(RUNTIME) ## Run one exploration here: no key, no AWS, no GitHub
 	@rm -rf demo && mkdir demo && cp -R examples/ideas demo/ideas
-	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore "A subscription box for urban beekeepers"
+	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore --if-exists run "A subscription box for urban beekeepers"
 
 test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n auto --dist loadgroup

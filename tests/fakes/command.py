@@ -115,10 +115,11 @@ def _become_idea(
 ) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream.detach(), number)
-    sys.stdin, sys.stdout, sys.stderr = (
+    sys.stdin, sys.stdout = (
         os.fdopen(number, mode, encoding="utf-8", closefd=False)
-        for number, mode in enumerate(("r", "w", "w"))
+        for number, mode in enumerate(("r", "w"))
     )
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)

@@ -57,6 +57,11 @@ class State:
         ran = [entry for entry in self.entries if isinstance(entry, ToolsRan | Decided)]
         return [result for entry in ran for result in entry.results]
 
+    @property
+    def confirmed(self) -> Usage:
+        """What whole answers were billed, by their own account."""
+        return Usage.total([answer.usage for answer in self.answers])
+
     @cached_property
     def records(self) -> list[ToolRecord]:
         """Every tool call that came to a result, in that order, searches at Anthropic included."""

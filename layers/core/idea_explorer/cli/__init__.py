@@ -9,7 +9,9 @@ EXIT_INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; every failure is one sentence on stderr and a documented exit code."""
     from idea_explorer.cli.parser import build_parser
+    from idea_explorer.cli.streams import prepare
 
+    prepare()
     parser = build_parser()
     parsed = parser.parse_args(arguments)
     if not hasattr(parsed, "module"):

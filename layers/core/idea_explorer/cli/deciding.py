@@ -9,13 +9,13 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from idea_explorer.cli.here import Decide
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Approvals
 from idea_explorer.usecases.decide import DecisionRequest, decide
 from idea_explorer.usecases.explore import Engine
 
+Decide = Callable[[Exploration], bool]  # asks, and says whether everything is decided
 QUESTION = "[a]pprove, [e]dit, [r]eject, or leave it [w]aiting? "
 COLOURS = {"+++": "bold", "---": "bold", "+": "green", "-": "red", "@@": "cyan"}
 ANSI = {"bold": "1", "green": "32", "red": "31", "cyan": "36"}

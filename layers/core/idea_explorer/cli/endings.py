@@ -1,6 +1,9 @@
 """How a command about an exploration ends: its exit code and its last lines."""
 
-from idea_explorer.domain.exploration import Stats, Status
+import shlex
+
+from idea_explorer.domain.exploration import RESUMABLE, Exploration, Stats, Status
+from idea_explorer.domain.text import counted
 
 EXIT: dict[Status, int] = {
     "completed": 0,
@@ -15,17 +18,28 @@ EXIT: dict[Status, int] = {
 def summary(status: Status, verdict: str | None, stats: Stats) -> str:
     usage = stats.usage
     parts = [
-        f"{stats.steps} steps",
+        counted(stats.steps, "step"),
         f"{usage.all_input_tokens:,} tokens in, {usage.output_tokens:,} out",
     ]
     if stats.tool_calls:
         failed = sum(not record.ok for record in stats.tool_calls)
-        parts.append(f"{len(stats.tool_calls)} tool calls" + (f" ({failed} failed)" * bool(failed)))
+        calls = counted(len(stats.tool_calls), "tool call")
+        parts.append(calls + (f" ({failed} failed)" * bool(failed)))
     if stats.searches:
-        parts.append(f"{stats.searches} searches")
+        parts.append(counted(stats.searches, "search", "searches"))
     parts.append(money(stats.cost_usd))
+    if stats.unconfirmed_usd:
+        parts.append(f"at most {money(stats.unconfirmed_usd)} of it for calls that broke off")
     head = f"{status} · {verdict}" if verdict else status
     return f"{head}\n{' · '.join(parts)}"
+
+
+def how_to_go_on(final: Exploration, research: str | None) -> str | None:
+    """What an early end leaves to do; None where all is done, or nothing was begun."""
+    if final.status not in RESUMABLE or not final.stats.output_tokens:
+        return None
+    where = f" --research {shlex.quote(research)}" if research else ""
+    return f"Go on with: idea resume {final.id}{where}"
 
 
 def money(cost_usd: float | None) -> str:

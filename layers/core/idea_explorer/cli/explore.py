@@ -9,13 +9,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from idea_explorer import wiring, wiring_publishing
-from idea_explorer.cli.deciding import at_terminal, how_to_decide, pending
-from idea_explorer.cli.endings import EXIT, summary
+from idea_explorer.cli.deciding import how_to_decide, pending
+from idea_explorer.cli.endings import EXIT, how_to_go_on, summary
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.files import named_files, with_files
-from idea_explorer.cli.here import run_through
+from idea_explorer.cli.here import run_here
 from idea_explorer.cli.prior_art import Choice, ask_at_terminal, consider, is_open
-from idea_explorer.cli.progress import progress_for
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ExplorerError, InvalidRequestError, MissingError
 from idea_explorer.domain.exploration import Exploration
@@ -61,8 +60,6 @@ def run(arguments: argparse.Namespace) -> int:
     if reused:
         _report(reused, engine, as_json=arguments.json)
         return EXIT[reused.status]
-    if watched:
-        shown.append(progress_for(request, settings))
     exploration = submit(
         with_files(request, files, OWNER, settings),
         OWNER,
@@ -74,8 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     outlets = wiring_publishing.outlets(settings, engine.clock, commit=arguments.commit)
     if arguments.commit and not wiring_publishing.commits(settings):
         _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
-    decide = at_terminal(engine) if watched else None
-    final = run_through(exploration, engine, outlets, decide)
+    final = run_here(exploration, engine, outlets, settings, shown if watched else None)
     log.info(
         "exploration_finished",
         explorationId=final.id,
@@ -92,6 +88,8 @@ def ended(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> 
         assert engine.approvals is not None
         paths = [approval.proposal.path for approval in pending(engine.approvals, final)]
         _say(f"idea: {how_to_decide(final, paths, arguments.research)}")
+    elif how := how_to_go_on(final, arguments.research):
+        _say(f"idea: {how}")
     return EXIT[final.status]
 
 
@@ -171,6 +169,8 @@ def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
     else:
         if final.path:
             print(final.path)
+        if final.url:
+            print(final.url)
         elif content and final.request.toolset not in PUBLISHED_TOOLSETS:
             print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"

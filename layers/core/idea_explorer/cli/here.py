@@ -2,20 +2,35 @@
 
 import signal
 import sys
-from collections.abc import Callable
 
+from idea_explorer.cli.deciding import Decide, at_terminal
+from idea_explorer.cli.progress import progress_for
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import EventSink
+from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.finish import Outlets, finish
 
-Decide = Callable[[Exploration], bool]
+
+def run_here(
+    exploration: Exploration,
+    engine: Engine,
+    outlets: Outlets,
+    settings: Settings,
+    shown: list[EventSink] | None,
+) -> Exploration:
+    """Run and publish. Where somebody watches, `shown` takes the progress, and they may be asked."""
+    if shown is None:
+        return _run_through(exploration, engine, outlets, None)
+    with progress_for(exploration, settings) as progress:
+        shown.append(progress)
+        return _run_through(exploration, engine, outlets, at_terminal(engine))
 
 
-def run_through(
+def _run_through(
     exploration: Exploration, engine: Engine, outlets: Outlets, decide: Decide | None
 ) -> Exploration:
-    """Run and publish. `decide` asks a person, and says whether everything is decided; where nobody can
-    be asked, or does not answer, the run is left waiting."""
+    """Where nobody can be asked to decide, or does not answer, the run is left waiting."""
     _cancel_on_interrupt(engine, exploration)
     reached = explore(exploration.id, exploration.run, engine)
     while reached.status == "awaiting_approval":
@@ -33,11 +48,15 @@ def run_through(
 
 
 def _cancel_on_interrupt(engine: Engine, exploration: Exploration) -> None:
-    """The first Ctrl-C asks the run to stop and keeps what is there; the second ends it at once."""
+    """The first Ctrl-C asks the run to stop and keeps what is there; the second ends it at once.
+
+    So do a closed terminal and a job that runs out of time.
+    """
 
     def cancel(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         engine.explorations.request_cancel(exploration.id)
         print("idea: stopping; press Ctrl-C again to end at once", file=sys.stderr)
 
-    signal.signal(signal.SIGINT, cancel)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, cancel)

@@ -2,7 +2,8 @@
 
 import sys
 import threading
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 from idea_explorer.domain.events import (
     AnyEvent,
@@ -14,10 +15,9 @@ from idea_explorer.domain.events import (
     ToolCallError,
     ToolCallStart,
 )
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import harmless, one_line
-from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 
 
@@ -31,17 +31,19 @@ def screen_of_stderr() -> Screen:
     return TerminalScreen() if sys.stderr.isatty() else PlainScreen()
 
 
-def progress_for(request: ExploreRequest, settings: Settings) -> EventSink:
+def progress_for(exploration: Exploration, settings: Settings) -> "Progress":
+    request = exploration.request
     screen = screen_of_stderr()
     using = request.model if settings.anthropic_api_key else "offline model"
     mode = f"/{request.mode}" if request.toolset == "research" else ""
     screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
     screen.line(f"{request.toolset}{mode} · {using} · deadline {request.deadline_seconds} s", "dim")
+    screen.line(f"exploration {exploration.id}", "dim")
     return Progress(screen)
 
 
 class Progress:
-    """With `text` the words too, line by line as they come."""
+    """With `text` the words too, line by line as they come. Leaves the terminal as it was."""
 
     def __init__(self, screen: Screen, *, text: bool = False) -> None:
         self._screen = screen
@@ -50,6 +52,17 @@ class Progress:
         self._text = text
         self._open_line = ""
         self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._screen.rest()
 
     def emit(self, event: AnyEvent) -> None:
         """Tools of one step run side by side; their lines come one after the other."""
@@ -69,12 +82,12 @@ class Progress:
                 )
             case ToolCallEnd():
                 took = f" ({event.duration_ms:,} ms)" if event.duration_ms is not None else ""
-                name = self._names.get(event.tool_call_id, "")
-                self._screen.line(f"  ✓ {name}: {one_line(event.summary, 100)}{took}", "green")
+                said = one_line(event.summary, 100)
+                self._screen.line(f"  ✓ {self._named(event.tool_call_id)}{said}{took}", "green")
             case ToolCallError():
-                name = self._names.get(event.tool_call_id, "")
-                again = ", tried twice" if event.was_retried else ""
-                self._screen.line(f"  ✗ {name}: {one_line(event.error, 160)}{again}", "red")
+                said = one_line(event.error, 160)
+                again = " (tried twice)" if event.was_retried else ""
+                self._screen.line(f"  ✗ {self._named(event.tool_call_id)}{said}{again}", "red")
             case StepFinished():
                 usage = event.usage
                 read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
@@ -91,6 +104,11 @@ class Progress:
                 self._screen.rest()
             case _:
                 pass
+
+    def _named(self, call_id: str) -> str:
+        """A call that began before this was watched has no name here."""
+        name = self._names.get(call_id)
+        return f"{name}: " if name else ""
 
     def _write(self, content: str) -> None:
         self._written += len(content)
@@ -128,22 +146,28 @@ class TerminalScreen:
 
     def __init__(self) -> None:
         from rich.console import Console
+        from rich.live import Live
+        from rich.spinner import Spinner
         from rich.text import Text
 
         self._text = Text
         self._console = Console(stderr=True, highlight=False)
-        self._status = self._console.status("thinking", spinner="dots")
-        self._status.start()
+        self._spinner = Spinner("dots", "thinking", style="green")
+        # stdout is the result's, whatever moves on stderr
+        self._live = Live(
+            self._spinner, console=self._console, transient=True, redirect_stdout=False
+        )
+        self._live.start()
 
     def line(self, text: str, style: str = "") -> None:
         # as Text, so that brackets in an idea or a result are never read as markup
-        self._console.print(self._text(harmless(text), style=style))
+        self._console.print(self._text(harmless(text), style=style), soft_wrap=True)
         self.working("thinking")
 
     def working(self, text: str) -> None:
-        self._status.start()
-        self._status.update(text)
+        self._spinner.update(text=text)
+        self._live.start()
 
     def rest(self) -> None:
         """Hold still while a person is asked; the next news goes on."""
-        self._status.stop()
+        self._live.stop()

@@ -3,14 +3,14 @@
 import argparse
 import sys
 
+from pydantic import ValidationError
+
 from idea_explorer import wiring, wiring_publishing
-from idea_explorer.cli.deciding import at_terminal
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.explore import OWNER, ended
-from idea_explorer.cli.here import run_through
-from idea_explorer.cli.progress import progress_for
+from idea_explorer.cli.here import run_here
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.request import ResumeRequest
+from idea_explorer.domain.request import ResumeRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.usecases.explore import Engine
 from idea_explorer.usecases.find import find
@@ -26,11 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     engine = wiring.local_engine(settings, wiring.cli_log(None), shown)
     exploration = _next(arguments, engine)
     watched = not (arguments.quiet or arguments.json)
-    if watched:
-        shown.append(progress_for(exploration.request, settings))
     outlets = wiring_publishing.outlets(settings, engine.clock)
-    decide = at_terminal(engine) if watched else None
-    final = run_through(exploration, engine, outlets, decide)
+    final = run_here(exploration, engine, outlets, settings, shown if watched else None)
     return ended(final, engine, arguments)
 
 
@@ -40,7 +37,10 @@ def _next(arguments: argparse.Namespace, engine: Engine) -> Exploration:
     if exploration.status in {"awaiting_approval", "running"}:
         return exploration
     given = {name: getattr(arguments, name) for name in LIMITS}
-    wanted = ResumeRequest.model_validate({k: v for k, v in given.items() if v is not None})
+    try:
+        wanted = ResumeRequest.model_validate({k: v for k, v in given.items() if v is not None})
+    except ValidationError as error:
+        raise invalid_request(error) from error
     return resume(
         exploration.id,
         OWNER,

@@ -35,7 +35,11 @@ NEXT: dict[Status, frozenset[Status]] = {
 
 
 class Stats(BaseModel):
-    """What a run took. `cost_usd` is None where the model's price is not known."""
+    """What a run took. `cost_usd` is None where the model's price is not known.
+
+    `unconfirmed_usd` is that part of it which stands for calls that broke off: the most that they can
+    have cost, for nobody said what they did.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -46,6 +50,7 @@ class Stats(BaseModel):
     cache_write_tokens: int = 0
     searches: int = 0
     cost_usd: float | None = None
+    unconfirmed_usd: float = 0.0
     over_budget_usd: float = 0.0
     stop_reason: str | None = None
     citations: int = 0

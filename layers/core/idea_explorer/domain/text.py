@@ -37,6 +37,11 @@ def one_line(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """`1 step`, `2 steps`."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
 def harmless(text: str) -> str:
     """The text without what could steer a terminal: models, pages and files choose these words."""
     return "".join(char for char in text if char.isprintable() or char in "\n\t")

@@ -10,7 +10,9 @@ from idea_explorer.domain.usage import Price, cost_of
 
 
 def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price]) -> Stats:
-    spent = state.spent
+    spent, model_id = state.spent, state.opening.model_id
+    cost = cost_of(spent, model_id, prices)
+    confirmed = cost_of(state.confirmed, model_id, prices)
     return Stats(
         steps=state.steps,
         input_tokens=spent.input_tokens,
@@ -18,7 +20,8 @@ def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price])
         cache_read_tokens=spent.cache_read_tokens,
         cache_write_tokens=spent.cache_write_tokens,
         searches=spent.searches,
-        cost_usd=cost_of(spent, state.opening.model_id, prices),
+        cost_usd=cost,
+        unconfirmed_usd=round((cost or 0.0) - (confirmed or 0.0), 6),
         stop_reason=stop_reason,
         step_durations=tuple(answer.duration_ms for answer in state.answers),
         tool_calls=tuple(state.records),

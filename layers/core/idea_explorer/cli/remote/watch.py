@@ -25,9 +25,12 @@ def follow(
 ) -> int:
     """Show every event as it comes; the exit code is that of the end."""
     before = details_in(remote.exploration(exploration_id))
-    show, lost = _shown(before, arguments)
-    for event in told(remote, before.id, system_clock(), lost, after=after):
-        show(event)
+    show, lost, rest = _shown(before, arguments)
+    try:
+        for event in told(remote, before.id, system_clock(), lost, after=after):
+            show(event)
+    finally:
+        rest()
     after_all = details_in(remote.exploration(exploration_id))
     if not arguments.json:
         print_ending(after_all)
@@ -36,12 +39,12 @@ def follow(
 
 def _shown(
     details: Details, arguments: argparse.Namespace
-) -> tuple[Callable[[Told], None], Callable[[str], None]]:
-    """How events, and lost connections, are shown."""
+) -> tuple[Callable[[Told], None], Callable[[str], None], Callable[[], None]]:
+    """How events, and lost connections, are shown, and how the showing ends."""
     if arguments.json:
-        return _print_line, _ignore
+        return _print_line, _ignore, _ignore
     if arguments.quiet:
-        return _ignore, _ignore
+        return _ignore, _ignore, _ignore
     screen = screen_of_stderr()
     screen.line(f"Watching: {one_line(details.idea, 80)}", "bold")
     progress = Progress(screen, text=True)
@@ -53,12 +56,12 @@ def _shown(
             screen.line(f"  ? {told.event.path}: {one_line(told.event.description, 100)}", "yellow")
             screen.line(f"    decide with: idea approve {details.id} --list", "dim")
 
-    return show, lambda message: screen.line(f"{message} Trying again.", "yellow")
+    return show, lambda message: screen.line(f"{message} Trying again.", "yellow"), screen.rest
 
 
 def _print_line(told: Told) -> None:
     print(json.dumps({"id": told.number, **told.data}, ensure_ascii=False), flush=True)
 
 
-def _ignore(_: object) -> None:
+def _ignore(*_: object) -> None:
     pass

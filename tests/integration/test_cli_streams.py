@@ -1,0 +1,118 @@
+"""Where a command's words go: to terminals, files and pipes, and to readers that went away."""
+
+import json
+import os
+import pty
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.anthropic_faults import hang
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import answer, text
+from tests.fakes.command import idea, start
+
+IDEA = ("explore", "Calendars for narwhals")
+
+
+def drained(reading: int) -> str:
+    """All that is written to a terminal or a pipe until nobody has it open any more."""
+    parts = []
+    try:
+        while data := os.read(reading, 65_536):
+            parts.append(data)
+    except OSError:
+        pass  # how a terminal says that it is over
+    os.close(reading)
+    return b"".join(parts).decode()
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_a_result_sent_to_a_file_is_all_there_and_the_terminal_as_it_was(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    person, terminal = pty.openpty()
+    with (tmp_path / "result").open("w") as result:
+        streams = [terminal, result.fileno(), terminal]
+        program = start([*IDEA, *flags], streams, env={"TERM": "xterm"}, folder=tmp_path)
+    os.close(terminal)
+    shown = drained(person)
+
+    assert program.wait() == 0
+    written = (tmp_path / "result").read_text()
+    if flags:
+        assert json.loads(written)["status"] == "completed"
+    else:
+        assert (tmp_path / written.splitlines()[0]).is_file()
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l") >= 0  # the cursor is back
+    assert "research/business" in shown
+
+
+def test_a_reader_of_the_progress_that_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    with Path(os.devnull).open() as nothing, (tmp_path / "result").open("w") as result:
+        program = start(IDEA, [nothing.fileno(), result.fileno(), writing], env={}, folder=tmp_path)
+    os.close(writing)
+    os.close(reading)
+
+    assert program.wait() == 0
+    assert "completed" in (tmp_path / "result").read_text()
+
+
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])
+def test_progress_that_cannot_be_written_is_dropped(tmp_path: Path, stderr: str) -> None:
+    command = f"exec {shlex.join([sys.executable, '-m', 'idea_explorer', *IDEA])} {stderr}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "completed" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_told_to_stop_ends_cancelled_and_can_go_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    silent = answer(text("# Narwhals"), fault=hang(6))
+    reading, writing = os.pipe()
+    with FakeAnthropic([silent]) as server, os.fdopen(reading) as said:
+        env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+        program = start(IDEA, [0, writing, writing], env=env, folder=tmp_path)
+        os.close(writing)
+        while not server.requests:
+            time.sleep(0.01)
+        program.send_signal(number)
+        assert any("stopping" in line for line in said)
+        server.stop()  # which ends the silence
+        last = said.read()
+
+    assert program.wait() == 4
+    assert "cancelled" in last
+    assert "Go on with: idea resume" in last
+
+
+def test_an_early_end_says_how_to_go_on(tmp_path: Path) -> None:
+    with FakeAnthropic([answer(text("# Half"), stop_reason="max_tokens")] * 3) as server:
+        env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+        done = idea(*IDEA, "--json", "--quiet", env=env, folder=tmp_path)
+
+    assert done.returncode == 3
+    assert f"Go on with: idea resume {json.loads(done.stdout)['id']}" in done.stderr
+
+
+@pytest.mark.parametrize("flags", [("--max-steps", "0"), ("--max-cost-usd", "-1")])
+def test_a_bad_limit_for_a_resumed_run_is_bad_usage(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    with FakeAnthropic([answer(text("# Half"), stop_reason="max_tokens")] * 3) as server:
+        env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+        ended = json.loads(idea(*IDEA, "--json", env=env, folder=tmp_path).stdout)
+        done = idea("resume", ended["id"], *flags, env=env, folder=tmp_path)
+
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "pydantic" not in done.stderr
