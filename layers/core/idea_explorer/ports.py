@@ -398,6 +398,13 @@ class PullRequests(Protocol):
 
 
 class Publisher(Protocol):
+    def check(self) -> None:
+        """Raise what makes every publication fail as things are; ConfigurationError where it will last.
+
+        Nothing is written. To be asked before money is spent on a report.
+        """
+        ...
+
     def publish(
         self,
         exploration_id: ExplorationId,

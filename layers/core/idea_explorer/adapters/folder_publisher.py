@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from idea_explorer.domain.errors import (
+    ConfigurationError,
     ContentMismatchError,
     DocumentTooLargeError,
     ExternalError,
@@ -17,6 +18,7 @@ from idea_explorer.domain.errors import (
     UnavailableError,
 )
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import MAX_REWRITTEN_BYTES, is_document
 from idea_explorer.ports import Change, Published, Tree
 
@@ -46,6 +48,21 @@ class FolderPublisher:
         self._root = root
         self._lock = lock
         self._commits = commits
+
+    def check(self) -> None:
+        """The folder that reports go to may be missing; what stands in its place must let us write."""
+        ideas = self._root / RESEARCH_ROOT
+        place = ideas if ideas.exists() else self._root
+        if not place.is_dir():
+            raise ConfigurationError(
+                f"{place} is not a folder, so no report can be written there.",
+                hint="Move it away, or name another folder with --research.",
+            )
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise ConfigurationError(
+                f"{place} may not be written to.",
+                hint="Give yourself the right to, or name another folder with --research.",
+            )
 
     def publish(
         self,

@@ -58,6 +58,12 @@ class GitHubPublisher:
         self._lease = lease
         self._clock = clock
 
+    def check(self) -> None:
+        try:
+            self._tip(self._branch())
+        except AuthFailedError as error:
+            raise ConfigurationError(error.message, hint=error.hint) from error
+
     def publish(
         self,
         exploration_id: ExplorationId,

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,19 @@ from idea_explorer.cli.files import named_files, with_files
 from idea_explorer.cli.here import run_here
 from idea_explorer.cli.prior_art import Choice, ask_at_terminal, consider, is_open
 from idea_explorer.domain import limits
-from idea_explorer.domain.errors import ExplorerError, InvalidRequestError, MissingError
+from idea_explorer.domain.errors import (
+    ExplorerError,
+    ExternalError,
+    InvalidRequestError,
+    MissingError,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import Engine
-from idea_explorer.usecases.finish import tell_of
+from idea_explorer.usecases.finish import Outlets, tell_of
 from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
@@ -60,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     if reused:
         _report(reused, engine, as_json=arguments.json)
         return EXIT[reused.status]
+    outlets = wiring_publishing.outlets(settings, engine.clock, commit=arguments.commit)
+    _check_place(outlets, request)
     exploration = submit(
         with_files(request, files, OWNER, settings),
         OWNER,
@@ -68,7 +76,6 @@ def run(arguments: argparse.Namespace) -> int:
         terms=terms,
         research=wiring.research_repository(settings),
     )
-    outlets = wiring_publishing.outlets(settings, engine.clock, commit=arguments.commit)
     if arguments.commit and not wiring_publishing.commits(settings):
         _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
     final = run_here(exploration, engine, outlets, settings, shown if watched else None)
@@ -100,6 +107,13 @@ def _considered(request: ExploreRequest, settings: Settings) -> Choice:
     except ExplorerError:
         return Choice(request)
     return consider(request, index, tell=_say, ask=ask_at_terminal())
+
+
+def _check_place(outlets: Outlets, request: ExploreRequest) -> None:
+    """Refuse before anything is paid what could not be published; a failure that may pass is let pass."""
+    if outlets.publisher and request.toolset in PUBLISHED_TOOLSETS:
+        with suppress(ExternalError):
+            outlets.publisher.check()
 
 
 def _opened(document: str, settings: Settings) -> str:
