@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Literal, Self
 
@@ -44,6 +45,10 @@ class Settings(BaseModel):
     max_cost_usd: float | None = Field(default=None, gt=0)
     daily_cost_usd: float | None = Field(default=None, gt=0)  # per owner
     max_total_tokens: int = Field(default=80_000, gt=0)
+    search_tokens: int = Field(
+        default=10_000, gt=0
+    )  # what one web search may bring, for the budget
+    code_limits: limits.CodeLimits = limits.CodeLimits()
     events_wait_seconds: float = Field(default=20.0, ge=0, le=25)  # API Gateway ends a call at 29
     events_poll_seconds: float = Field(default=1.0, gt=0)
     otlp_endpoint: str | None = None
@@ -128,7 +133,13 @@ class Settings(BaseModel):
         given: dict[str, object] = {
             field: environment[name] for name, field in VARIABLES.items() if environment.get(name)
         }
+        code = {
+            field: environment[name]
+            for name, field in CODE_VARIABLES.items()
+            if environment.get(name)
+        }
         try:
+            given["code_limits"] = code
             if models := environment.get("IDEA_MODELS"):
                 given["models"] = MODELS | json.loads(models)
             if prices := environment.get("IDEA_PRICES"):
@@ -163,6 +174,7 @@ VARIABLES = {
     "TIDAL_AUTH_URL": "tidal_auth_url",
     "IDEA_DAILY_COST_USD": "daily_cost_usd",
     "IDEA_MAX_TOTAL_TOKENS": "max_total_tokens",
+    "IDEA_SEARCH_TOKENS": "search_tokens",
     "IDEA_APPROVAL_DAYS": "approval_days",
     "IDEA_CODE_REPOSITORIES": "code_repositories",
     "IDEA_TRACE_CONTENT": "trace_content",
@@ -186,12 +198,13 @@ VARIABLES = {
     "IDEA_EVENTS_WAIT_SECONDS": "events_wait_seconds",
     "IDEA_EVENTS_POLL_SECONDS": "events_poll_seconds",
 }
-_NAMES = {field: name for name, field in VARIABLES.items()}
+CODE_VARIABLES = {f"IDEA_CODE_{f.name.upper()}": f.name for f in fields(limits.CodeLimits)}
+_NAMES = {field: name for name, field in (VARIABLES | CODE_VARIABLES).items()}
 
 
 def _short(error: Exception) -> str:
     if isinstance(error, ValidationError):
         finding = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = str(finding["loc"][0])
+        field = str(finding["loc"][1 if finding["loc"][0] == "code_limits" else 0])
         return f"{_NAMES.get(field, f'IDEA_{field.upper()}')}: {finding['msg']}"
     return f"IDEA_MODELS and IDEA_PRICES hold JSON objects ({error})"

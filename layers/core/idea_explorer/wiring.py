@@ -373,6 +373,7 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         prices=settings.prices,
         terms=terms(settings, kept_in),
         max_total_tokens=settings.max_total_tokens,
+        search_tokens=settings.search_tokens,
         earlier_for=lambda exploration: origin_of(
             exploration,
             explorations=kept_in.explorations,

@@ -10,6 +10,7 @@ from idea_explorer import wiring
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import AnyEntry, Decided
@@ -121,7 +122,7 @@ def _of_commit(
     sha = commit or _commit_of(settings, request)
     client = client_for(settings, request)
     code = GitHubCode(client)
-    return _snapshots(_cache_folder(settings)).of_commit(
+    return _snapshots(_cache_folder(settings), settings.code_limits).of_commit(
         sha, lambda: code.download(sha), _shared(settings, client.repository, log)
     )
 
@@ -137,13 +138,14 @@ def _shared(settings: Settings, repository: str, log: Log | None) -> "S3Packs | 
 
 
 def _of_folder(settings: Settings) -> Snapshot:
-    return _snapshots(_cache_folder(settings)).of_folder(settings.research_dir)
+    snapshots = _snapshots(_cache_folder(settings), settings.code_limits)
+    return snapshots.of_folder(settings.research_dir)
 
 
 def _workspace(settings: Settings, opened: Callable[[], Snapshot]) -> "Workspace":
     from idea_explorer.tools.code import Workspace
 
-    return Workspace(opened, _symbols(_cache_folder(settings)))
+    return Workspace(opened, _symbols(_cache_folder(settings)), settings.code_limits)
 
 
 def _cache_folder(settings: Settings) -> Path:
@@ -154,10 +156,10 @@ def _cache_folder(settings: Settings) -> Path:
 
 
 @cache
-def _snapshots(folder: Path) -> "Snapshots":
+def _snapshots(folder: Path, limits: CodeLimits) -> "Snapshots":
     from idea_explorer.adapters.snapshots import Snapshots
 
-    return Snapshots(folder)
+    return Snapshots(folder, limits)
 
 
 @cache

@@ -1,6 +1,9 @@
 """The numbers of the product, each with its reason."""
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 MAX_IDEA = 10_000
 MAX_CONTEXT = 50_000
@@ -30,21 +33,24 @@ MAX_PAGE_BYTES = 512_000  # 500 KB decoded: more is no page to read
 MAX_PAGE_CHARS = 100_000  # about 25k tokens, the most a prompt should pay for one page
 FETCH_SECONDS = 10.0  # for a page in all, redirects and the second try included
 
+Count = Annotated[int, Field(gt=0)]
+
 
 @dataclass(frozen=True, slots=True)
 class CodeLimits:
     """The limits of the code toolset; a deployment may set its own."""
 
-    max_file_bytes: int = 1_048_576  # 1 MB: no larger file is read, searched or proposed
-    max_read_lines: int = 2_000
-    max_read_chars: int = 150_000  # leaves room below MAX_RESULT_CHARS for JSON's escapes
-    page_size: int = 100
-    max_matches: int = 50
-    max_counted: int = 50_000  # a pattern that matches more often says nothing: counting stops
-    max_match_chars: int = 300  # a line of minified code would crowd out the others
-    max_definitions: int = 50
-    max_importers: int = 200
-    max_files: int = 100_000
-    max_unpacked_bytes: int = 1_073_741_824  # 1 GB: an archive that unpacks to more is refused
-    kept_snapshots: int = 4  # on disk, the most recently used ones
-    max_kept_bytes: int = 1_073_741_824  # all of them together, except that the newest one stays
+    max_file_bytes: Count = 1_048_576  # 1 MB: no larger file is read, searched or proposed
+    max_read_lines: Count = 2_000
+    # never more: it leaves room below MAX_RESULT_CHARS for JSON's escapes
+    max_read_chars: Annotated[int, Field(gt=0, le=150_000)] = 150_000
+    page_size: Count = 100
+    max_matches: Count = 50
+    max_counted: Count = 50_000  # a pattern that matches more often says nothing: counting stops
+    max_match_chars: Count = 300  # a line of minified code would crowd out the others
+    max_definitions: Count = 50
+    max_importers: Count = 200
+    max_files: Count = 100_000
+    max_unpacked_bytes: Count = 1_073_741_824  # 1 GB: an archive that unpacks to more is refused
+    kept_snapshots: Count = 4  # on disk, the most recently used ones
+    max_kept_bytes: Count = 1_073_741_824  # all of them together, except that the newest one stays

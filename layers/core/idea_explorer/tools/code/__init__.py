@@ -27,13 +27,15 @@ TIME_LIMIT = 60.0
 
 def code_tools(workspace: Workspace) -> Toolset:
     """The eight tools over one workspace."""
+    limits = workspace.limits
     return Toolset(
         [
             Tool(
                 name="read_file",
                 description=(
-                    "Read a text file of the repository with line numbers, as {n}\\t{line}, 2,000 lines"
-                    " at most at a time. Give line_start and line_end when you know which part you need."
+                    "Read a text file of the repository with line numbers, as {n}\\t{line},"
+                    f" {limits.max_read_lines:,} lines at most at a time. Give line_start and line_end"
+                    " when you know which part you need."
                     " ALWAYS read a file before you edit it; never read the same part twice."
                 ),
                 arguments=ReadFile,
@@ -44,7 +46,8 @@ def code_tools(workspace: Workspace) -> Toolset:
             Tool(
                 name="list_files",
                 description=(
-                    "List a folder of the repository: files, directories and symlinks, 100 a page."
+                    "List a folder of the repository: files, directories and symlinks,"
+                    f" {limits.page_size:,} a page."
                     " Start with it, at '.', to see how the project is laid out. To find files by name"
                     " in the whole tree use find_files instead of recursive."
                 ),
@@ -57,9 +60,9 @@ def code_tools(workspace: Workspace) -> Toolset:
                 name="search_files",
                 description=(
                     "Search the contents of files with a regular expression, line by line. Shows up to"
-                    " 50 matches; totalMatches says how many there are. Narrow it with path and"
-                    " filePattern. NOT for finding where something is defined (find_definition), who"
-                    " imports it (find_importers), or files by name (find_files)."
+                    f" {limits.max_matches:,} matches; totalMatches says how many there are. Narrow it"
+                    " with path and filePattern. NOT for finding where something is defined"
+                    " (find_definition), who imports it (find_importers), or files by name (find_files)."
                 ),
                 arguments=SearchFiles,
                 run=partial(search_files, workspace),

@@ -1,0 +1,76 @@
+"""What the environment sets, and where that is written down."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from idea_explorer import wiring
+from idea_explorer.agent.wrappers import Executed
+from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.limits import CodeLimits
+from idea_explorer.observability import SilentLog
+from idea_explorer.settings import CODE_VARIABLES, VARIABLES, Settings
+
+DOCUMENTED = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
+
+
+def test_every_variable_is_documented_and_nothing_else_is() -> None:
+    named = set(re.findall(r"`([A-Z][A-Z0-9_]*_[A-Z0-9_]+)`", DOCUMENTED))
+    assert named == {*VARIABLES, *CODE_VARIABLES, "IDEA_MODELS", "IDEA_PRICES"}
+
+
+@pytest.mark.parametrize(("variable", "field"), CODE_VARIABLES.items())
+def test_every_limit_of_the_code_tools_can_be_set_and_is_documented_as_it_is(
+    variable: str, field: str
+) -> None:
+    settings = Settings.from_environment({variable: "7"})
+    assert getattr(settings.code_limits, field) == 7
+    assert f"| `{variable}` | {getattr(CodeLimits(), field):,} |" in DOCUMENTED
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("IDEA_CODE_PAGE_SIZE", "0"),
+        ("IDEA_CODE_MAX_MATCHES", "many"),
+        ("IDEA_CODE_MAX_READ_CHARS", "150001"),
+        ("IDEA_SEARCH_TOKENS", "-1"),
+    ],
+)
+def test_a_limit_that_cannot_be_is_refused_by_its_name(variable: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{variable}: "):
+        Settings.from_environment({variable: value})
+
+
+def test_the_code_tools_keep_to_the_limits_that_are_set(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("tea = 1\ntea = 2\n")
+    (tmp_path / "large.py").write_text("tea = 1\n" * 10)
+    limited = {
+        "IDEA_RESEARCH_DIR": str(tmp_path),
+        "IDEA_CODE_PAGE_SIZE": "2",
+        "IDEA_CODE_MAX_MATCHES": "1",
+        "IDEA_CODE_MAX_READ_LINES": "1",
+        "IDEA_CODE_MAX_FILE_BYTES": "50",
+    }
+    tools = wiring.toolset(Settings.from_environment(limited), "code").tools
+
+    def called(name: str, **given: object) -> dict[str, object]:
+        tool = tools[name]
+        arguments = tool.arguments.model_validate(given)
+        return dict(Executed(SilentLog()).run(tool, arguments).payload)
+
+    assert called("list_files", path=".")["nextPage"] == 2
+    matches = called("search_files", pattern="tea")["matches"]
+    assert isinstance(matches, list)
+    assert len(matches) == 1
+    assert called("read_file", path="a.py")["truncated"] is True
+    assert called("read_file", path="large.py")["error_type"] == "file_too_large"
+    assert "1 lines at most" in tools["read_file"].description
+
+
+def test_the_budget_holds_back_what_a_search_is_set_to_bring(tmp_path: Path) -> None:
+    given = {"IDEA_RESEARCH_DIR": str(tmp_path), "IDEA_SEARCH_TOKENS": "123"}
+    engine = wiring.local_engine(Settings.from_environment(given), SilentLog(), [])
+    assert engine.search_tokens == 123
