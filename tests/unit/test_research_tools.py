@@ -112,6 +112,35 @@ def test_listing_gives_paths_that_reading_takes(root: Path) -> None:
     assert all(read(root, file["path"])["bytes"] == file["bytes"] for file in listed["files"])
 
 
+UNTAKEN = [
+    "Q3 plan.md",
+    "50%.md",
+    "_draft.md",
+    "plän.md",
+    f"{'long' * 60}.md",
+    ".hidden.md",
+    "a..b.md",
+]
+
+
+def test_names_that_reading_does_not_take_are_not_listed_but_counted(root: Path) -> None:
+    for name in UNTAKEN:
+        (root / "ideas" / name).write_text("# Plan")
+    known = {info.path for info in Folder(root).list()}
+    listed = answer(root, "list_research", {})
+    assert [file["path"] for file in listed["files"]] == ["bees.md", "market/2024-06.md"]
+    assert (listed["total"], listed["leftOut"]) == (2, len(known) - 2)
+    assert {"Q3 plan.md", "_draft.md", "plän.md"} < known
+    assert "does not take" in listed["note"]
+
+
+def test_a_document_that_cannot_be_read_is_found_and_says_so(root: Path) -> None:
+    (root / "ideas" / "Q3 plan.md").write_text("# Plan\n\nOpen a zeppelin harbour.")
+    (hit,) = answer(root, "search_research", {"query": "zeppelin"})["results"]
+    assert (hit["path"], "does not take" in hit["note"]) == ("Q3 plan.md", True)
+    assert "harbour" in hit["excerpt"]
+
+
 def test_searching_finds_the_document_and_shows_the_words(root: Path) -> None:
     found = answer(root, "search_research", {"query": "honey"})
     assert (found["query"], found["totalFound"]) == ("honey", 1)

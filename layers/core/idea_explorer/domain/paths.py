@@ -55,6 +55,14 @@ def research_path(given: str) -> ResearchPath:
     return ResearchPath(path, given)
 
 
+def is_research_path(path: str) -> bool:
+    """Whether read_research takes a path just as it is spelled."""
+    try:
+        return research_path(path) == path
+    except ToolError:
+        return False
+
+
 RepositoryPath = NewType("RepositoryPath", str)
 """A checked path below a repository's root, without `.`, empty or `..` segments; the root itself is ''."""
 

@@ -16,7 +16,13 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.evidence import passage
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.paths import MAX_RESEARCH_PATH, RESEARCH_ROOT, ResearchPath, research_path
+from idea_explorer.domain.paths import (
+    MAX_RESEARCH_PATH,
+    RESEARCH_ROOT,
+    ResearchPath,
+    is_research_path,
+    research_path,
+)
 from idea_explorer.domain.report import title_of
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.ports import ResearchRepository
@@ -36,6 +42,14 @@ READ_ERRORS: dict[type[ExternalError], tuple[str, str]] = {
         "Failed to read file: Content does not match its sha: {path}",
     ),
 }
+
+
+UNREADABLE = (
+    "Documents whose names hold spaces or other signs that read_research does not take are left out."
+    " search_research finds their text."
+)
+
+EXCERPT_ONLY = "read_research does not take this path; the excerpt is all there is to see."
 
 
 class ReadResearch(Arguments):
@@ -147,9 +161,14 @@ class _Research:
             documents = self._repository.list()
         except ExternalError as error:
             raise _api_error("list", error) from error
-        files: list[JsonObject] = [{"path": d.path, "bytes": d.size} for d in documents]
+        files: list[JsonObject] = [
+            {"path": d.path, "bytes": d.size} for d in documents if is_research_path(d.path)
+        ]
+        fields: JsonObject = {"files": [*files], "total": len(files)}
+        if left_out := len(documents) - len(files):
+            fields |= {"leftOut": left_out, "note": UNREADABLE}
         return ToolOutput(
-            fields={"files": [*files], "total": len(files)},
+            fields=fields,
             summary=f"{len(files)} research documents",
             result_count=len(files),
         )
@@ -167,6 +186,9 @@ class _Research:
             {"path": hit.name, "title": hit.title, "excerpt": hit.excerpt, "score": hit.score}
             for hit in hits
         ]
+        for result, hit in zip(results, hits, strict=True):
+            if not is_research_path(hit.name):
+                result["note"] = EXCERPT_ONLY
         return ToolOutput(
             fields={"query": arguments.query, "results": [*results], "totalFound": total},
             summary=f"Found {total} documents matching '{arguments.query}'",
