@@ -189,6 +189,8 @@ def run_share(seeds: range, *, every: int, planted_bug: bool) -> Tally:
             boundaries, calls = measured[model]
             for boundary in range(1 + seed % every, boundaries + 1, every):
                 run_case(world, tally, model, boundary, seed, calls)
+                if planted_bug and tally.violations:
+                    return tally  # found out
     return tally
 
 
