@@ -168,11 +168,13 @@ def test_a_secret_may_be_a_json_object(aws: Settings) -> None:
 
     assert secrets(0).get("github", "token") == "ghp_1"
     assert json.loads(secrets(0).get("github")) == {"token": "ghp_1", "note": "x"}
-    put_secret("github", "ghp_2")
+    put_secret("github", "ghp_2\r\n")
     assert secrets(0).get("github", "token") == "ghp_2"
 
 
-@pytest.mark.parametrize("value", ["", "  ", '{"key": "very-secret"}', "{very-secret"])
+@pytest.mark.parametrize(
+    "value", ["", "  ", '{"key": "very-secret"}', "{very-secret", "very-secret\rx", "very-secret x"]
+)
 def test_a_secret_without_its_value_is_a_matter_of_configuration(aws: Settings, value: str) -> None:
     if value:
         put_secret("github", value)

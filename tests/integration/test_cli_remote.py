@@ -191,20 +191,18 @@ def test_what_does_not_exist_is_said(idea: Idea, command: str, name: str) -> Non
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("submit", ""),
-        ("submit", "bees", "--max-steps", "99"),
-        ("submit", "bees", "--continue-from", NOBODYS),
-        ("list", "--limit", "1000"),
-    ],
-)
-def test_what_is_not_valid_is_bad_usage(idea: Idea, arguments: tuple[str, ...]) -> None:
-    code, out, err = idea(*arguments)
+WRONG = {
+    "The idea must not be blank.": ("submit", ""),
+    "--max-steps must be at most 20.": ("submit", "bees", "--max-steps", "99"),
+    "--continue-from: there is no such exploration.": ("submit", "b", "--continue-from", NOBODYS),
+    "--limit must be at most 100.": ("list", "--limit", "1000"),
+    "--mode must be one of: business, exploration.": ("list", "--mode", "foo"),
+}
 
-    assert (code, out) == (2, "")
-    assert err.startswith("idea: '")
+
+@pytest.mark.parametrize("sentence", WRONG)
+def test_what_is_not_valid_is_bad_usage(idea: Idea, sentence: str) -> None:
+    assert idea(*WRONG[sentence]) == (2, "", f"idea: {sentence}\n")
 
 
 # Decisions

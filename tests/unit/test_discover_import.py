@@ -60,10 +60,10 @@ def test_a_stream_is_read_like_a_file(index: SqliteTrackIndex) -> None:
         (line(2, isrc="US-RC1-76-07839"), "line 2: isrc: invalid ISRC 'US-RC1-76-07839'"),
         (line(2, title=" "), "line 2: title"),
         (line(2, description=None), "line 2: description"),
-        ('{"isrc": "ZZTST1900002"}', "line 2: title: Field required"),
-        ("no json", "line 2: Invalid JSON"),
+        ('{"isrc": "ZZTST1900002"}', "line 2: title: is missing"),
+        ("no json", "line 2: is not JSON"),
         ("[]", "line 2: "),
-        (b'{"isrc": "\xff"}', "line 2: Invalid JSON"),
+        (b'{"isrc": "\xff"}', "line 2: is not JSON"),
         (line(1), "line 2: ISRC ZZTST1900001 stands already on line 1"),
     ],
 )
@@ -78,7 +78,10 @@ def test_one_wrong_line_is_named_and_nothing_is_indexed(
 
 
 def test_many_wrong_lines_are_counted(index: SqliteTrackIndex) -> None:
-    with pytest.raises(InvalidRequestError, match="; and 5 more lines"):
+    with pytest.raises(
+        InvalidRequestError,
+        match="lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10: is not JSON; and 5 more lines",
+    ):
         index_tracks(stream(*["nonsense"] * 15), index)
 
 

@@ -4,13 +4,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.errors import InvalidSettingError
+from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.usage import Price
+from idea_explorer.domain.wording import findings
 
 MODELS = {"sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5"}
 
@@ -23,18 +26,40 @@ PRICES = {
 KEPT = Path(".idea-explorer")
 
 
+def _key(secret: SecretStr) -> SecretStr:
+    """A stray line end would fail at each call, and look like a network that does not work."""
+    if not is_sendable(secret.get_secret_value()):
+        raise ValueError("holds characters that no key has")
+    return secret
+
+
+def _address(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole or not url.isprintable() or " " in url:
+        raise ValueError("must be an address that begins with https:// or http://")
+    return url
+
+
+Key = Annotated[SecretStr, AfterValidator(_key)]
+Url = Annotated[str, AfterValidator(_address)]
+
+
 class Settings(BaseModel):
     """Secrets are never printed: their type hides them."""
 
     model_config = ConfigDict(frozen=True)
 
     model_provider: Literal["claude", "offline"] | None = None  # unset, a key decides
-    anthropic_api_key: SecretStr | None = None
-    anthropic_base_url: str | None = None
-    github_token: SecretStr | None = None
+    anthropic_api_key: Key | None = None
+    anthropic_base_url: Url | None = None
+    github_token: Key | None = None
     github_repository: str | None = Field(default=None, pattern=r"^[\w.-]+/[\w.-]+$")
     github_branch: str | None = None
-    github_api_url: str = "https://api.github.com"
+    github_api_url: Url = "https://api.github.com"
     code_repositories: str = ""  # beside the configured one, with spaces or commas between
     approval_days: float = Field(default=7.0, gt=0, le=365)
     research_dir: Path = Path()
@@ -51,21 +76,21 @@ class Settings(BaseModel):
     code_limits: limits.CodeLimits = limits.CodeLimits()
     events_wait_seconds: float = Field(default=20.0, ge=0, le=25)  # API Gateway ends a call at 29
     events_poll_seconds: float = Field(default=1.0, gt=0)
-    otlp_endpoint: str | None = None
+    otlp_endpoint: Url | None = None
     trace_content: bool = False  # whether spans carry what was asked, read and written
 
     # Music, for the discover toolset.
-    qdrant_url: str | None = None
+    qdrant_url: Url | None = None
     qdrant_collection: str = "tracks"
-    qdrant_api_key: SecretStr | None = None
+    qdrant_api_key: Key | None = None
     qdrant_secret_id: str | None = None
     embedding_model: str | None = None  # on Bedrock
     tidal_client_id: str | None = None
-    tidal_client_secret: SecretStr | None = None
+    tidal_client_secret: Key | None = None
     tidal_secret_id: str | None = None
     tidal_country: str = "US"
-    tidal_api_url: str | None = None
-    tidal_auth_url: str | None = None
+    tidal_api_url: Url | None = None
+    tidal_auth_url: Url | None = None
 
     # A deployment's own: names of what it has, never their contents.
     table_name: str | None = None
@@ -82,7 +107,7 @@ class Settings(BaseModel):
     defer_seconds: int = Field(default=30, ge=0, le=900)
     queued_too_long_seconds: int = Field(default=900, ge=0)
     running_too_long_seconds: int = Field(default=7_200, ge=0)
-    aws_endpoint_url: str | None = None
+    aws_endpoint_url: Url | None = None
     sam_local: bool = False
 
     @property
@@ -140,13 +165,24 @@ class Settings(BaseModel):
         }
         try:
             given["code_limits"] = code
-            if models := environment.get("IDEA_MODELS"):
-                given["models"] = MODELS | json.loads(models)
-            if prices := environment.get("IDEA_PRICES"):
-                given["prices"] = PRICES | json.loads(prices)
+            for name, table in (("models", MODELS), ("prices", PRICES)):
+                if text := environment.get(f"IDEA_{name.upper()}"):
+                    given[name] = _merged(f"IDEA_{name.upper()}", table, text)
             return cls.model_validate(given)
-        except (ValidationError, ValueError, TypeError) as error:
-            raise ConfigurationError(f"The environment is not valid: {_short(error)}.") from error
+        except ValidationError as error:
+            raise InvalidSettingError(
+                {
+                    _NAMES.get(field, f"IDEA_{field.upper()}"): rule
+                    for field, rule in findings(error, within="code_limits").items()
+                }
+            ) from error
+
+
+def _merged(variable: str, table: Mapping[str, object], text: str) -> dict[str, object]:
+    try:
+        return {**table, **json.loads(text)}
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidSettingError({variable: "must be a JSON object"}) from error
 
 
 VARIABLES = {
@@ -200,11 +236,3 @@ VARIABLES = {
 }
 CODE_VARIABLES = {f"IDEA_CODE_{f.name.upper()}": f.name for f in fields(limits.CodeLimits)}
 _NAMES = {field: name for name, field in (VARIABLES | CODE_VARIABLES).items()}
-
-
-def _short(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        finding = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = str(finding["loc"][1 if finding["loc"][0] == "code_limits" else 0])
-        return f"{_NAMES.get(field, f'IDEA_{field.upper()}')}: {finding['msg']}"
-    return f"IDEA_MODELS and IDEA_PRICES hold JSON objects ({error})"

@@ -132,7 +132,9 @@ def toolset(
 
             return wiring_code.toolset_by_hand(settings)
         case _:
-            raise ConfigurationError(f"The toolset '{name}' is not available here.")
+            raise ConfigurationError(
+                f"There is no toolset '{name}'.", hint=f"Choose one of: {', '.join(TOOLSETS)}."
+            )
 
 
 def toolset_for(

@@ -127,15 +127,19 @@ def _unanswered(system: str, error: Exception) -> ExplorerError:
         exceptions.NoCredentialsError,
         exceptions.PartialCredentialsError,
         exceptions.CredentialRetrievalError,
-        exceptions.NoRegionError,
         exceptions.InvalidRegionError,
     )
     if isinstance(error, timeouts):
         return UpstreamTimeoutError(f"AWS {system} did not answer in time.", hint="Try again.")
     if isinstance(error, (exceptions.HTTPClientError, exceptions.ConnectionError)):
         return NetworkError(f"AWS {system} could not be reached.", hint="Check the network.")
+    if isinstance(error, exceptions.NoRegionError):
+        return ConfigurationError(
+            "There is no AWS region.", hint="Set AWS_DEFAULT_REGION to that of the deployment."
+        )
     if isinstance(error, setup):
         return ConfigurationError(
-            f"AWS {system} cannot be used: {error}.", hint="Set AWS credentials and AWS_REGION."
+            f"AWS {system} cannot be used: {str(error).rstrip('.')}.",
+            hint="Set AWS credentials and AWS_DEFAULT_REGION.",
         )
     return ExternalError(f"AWS {system} failed: {type(error).__name__}.")

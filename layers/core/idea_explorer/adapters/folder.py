@@ -24,9 +24,10 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
+            is_not = "is a file, not a folder" if root.exists() else "does not exist"
             raise ConfigurationError(
-                f"The research folder {root} does not exist.",
-                hint="Create it, or name another with --research or IDEA_RESEARCH_DIR.",
+                f"The research folder {root} {is_not}.",
+                hint="Create one, or name another with --research or IDEA_RESEARCH_DIR.",
             )
         self.root = root
         self._ideas = root / RESEARCH_ROOT

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from idea_explorer.adapters.aws import code_of, meaning
 from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.text import is_sendable
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.parameters import SecretsProvider
@@ -25,9 +26,13 @@ class CloudSecrets:
     def get(self, name: str, field: str | None = None) -> str:
         value = self._value(name).strip()
         if field is not None and value.startswith("{"):
-            value = _field(name, value, field)
+            value = _field(name, value, field).strip()
         if not value:
             raise ConfigurationError(f"The secret {name} is empty.", hint=HINT)
+        if field is not None and not is_sendable(value):
+            raise ConfigurationError(
+                f"The secret {name} holds characters that no key has.", hint=HINT
+            )
         return value
 
     def _value(self, name: str) -> str:

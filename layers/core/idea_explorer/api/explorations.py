@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from idea_explorer.agent.prompts import modes
 from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Call
 from idea_explorer.api.errors import RequestError
@@ -20,11 +21,17 @@ from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.service import Service
 
 
+def _known_mode(mode: str) -> str:
+    if mode not in modes():
+        raise ValueError(f"must be one of: {', '.join(modes())}")
+    return mode
+
+
 class ListQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     status: Status | None = None
-    mode: Annotated[str, Field(max_length=40)] | None = None
+    mode: Annotated[str, Field(max_length=40), AfterValidator(_known_mode)] | None = None
     toolset: Toolset | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     cursor: Annotated[str, Field(max_length=500)] | None = None

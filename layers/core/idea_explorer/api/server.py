@@ -1,6 +1,7 @@
 """The API on this machine: HTTP in, API Gateway's events to the same handler, HTTP out."""
 
 import base64
+import errno
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -81,9 +82,12 @@ class ApiServer(ThreadingHTTPServer):
         try:
             super().__init__(address, _Connection)
         except OSError as error:
+            ports = error.errno in {errno.EADDRINUSE, errno.EACCES}
             raise ConfigurationError(
-                f"Cannot listen on {address[0]}:{address[1]}: {error.strerror}.",
-                hint="Choose another port with --port.",
+                f"Cannot listen on {address[0]}:{address[1]}: {error.strerror or error}.",
+                hint="Choose another port with --port."
+                if ports
+                else "Name an address of this machine with --host.",
             ) from error
 
     @property

@@ -39,7 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _command(commands: "Commands", name: str, module: str, text: str) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text)
-    command.set_defaults(module=module)
+    command.set_defaults(module=module, parser=command)
     command.add_argument("--debug", action="store_true", help="show tracebacks and the log")
     return command
 
@@ -133,10 +133,16 @@ def _replay(commands: "Commands") -> None:
 
 
 def _serve(commands: "Commands") -> None:
-    command = _command(commands, "serve", "serve", "the API and its workers on this machine")
-    command.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    command.add_argument("--port", type=int, default=8765, help="0 takes a free one")
-    command.add_argument("--workers", type=int, default=2, metavar="N", help="runs at a time")
+    command = _command(commands, "serve", "serve", "the API, the console and workers, here")
+    command.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on, default %(default)s"
+    )
+    command.add_argument(
+        "--port", type=int, default=8765, help="default %(default)s; 0 takes a free one"
+    )
+    command.add_argument(
+        "--workers", type=int, default=2, metavar="N", help="runs at a time, default %(default)s"
+    )
     command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
 
 

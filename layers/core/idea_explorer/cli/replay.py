@@ -17,13 +17,19 @@ from idea_explorer.usecases.replay import Replayed, replay
 def run(arguments: argparse.Namespace) -> int:
     entries, recorded = _recording(arguments)
     if arguments.export:
-        lines = b"\n".join(dump_entry(entry) for entry in entries)
-        Path(arguments.export).write_bytes(lines + b"\n")
+        _export(Path(arguments.export), entries)
     replayed = replay(entries)
     same = recorded is None or _text(replayed) == recorded
     good = not replayed.divergence and same
     print(_as_json(replayed, same=good) if arguments.json else _in_words(replayed, same=same))
     return 0 if good else 1
+
+
+def _export(path: Path, entries: Sequence[AnyEntry]) -> None:
+    try:
+        path.write_bytes(b"".join(dump_entry(entry) + b"\n" for entry in entries))
+    except OSError as error:
+        raise InvalidRequestError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def _recording(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None]:
@@ -32,6 +38,11 @@ def _recording(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str |
         return _from_file(Path(arguments.id)), None
     store = wiring.local_store(settings_for(arguments.research))
     exploration = store.load(ExplorationId(arguments.id))
+    if exploration.reused:
+        raise MissingError(
+            f"Exploration {exploration.id} reused {exploration.reused}: nothing ran,"
+            " so there is nothing to run again."
+        )
     entries = store.open(exploration.id, exploration.lease).entries
     if not entries:
         raise MissingError(f"Exploration {exploration.id} has no transcript yet.")

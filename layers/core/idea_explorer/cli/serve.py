@@ -13,6 +13,8 @@ from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.workers import Workers
+from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
+from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
 from idea_explorer.ports import Clock
 from idea_explorer.usecases.approvals import all_decided, expire
@@ -20,10 +22,12 @@ from idea_explorer.usecases.service import Service
 from idea_explorer.usecases.work import work
 
 OWNER = "local"  # the owner of what `idea explore` runs in the same folder too
+MAX_PORT = 65_535
 LOST_SECONDS = 10  # a queued exploration without a job, after a crash between storing and queueing
 
 
 def run(arguments: argparse.Namespace) -> int:
+    _check(arguments)
     settings = settings_for(arguments.research)
     wiring.check_folder(settings)
     log = wiring.cli_log(sys.stderr if arguments.debug else None)
@@ -52,10 +56,19 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.workers < 1:
+        raise InvalidRequestError("--workers must be at least 1: nobody would do the work.")
+    if not 0 <= arguments.port <= MAX_PORT:
+        raise InvalidRequestError(f"--port must be between 0 and {MAX_PORT}.")
+
+
 def _token(clock: Clock) -> tuple[str, str]:
     """The given token or a new one, and the list that knows it."""
     given = os.environ.get("IDEA_API_TOKEN")
     if given:
+        if not is_sendable(given):
+            raise ConfigurationError("IDEA_API_TOKEN holds characters that no token has.")
         return given, dump_tokens([stored_token(given, OWNER, now=clock.now())])
     token, stored = issue_token(OWNER, now=clock.now())
     return token, dump_tokens([stored])

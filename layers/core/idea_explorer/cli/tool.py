@@ -7,10 +7,12 @@ import sys
 from idea_explorer.agent.wrappers import Bounded, Caller, Executed, Retried, Validated
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.files import named_files
-from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.tools import ToolCall, ToolResult
-from idea_explorer.wiring import cli_log, system_clock, toolset
+from idea_explorer.settings import Settings
+from idea_explorer.wiring import cli_log, research_repository, system_clock, toolset
 
+RESEARCH_TOOLS = ("read_research", "list_research", "search_research")
 LINE_RULE = 'Each line must be a JSON object {"name": …, "input": {…}}.'
 
 
@@ -21,7 +23,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     caller = _caller(arguments)
     if not arguments.stdin:
-        _print(_call(caller, {"name": arguments.name, "input": _input(arguments.input)}))
+        given = _input(arguments.input)
+        _print(_call(caller, {"name": arguments.name, "input": given}))
         return 0
     for line in sys.stdin:
         if line.strip():
@@ -32,15 +35,32 @@ def run(arguments: argparse.Namespace) -> int:
 def _caller(arguments: argparse.Namespace) -> Caller:
     log = cli_log(sys.stderr if arguments.debug else None)
     files = named_files(arguments.file, arguments.toolset)
-    tools = toolset(settings_for(arguments.research), arguments.toolset, files=files)
+    settings = settings_for(arguments.research)
+    tools = toolset(settings, arguments.toolset, files=files)
+    _check_research(arguments, settings)
     return Validated(tools, Bounded(Retried(Executed(log), system_clock(), log)), log)
 
 
-def _input(text: str | None) -> object:
+def _check_research(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Without research to read its tools are left out; who asks for one by name is told why."""
+    wants = arguments.toolset == "research" and arguments.name in RESEARCH_TOOLS
+    if wants and research_repository(settings) is None:
+        raise ConfigurationError(
+            f"There is no research folder: {settings.research_dir.resolve() / 'ideas'} does not exist.",
+            hint="Name the folder that holds ideas/ with --research or IDEA_RESEARCH_DIR.",
+        )
+
+
+def _input(text: str | None) -> dict[str, object]:
     try:
-        return json.loads(text or "{}")
-    except ValueError as error:
+        given = json.loads(text or "{}")
+    except (ValueError, RecursionError) as error:
         raise InvalidRequestError(f"The arguments are not JSON: {error}.") from error
+    if not isinstance(given, dict):
+        raise InvalidRequestError(
+            "The arguments must be a JSON object.", hint='Try: \'{"path": "market.md"}\'.'
+        )
+    return given
 
 
 def _answer(caller: Caller, line: str) -> ToolResult:

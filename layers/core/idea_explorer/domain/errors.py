@@ -10,6 +10,7 @@ ExplorerError
 ├── QuotaSpentError            the owner's budget for today is spent
 ├── LeaseLostError             another worker took over; stop and write nothing more
 ├── ConfigurationError         the deployment or machine lacks something; says how to set it
+│   └── InvalidSettingError    a variable of the environment that holds what it cannot
 ├── RefusedError               the model declined; never retried
 ├── EmptyReportError           the model ended without a word to publish
 ├── ToolError                  goes back to the model as data; the run goes on
@@ -103,6 +104,14 @@ class LeaseLostError(ExplorerError):
 
 class ConfigurationError(ExplorerError):
     pass
+
+
+class InvalidSettingError(ConfigurationError):
+    """`variables` has what is wrong with each; no value is repeated."""
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        super().__init__("; ".join(f"{name} {rule}" for name, rule in variables.items()) + ".")
+        self.variables = variables
 
 
 class RefusedError(ExplorerError):

@@ -10,6 +10,7 @@ from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.signing import key_of
 from idea_explorer.domain.text import trim
+from idea_explorer.domain.wording import findings
 
 Toolset = Literal["research", "assistant", "code", "discover"]
 ModelName = Literal["sonnet", "opus"]
@@ -129,13 +130,8 @@ def parse_request(body: str | bytes) -> ExploreRequest:
 
 
 def invalid_request(error: ValidationError) -> InvalidRequestError:
-    """Pydantic's findings as one sentence and a table by field, without echoing any value."""
-    fields: dict[str, str] = {}
-    for finding in error.errors(include_url=False, include_context=False, include_input=False):
-        name = str(finding["loc"][0]) if finding["loc"] else ""
-        message = finding["msg"].removeprefix("Value error, ")
-        message = "unknown field" if finding["type"] == "extra_forbidden" else message
-        fields.setdefault(name, message)
+    """What was found as one sentence and a table by field, without echoing any value."""
+    fields = findings(error)
     sentence = "; ".join(
         f"'{name}': {message}" if name else message for name, message in fields.items()
     )

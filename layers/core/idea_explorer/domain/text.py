@@ -45,3 +45,8 @@ def counted(number: int, thing: str, things: str | None = None) -> str:
 def harmless(text: str) -> str:
     """The text without what could steer a terminal: models, pages and files choose these words."""
     return "".join(char for char in text if char.isprintable() or char in "\n\t")
+
+
+def is_sendable(key: str) -> bool:
+    """Whether a key or token can stand in a header: ASCII that shows, without spaces or line ends."""
+    return bool(key) and all("!" <= char <= "~" for char in key)

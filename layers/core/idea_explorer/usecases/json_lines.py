@@ -7,6 +7,7 @@ from typing import IO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.wording import findings
 
 MAX_COMPLAINTS = 10  # enough to see the pattern
 
@@ -29,13 +30,21 @@ def read_json_lines(source: Path | IO[bytes], model: type[M]) -> list[tuple[int,
 
 def complain(wrong: dict[int, str]) -> InvalidRequestError:
     """All that is wrong in one error, the first lines in words."""
-    shown = [f"line {number}: {what}" for number, what in sorted(wrong.items())[:MAX_COMPLAINTS]]
-    more = len(wrong) - len(shown)
-    said = "; ".join(shown) + (f"; and {more} more lines" if more else "")
+    first = dict(sorted(wrong.items())[:MAX_COMPLAINTS])
+    alike: dict[str, list[int]] = {}
+    for number, what in first.items():
+        alike.setdefault(what, []).append(number)
+    said = "; ".join(f"{_lines(numbers)}: {what}" for what, numbers in alike.items())
+    more = len(wrong) - len(first)
+    and_more = f"; and {more} more lines" if more else ""
     return InvalidRequestError(
-        f"Nothing was imported. {said}.",
-        fields={f"line {number}": what for number, what in sorted(wrong.items())[:MAX_COMPLAINTS]},
+        f"Nothing was imported. {said.removesuffix('.')}{and_more}.",
+        fields={f"line {number}": what for number, what in first.items()},
     )
+
+
+def _lines(numbers: list[int]) -> str:
+    return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
 
 
 def _checked(lines: Iterable[bytes], model: type[M]) -> list[tuple[int, M]]:
@@ -55,7 +64,5 @@ def _checked(lines: Iterable[bytes], model: type[M]) -> list[tuple[int, M]]:
 
 
 def _reason(error: ValidationError) -> str:
-    finding = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    said = finding["msg"].removeprefix("Value error, ")
-    where = ".".join(str(part) for part in finding["loc"])
-    return f"{where}: {said}" if where else said
+    where, rule = next(iter(findings(error).items()))
+    return f"{where}: {rule}" if where else rule

@@ -11,7 +11,7 @@ def add_admin_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) 
     token = kinds.add_parser("token", help="API tokens").add_subparsers(metavar="ACTION")
     for action, text in TOKEN.items():
         command = token.add_parser(action, help=text, description=text)
-        command.set_defaults(module="admin.token", action=action)
+        command.set_defaults(module="admin.token", action=action, parser=command)
         command.add_argument(
             "owner", nargs="?" if action == "list" else None, help="whose: a short name"
         )
@@ -19,7 +19,7 @@ def add_admin_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) 
 
     secret = kinds.add_parser("secret", help="secrets").add_subparsers(metavar="ACTION")
     command = secret.add_parser("set", help="set a secret from stdin")
-    command.set_defaults(module="admin.secret")
+    command.set_defaults(module="admin.secret", parser=command)
     command.add_argument("name", choices=["github", "anthropic", "qdrant", "tidal"])
     _common(command)
 

@@ -7,13 +7,14 @@ import sys
 
 from idea_explorer.cli.admin.deployment import place_of
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.text import is_sendable
 
 MAX_SECRET = 10_000
 
 
 def run(arguments: argparse.Namespace) -> int:
     value = _read(arguments.name).strip()
-    if not value or len(value) > MAX_SECRET or not value.isprintable() or " " in value:
+    if len(value) > MAX_SECRET or not is_sendable(value):
         raise InvalidRequestError(
             "stdin holds no token or key.", hint="Send exactly one, without spaces."
         )

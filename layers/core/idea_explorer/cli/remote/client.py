@@ -25,6 +25,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.text import is_sendable
 
 # an answer may wait for events for 20 s
 TIMEOUT = httpx.Timeout(40.0, connect=10.0)
@@ -54,9 +55,10 @@ class Remote:
         if not token:
             raise ConfigurationError(
                 "IDEA_API_TOKEN is not set.",
-                hint="An operator gets you one with: idea admin token add OWNER.",
+                hint="`idea serve` prints one; of a deployment, an operator gets you one with:"
+                " idea admin token add OWNER --stack NAME.",
             )
-        if not (token.isascii() and token.isprintable()):
+        if not is_sendable(token):
             raise ConfigurationError("IDEA_API_TOKEN holds characters that no token has.")
         _check(url)
         return cls(url, token)
@@ -157,7 +159,7 @@ class Remote:
             return self._not_ours()
         match status:
             case 400 | 422:
-                return InvalidRequestError(str(said))
+                return InvalidRequestError(str(said), fields=_fields(answer))
             case 403:
                 return AuthFailedError(f"The API does not allow this (403): {said}")
             case 404:
@@ -211,3 +213,12 @@ def _message(answer: httpx.Response) -> str | None:
     except (ValueError, KeyError, TypeError):
         return None
     return said if isinstance(said, str) else None
+
+
+def _fields(answer: httpx.Response) -> dict[str, str]:
+    """What is wrong with each field, where the error says it."""
+    try:
+        found = answer.json()["error"]["details"]
+        return {str(detail["field"]): str(detail["message"]) for detail in found}
+    except (ValueError, KeyError, TypeError):
+        return {}
