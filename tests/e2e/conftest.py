@@ -88,6 +88,18 @@ def stack(machine: Machine, options: Options) -> Iterator[Stack]:
         yield stack
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_refused(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every call of a function is one that its role allows."""
+    if "stack" not in request.fixturenames:
+        yield
+        return
+    used: Stack = request.getfixturevalue("stack")
+    before = len(used.refused())
+    yield
+    assert used.refused()[before:] == []
+
+
 def client_of(stack: Stack, owner: str) -> httpx.Client:
     return httpx.Client(
         base_url=stack.gateway.url,

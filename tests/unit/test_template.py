@@ -19,6 +19,8 @@ from idea_explorer.settings import VARIABLES
 from idea_explorer.usecases.dispatch import LAST_RECEIVE
 from tests.e2e.harness.template import (
     ROOT,
+    listed,
+    policies_of,
     properties,
     resources_of,
     state_machine,
@@ -50,19 +52,9 @@ def declared(function: str) -> dict[str, Any]:
 
 def statements(role: str) -> Iterator[tuple[list[str], list[Any]]]:
     """Actions and resources of each statement of a role and of what is attached to it."""
-    attached = [
-        properties(policy)
-        for policy in resources_of("AWS::IAM::Policy")
-        if {"Ref": role} in properties(policy)["Roles"]
-    ]
-    for policy in [*properties(role)["Policies"], *attached]:
-        for statement in policy["PolicyDocument"]["Statement"]:
-            assert statement["Effect"] == "Allow"
-            actions, resources = statement["Action"], statement["Resource"]
-            yield (
-                actions if isinstance(actions, list) else [actions],
-                resources if isinstance(resources, list) else [resources],
-            )
+    for _, statement in policies_of(role):
+        assert statement["Effect"] == "Allow"
+        yield listed(statement["Action"]), listed(statement["Resource"])
 
 
 def test_every_function_has_a_role_of_its_own() -> None:

@@ -14,7 +14,7 @@ class Functions:
     """Knows functions by name. Keeps what each of them wrote to its log, and how often it was called."""
 
     def __init__(self, logs: Path) -> None:
-        self._logs = logs
+        self.folder = logs
         self._functions: dict[str, Function] = {}
         self._idle: dict[str, list[Environment]] = {}
         self._busy: dict[str, list[Environment]] = {}
@@ -111,4 +111,4 @@ class Functions:
             environment.close()
 
     def _log_path(self, name: str) -> Path:
-        return self._logs / f"{name}.log"
+        return self.folder / f"{name}.log"

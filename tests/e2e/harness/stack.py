@@ -21,6 +21,7 @@ from idea_explorer.domain.exploration import FINAL, Exploration, Status
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.message import QUEUE_OWNER
 from idea_explorer.settings import Settings
+from tests.e2e.harness import iam
 from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource
 from tests.e2e.harness.functions import Functions
 from tests.e2e.harness.gateway import Gateway
@@ -28,9 +29,12 @@ from tests.e2e.harness.runtime import Answer, Function, arn_of
 from tests.e2e.harness.services import CREDENTIALS, Services
 from tests.e2e.harness.template import (
     ACCOUNT,
+    REGION,
     ROOT,
     Resolver,
     as_json,
+    listed,
+    policies_of,
     properties,
     resources_of,
     state_machine,
@@ -62,6 +66,7 @@ class Stack:
         self.functions = functions
         self.name = f"stack-{uuid.uuid4().hex[:8]}"
         self._options = options
+        self.refusals = functions.folder / f"{self.name}.refusals"
         self._names: dict[str, Any] = {"AWS::StackName": self.name, **options.parameters}
         self._create_state()
         self._create_queues()
@@ -202,6 +207,10 @@ class Stack:
             SecretId=self._names[resource], SecretString=value
         )
 
+    def refused(self) -> list[str]:
+        """The calls so far that the role of a function did not allow."""
+        return self.refusals.read_text("utf-8").splitlines() if self.refusals.exists() else []
+
     def logs(self) -> str:
         names = [self.named(function) for function in resources_of("AWS::Serverless::Function")]
         return "\n".join(f"--- {name}\n{self.functions.log(name)[-4_000:]}" for name in names)
@@ -229,8 +238,12 @@ class Stack:
         table = {name: value for name, value in declared.items() if name not in NOT_IN_MOTO}
         self.services.client("dynamodb").create_table(TableName=self.name, **table)
         self._names["ExplorationsTable"] = self.name
+        self._names["ExplorationsTable.Arn"] = (
+            f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{self.name}"
+        )
         self.services.client("s3").create_bucket(Bucket=self.name)
         self._names["ExplorationsBucket"] = self.name
+        self._names["ExplorationsBucket.Arn"] = f"arn:aws:s3:::{self.name}"
         secrets = self.services.client("secretsmanager")
         for resource in resources_of("AWS::SecretsManager::Secret"):
             declared = self._resolved(resource)
@@ -261,6 +274,8 @@ class Stack:
             name = Resolver(self._names).resolve(properties(resource)["FunctionName"])
             self._names[resource] = name
             self._names[f"{resource}.Arn"] = arn_of(name)
+        for resource in resources_of("AWS::Logs::LogGroup"):
+            self._names[f"{resource}.Arn"] = resource
 
     def _create_workflow(self) -> None:
         self._names["ExplorationWorkflow"] = self._new_machine(self.name, self._names)
@@ -301,13 +316,28 @@ class Stack:
                 "AWS_ENDPOINT_URL": self.services.url,
                 "AWS_ENDPOINT_URL_LAMBDA": self.services.functions_url,
                 "POWERTOOLS_TRACE_DISABLED": "true",
+                iam.POLICY: json.dumps(self._allowed(declared["Role"]["Fn::GetAtt"][0])),
+                iam.REFUSALS: str(self.refusals),
                 **{name: str(value) for name, value in resolved.items()},
                 **self._options.environment,
             },
-            python_path=(ROOT / "layers" / "core", ROOT),
+            python_path=(ROOT / "layers" / "core", ROOT, Path(__file__).parent / "site"),
             handler=declared["Handler"],
             reserved=self._options.reserved.get(resource),
         )
+
+    def _allowed(self, role: str) -> list[dict[str, list[str]]]:
+        """What a role may do here, with the names that this stack has."""
+        resolver = Resolver(self._names)
+        statements = [
+            resolver.resolve(statement)
+            for condition, statement in policies_of(role)
+            if condition is None or resolver.holds(condition)
+        ]
+        return [
+            {"actions": listed(entry["Action"]), "resources": listed(entry["Resource"])}
+            for entry in statements
+        ]
 
     def _queue_source(self) -> Background:
         source = properties("DispatchFunction")["Events"]["Messages"]["Properties"]
@@ -342,6 +372,7 @@ class Machine:
             yield stack
         finally:
             stack.close()
+        assert stack.refused() == []
 
     def close(self) -> None:
         self.functions.close()

@@ -64,7 +64,7 @@ class Resolver:
             case {"Fn::Sub": text, **rest} if not rest:
                 return _SUBSTITUTION.sub(lambda match: str(self._named(match[1])), text)
             case {"Fn::If": [condition, yes, no], **rest} if not rest:
-                return self.resolve(yes if self._holds(condition) else no)
+                return self.resolve(yes if self.holds(condition) else no)
             case dict():
                 return {name: self.resolve(inner) for name, inner in value.items()}
             case list():
@@ -75,7 +75,7 @@ class Resolver:
     def _named(self, name: str) -> Any:
         return self._names[name]
 
-    def _holds(self, condition: str) -> bool:
+    def holds(self, condition: str) -> bool:
         return self._evaluate(template()["Conditions"][condition])
 
     def _evaluate(self, expression: Any) -> bool:
@@ -121,3 +121,17 @@ def environment_of(function: str, **parameters: str) -> dict[str, str]:
     return {
         name: str(Resolver(names).resolve(value)) for name, value in variables_of(function).items()
     }
+
+
+def policies_of(role: str) -> list[tuple[str | None, dict[str, Any]]]:
+    """The statements of a role and of what is attached to it, each with the condition it stands under."""
+    found = [(None, policy["PolicyDocument"]) for policy in properties(role)["Policies"]]
+    for name, declared in resources_of("AWS::IAM::Policy").items():
+        if {"Ref": role} in properties(name)["Roles"]:
+            found.append((declared.get("Condition"), properties(name)["PolicyDocument"]))
+    return [(condition, entry) for condition, document in found for entry in document["Statement"]]
+
+
+def listed(value: Any) -> list[Any]:
+    """CloudFormation lets one of something stand alone."""
+    return value if isinstance(value, list) else [value]
