@@ -39,7 +39,7 @@ def test_every_limit_of_the_code_tools_can_be_set_and_is_documented_as_it_is(
     ],
 )
 def test_a_limit_that_cannot_be_is_refused_by_its_name(variable: str, value: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{variable}: "):
+    with pytest.raises(ConfigurationError, match=f"^{variable} must be "):
         Settings.from_environment({variable: value})
 
 
