@@ -63,6 +63,11 @@ def test_a_bad_path_names_the_rule_it_breaks(path: str, reason: str) -> None:
     assert caught.value.error_type == "path_validation"
 
 
+@pytest.mark.parametrize("given", ["a\ufeff/", "./ a", "a /."])
+def test_blanks_at_either_end_are_cut_off_whatever_stood_beside_them(given: str) -> None:
+    assert repository_path(given) == "a"
+
+
 @given(st.one_of(st.text(), hostile_paths()))
 def test_whatever_passes_stays_below_the_root(path: str) -> None:
     try:

@@ -115,4 +115,6 @@ def repository_path(given: str) -> RepositoryPath:
     for breaks, message in _REPOSITORY_RULES:
         if breaks(path):
             raise ToolError("path_validation", message)
-    return RepositoryPath("/".join(s for s in _segments(path) if s not in {"", "."}))
+    plain = "/".join(s for s in _segments(path) if s not in {"", "."})
+    # what stood before a slash may be blank now that it stands at an end
+    return RepositoryPath(plain) if plain == trim(plain) else repository_path(plain)
