@@ -142,6 +142,8 @@ class FakeAnthropic:
     ) -> Reply:
         if (method, path) == ("GET", "/fake/state"):
             return self.state()
+        if (method, path) == ("GET", "/v1/models"):
+            return self._refusal_of_key(headers) or {"data": [], "has_more": False}
         if method != "POST" or path not in ("/v1/messages", "/v1/messages/count_tokens"):
             return Failure(ApiError(404, "not_found_error", f"Not found: {method} {path}"))
         if len(body) > MAX_REQUEST_BYTES:

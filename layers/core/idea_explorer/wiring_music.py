@@ -1,6 +1,7 @@
 """The parts of the discover toolset: what is indexed, what is owned, and the catalogue."""
 
 from functools import partial
+from pathlib import Path
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
@@ -39,7 +40,12 @@ def track_index(settings: Settings) -> TrackIndex:
         raise ConfigurationError("There is no track index.", hint=missing)
     from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
 
-    return SqliteTrackIndex(settings.store.with_name(MUSIC), embedder(settings))
+    return SqliteTrackIndex(music_file(settings), embedder(settings))
+
+
+def music_file(settings: Settings) -> Path:
+    """Where the embedded index and library are."""
+    return settings.store.with_name(MUSIC)
 
 
 def missing_for_discover(settings: Settings) -> str | None:
@@ -80,7 +86,7 @@ def library(settings: Settings, owner: str, clock: Clock) -> Library:
         return DynamoLibrary(settings.table_name, connect, clock, owner)
     from idea_explorer.adapters.library_sqlite import SqliteLibrary
 
-    return SqliteLibrary(settings.store.with_name(MUSIC))
+    return SqliteLibrary(music_file(settings))
 
 
 def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:

@@ -36,16 +36,19 @@ CHECK_URL = "Check IDEA_API_URL."
 class Remote:
     """Raises ExplorerError: its kind says whether trying again helps."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, timeout: httpx.Timeout = TIMEOUT) -> None:
         self.url = url.rstrip("/")
         self._http = httpx.Client(
             base_url=self.url,
             headers={"Authorization": f"Bearer {token}", "User-Agent": "idea-explorer"},
-            timeout=TIMEOUT,
+            timeout=timeout,
         )
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+    def from_environment(
+        cls, environment: Mapping[str, str] = os.environ, *, seconds: float | None = None
+    ) -> Self:
+        """`seconds` is for who asks whether there is an answer, and waits for no events."""
         url, token = environment.get("IDEA_API_URL", ""), environment.get("IDEA_API_TOKEN", "")
         if not url:
             raise ConfigurationError(
@@ -61,7 +64,7 @@ class Remote:
         if not is_sendable(token):
             raise ConfigurationError("IDEA_API_TOKEN holds characters that no token has.")
         _check(url)
-        return cls(url, token)
+        return cls(url, token, httpx.Timeout(seconds) if seconds else TIMEOUT)
 
     def __enter__(self) -> Self:
         return self
