@@ -12,7 +12,7 @@ from idea_explorer.adapters.track_index_qdrant import QdrantTrackIndex
 from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
 from idea_explorer.domain.errors import ConfigurationError, ExternalError, UnavailableError
 from idea_explorer.domain.music import IndexedTrack, album_key
-from idea_explorer.music_ports import Embedder, TrackIndex, Vector
+from idea_explorer.ports.music import Embedder, TrackIndex, Vector
 from tests.fakes.qdrant_server import FakeQdrant
 
 Opening: TypeAlias = Callable[[Embedder | None], TrackIndex]

@@ -13,7 +13,7 @@ from idea_explorer.adapters.library_dynamodb import DynamoLibrary
 from idea_explorer.adapters.library_sqlite import SqliteLibrary
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.music import OwnedTrack, album_key
-from idea_explorer.music_ports import Library
+from idea_explorer.ports.music import Library
 from tests.fakes.aws import NAMES
 from tests.fakes.clock import ManualClock
 

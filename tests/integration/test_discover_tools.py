@@ -19,7 +19,7 @@ from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.tools import ToolCall, ToolResult
-from idea_explorer.music_ports import Catalogue, Library, TrackIndex
+from idea_explorer.ports.music import Catalogue, Library, TrackIndex
 from idea_explorer.tools.discover import discover_tools
 from idea_explorer.usecases.import_library import import_library
 from idea_explorer.usecases.index_tracks import index_tracks

@@ -34,7 +34,7 @@ from idea_explorer.agent.wrappers import Bounded, Executed, Retried, Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.tools import ToolCall
-from idea_explorer.music_ports import Embedder, TrackIndex
+from idea_explorer.ports.music import Embedder, TrackIndex
 from idea_explorer.tools.discover import TIME_LIMIT, discover_tools
 from tests.fakes.engine import RecordedLog
 from tests.fakes.qdrant_server import FakeQdrant

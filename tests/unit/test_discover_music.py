@@ -21,7 +21,7 @@ from idea_explorer.domain.music import (
     shortened,
 )
 from idea_explorer.domain.ranking import content_words, covers, fused
-from idea_explorer.music_ports import Vector
+from idea_explorer.ports.music import Vector
 from idea_explorer.tools.discover.flags import Flag, any_of
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "music"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.music_ports import Catalogue, Embedder, Library, TrackIndex
 from idea_explorer.ports import Clock, Log
+from idea_explorer.ports.music import Catalogue, Embedder, Library, TrackIndex
 from idea_explorer.settings import Settings
 
 MUSIC = "music.db"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from idea_explorer.adapters.aws import aws_errors
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.music_ports import Vector
+from idea_explorer.ports.music import Vector
 
 TITAN = "amazon.titan-embed-text-v2:0"
 PARALLEL = 8  # requests under way at once, for a model that takes one text at a time

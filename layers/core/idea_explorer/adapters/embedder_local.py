@@ -13,7 +13,7 @@ from importlib import resources
 from itertools import islice
 from typing import Literal
 
-from idea_explorer.music_ports import Vector
+from idea_explorer.ports.music import Vector
 
 NEARNESS = 0.35  # how much of a concept its neighbours share
 FLOOR = 0.3  # about one concept in common among three

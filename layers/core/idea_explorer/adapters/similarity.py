@@ -9,7 +9,7 @@ from heapq import nlargest
 from operator import mul
 from typing import TYPE_CHECKING
 
-from idea_explorer.music_ports import Vector
+from idea_explorer.ports.music import Vector
 
 if TYPE_CHECKING:
     import numpy as np

@@ -27,7 +27,7 @@ from idea_explorer.adapters.tidal_documents import (
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import AuthFailedError, ExternalError, MissingError, RejectedError
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack
-from idea_explorer.music_ports import CatalogueKind, FoundInCatalogue
+from idea_explorer.ports.music import CatalogueKind, FoundInCatalogue
 
 API_URL = "https://openapi.tidal.com/v2"
 AUTH_URL = "https://auth.tidal.com/v1"

@@ -16,7 +16,7 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import IndexedTrack
 from idea_explorer.domain.ranking import DEPTH, content_words, covers, fused
-from idea_explorer.music_ports import Embedder, FoundTracks, ScoredTrack, Vector
+from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 
 MEANING, WORDS = "meaning", "words"
 BM25 = "qdrant/bm25"

@@ -10,7 +10,7 @@ from idea_explorer.adapters.music_file import MusicFile
 from idea_explorer.adapters.similarity import Similarity
 from idea_explorer.domain.music import IndexedTrack
 from idea_explorer.domain.ranking import DEPTH, content_words, covers, fused
-from idea_explorer.music_ports import Embedder, FoundTracks, ScoredTrack
+from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
 
 MAX_MATCHES = 10_000  # BM25 takes some five microseconds for each
 BATCH = 500  # texts embedded at once: large enough for a model, small enough for memory

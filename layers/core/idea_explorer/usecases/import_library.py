@@ -5,7 +5,7 @@ from typing import IO
 
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.music import OwnedTrack
-from idea_explorer.music_ports import Library
+from idea_explorer.ports.music import Library
 from idea_explorer.usecases.json_lines import read_json_lines
 
 

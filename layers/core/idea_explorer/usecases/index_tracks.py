@@ -5,7 +5,7 @@ from typing import IO
 
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.music import IndexedTrack
-from idea_explorer.music_ports import TrackIndex
+from idea_explorer.ports.music import TrackIndex
 from idea_explorer.usecases.json_lines import complain, read_json_lines
 
 

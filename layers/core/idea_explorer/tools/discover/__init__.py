@@ -2,8 +2,8 @@
 
 from idea_explorer.agent.toolset import Tool, Toolset
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.music_ports import Catalogue, Library, TrackIndex
 from idea_explorer.ports import Log
+from idea_explorer.ports.music import Catalogue, Library, TrackIndex
 from idea_explorer.tools.discover.arguments import (
     AlbumTracks,
     BatchMetadata,

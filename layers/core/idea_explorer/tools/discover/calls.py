@@ -8,8 +8,8 @@ from idea_explorer.domain.evidence import Passage, passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, IndexedTrack
 from idea_explorer.domain.tools import ToolOutput
-from idea_explorer.music_ports import Catalogue, CatalogueKind, Library, TrackIndex
 from idea_explorer.ports import Log
+from idea_explorer.ports.music import Catalogue, CatalogueKind, Library, TrackIndex
 from idea_explorer.tools.discover.arguments import (
     AlbumTracks,
     BatchMetadata,

@@ -1,0 +1,53 @@
+"""One call to the model, and whoever watches it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call. `tools_off` keeps the tool list, so that caches stay valid, and forbids its use."""
+
+    model_id: str
+    system: Sequence[Block]
+    tools: Sequence[Block]
+    messages: Sequence[JsonObject]
+    max_tokens: int
+    tools_off: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    content: list[Block]
+    stop_reason: str
+    usage: Usage
+    stop_detail: str = ""
+
+
+class Watcher(Protocol):
+    """Told of everything while an answer streams. Raising from any method breaks the call off."""
+
+    def tick(self) -> None:
+        """Something arrived, whatever it was."""
+        ...
+
+    def text(self, delta: str) -> None: ...
+
+    def block(self, block: Block) -> None:
+        """A content block is whole."""
+        ...
+
+    def usage(self, usage: Usage) -> None:
+        """What the call has cost so far."""
+        ...
+
+
+class Model(Protocol):
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        """Stream one answer; raises ExternalError. What comes back is untrusted data."""
+        ...
