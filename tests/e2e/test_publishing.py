@@ -77,7 +77,7 @@ def test_a_rotated_token_is_used_without_a_deploy(stack: Stack, github: FakeGitH
 
 def test_a_webhook_that_cannot_arrive_changes_nothing(stack: Stack) -> None:
     (exploration_id,) = stack.send(
-        {"idea": "Nobody listens", "webhook_url": "https://127.0.0.1:9/hook"}
+        {"idea": "Nobody listens", "webhook_url": "https://hooks.invalid/ideas"}
     )
 
     final = stack.wait_until_final(exploration_id)

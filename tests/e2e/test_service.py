@@ -17,7 +17,7 @@ from tests.fakes.anthropic_turns import web_search_result as found
 
 FIRST = answer(text("# First findings\n\nTwo hives."), pending_web_search("urban bees"))
 
-NOWHERE = "https://127.0.0.1:9/hook"  # an address that is refused: the attempt is what can be seen
+NOWHERE = "https://hooks.invalid/ideas"  # a name that nobody has: the attempt is what can be seen
 
 
 def slowly(*, words: int = 2_000, drip: float = 0.5) -> Turn:

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from idea_explorer.adapters.addresses import (
     FETCH_RULES,
     WEBHOOK_RULES,
-    Address,
     AddressRules,
-    is_public,
     is_public_or_loopback,
 )
+from idea_explorer.domain.addresses import Address, is_public
 from idea_explorer.domain.errors import BlockedAddressError, NetworkError
 
 

@@ -108,3 +108,21 @@ def test_a_field_of_the_toolset_or_as_it_is_anyway_is_taken(
 ) -> None:
     request = ExploreRequest.model_validate({"idea": "Tea", "toolset": toolset, **fields})
     terms(code_repositories=("acme/tea",)).check(request, "ada", NOW)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost", "api.localhost", "LOCALHOST.", "[::1]", "10.1.2.3", "0x7f000001",
+     "169.254.169.254:8443", "[::ffff:127.0.0.1]"],
+)  # fmt: skip
+def test_a_webhook_to_an_address_that_is_not_public_is_refused_without_a_look_up(host: str) -> None:
+    request = ExploreRequest(idea="Tea", webhook_url=f"https://{host}/hook")
+
+    with pytest.raises(InvalidRequestError) as caught:
+        terms().check(request, "ada", NOW)
+    assert caught.value.fields == {"webhook_url": "must be a public address"}
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8", "hooks.example:8443", "[2606:4700:4700::1111]"])
+def test_a_webhook_to_a_name_or_a_public_address_is_taken(host: str) -> None:
+    terms().check(ExploreRequest(idea="Tea", webhook_url=f"https://{host}/hook"), "ada", NOW)

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import httpcore
 
-from idea_explorer.adapters.addresses import Address, AddressRules, Resolver
+from idea_explorer.adapters.addresses import AddressRules, Resolver
+from idea_explorer.domain.addresses import Address
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ExternalError, HttpError, NetworkError, TimeSpentError
 

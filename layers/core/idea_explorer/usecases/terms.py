@@ -4,11 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from idea_explorer.agent.budget import BYTES_PER_TOKEN
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
-from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
+from idea_explorer.domain.addresses import is_public, is_this_machine, literal_of
+from idea_explorer.domain.errors import BlockedAddressError, InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import Spend, Uploads
@@ -22,6 +24,8 @@ ONLY_FOR = {
     "ref": ("code", "reads a repository"),
 }
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
+
+NOT_PUBLIC = "must be a public address"
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Terms:
         """Raises InvalidRequestError with the field, or QuotaSpentError."""
         self.check_toolset(request.toolset)
         check_fields_count(request)
+        check_webhook(request)
         self.check_deadline(request.deadline_seconds)
         self.check_budget(request)
         self.check_repository(request)
@@ -116,6 +121,19 @@ def check_fields_count(request: ExploreRequest) -> None:
     if fields:
         sentence = "; ".join(f"'{name}': {message}" for name, message in fields.items())
         raise InvalidRequestError(sentence, fields=fields)
+
+
+def check_webhook(request: ExploreRequest) -> None:
+    """Refuse at once what can be refused without a look-up; the rest is refused on connecting."""
+    host = urlsplit(request.webhook_url or "").hostname
+    if host is None:
+        return
+    try:
+        literal = literal_of(host)
+    except BlockedAddressError as error:
+        raise _wrong("webhook_url", NOT_PUBLIC) from error
+    if is_this_machine(host) or (literal and not is_public(literal)):
+        raise _wrong("webhook_url", NOT_PUBLIC)
 
 
 def check_takes_files(toolset: str) -> None:
