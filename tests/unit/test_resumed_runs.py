@@ -6,13 +6,14 @@ from pathlib import Path
 
 from idea_explorer.domain.errors import NetworkError, UpstreamTimeoutError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.json import Block
 from idea_explorer.domain.transcript import Said
 from idea_explorer.observability import LogSink
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.explore import explore
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, RecordedLog
-from tests.fakes.models import Reply, ScriptedModel, calls, says, scripted
+from tests.fakes.models import Reply, ScriptedModel, calls, raw, says, scripted
 
 READ_A = calls(("read_research", {"path": "a.md"}))
 READ_B = calls(("read_research", {"path": "b.md"}))
@@ -73,6 +74,30 @@ def test_a_resumed_run_that_is_killed_is_not_told_twice(tmp_path: Path) -> None:
     done = explore(ended.id, 2, bench.engine)
 
     assert (done.outcome, resumes(bench, done)) == ("completed", [2])
+
+
+def test_a_search_that_was_pending_at_a_cancel_is_finished_before_anything_is_said(
+    tmp_path: Path,
+) -> None:
+    search: Block = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    bench = bench_with_documents(tmp_path)
+
+    def cancelled_while_searching(request: ModelRequest, number: int) -> Reply:
+        if number == 0:
+            return raw(search, stop_reason="pause_turn")
+        bench.store.request_cancel(queued.id)
+        return NetworkError("The stream broke off.")
+
+    bench.with_model(ScriptedModel(cancelled_while_searching))
+    queued = bench.submit()
+    ended = bench.publish(explore(queued.id, 1, bench.engine))
+    assert ended.status == "cancelled"
+    bench.with_model(model := scripted([says("# Tea")]))
+
+    done = bench.resume(ended)
+
+    assert done.outcome == "completed"
+    assert model.requests[0].messages[-1]["role"] == "assistant"
 
 
 def test_an_answer_that_writes_is_no_step_without_evidence(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def _ended_early(journal: Journal, exploration: Exploration) -> bool:
         return False
     last = state.last
     asked_for_tools = isinstance(last, Answered) and last.stop_reason in {"tool_use", "pause_turn"}
-    open_question = asked_for_tools or bool(state.waiting)
+    open_question = asked_for_tools or state.pending or bool(state.waiting)
     return state.steps == exploration.base_steps and not open_question
 
 
