@@ -106,7 +106,28 @@ def test_explorations_are_listed(idea: Idea, done: str) -> None:
 
     assert idea("list", "--limit", "1", "--quiet")[1].strip() == done
     assert json.loads(idea("list", "--json")[1])["explorations"][0]["id"] == done
-    assert idea("list", "--status", "failed")[1] == ""
+    code, out, err = idea("list", "--status", "failed")
+    assert (code, out, err) == (0, "", "idea: no exploration is like that\n")
+
+
+QUESTION = ("submit", "What is 6 * 7?", "--toolset", "assistant", "--watch")
+
+
+def test_an_answer_that_is_not_published_is_printed(idea: Idea) -> None:
+    code, out, err = idea(*QUESTION, "--quiet")
+
+    assert (code, err) == (0, "")
+    assert "= 42" in out
+
+
+def test_a_script_that_submits_and_watches_gets_the_whole_as_the_last_object(idea: Idea) -> None:
+    code, out, _ = idea(*QUESTION, "--json")
+
+    *events, whole = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert all("type" in event for event in events)
+    assert list(whole) == ["id", "status", "content", "path", "stats", "error"]
+    assert (whole["status"], "= 42" in whole["content"]) == ("completed", True)
 
 
 def test_a_script_gets_events_as_lines_of_json(idea: Idea, done: str) -> None:
@@ -310,7 +331,8 @@ def test_nobodys_changes_cannot_be_decided(idea: Idea) -> None:
 def test_cancelled_while_it_waits_it_keeps_its_report(waiting: tuple[Idea, str, Path]) -> None:
     idea, exploration_id, folder = waiting
 
-    assert idea("cancel", exploration_id, "--quiet")[0] == 0
+    code, out, _ = idea("cancel", exploration_id)
+    assert (code, "awaiting_approval, asked to stop soon · " in out) == (0, True)
     assert idea("watch", exploration_id, "--quiet")[0] == 4
 
     assert idea("report", exploration_id)[1].startswith("# Half")

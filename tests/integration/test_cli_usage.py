@@ -57,7 +57,6 @@ WRONG_USAGE = [
     (["explore", "Tea", "--deadline-seconds", "1"], "--deadline-seconds must be at least 60."),
     (["explore", " "], "The idea must not be blank."),
     (["tools", "--toolset", "foo"], "There is no toolset 'foo'. Choose one of: research, assi"),
-    (["tool", "read_research", '{"path": "a.md"}'], "There is no research folder: "),
     (["tool", "calculator", "[]", "--toolset", "assistant"], "The arguments must be a JSON obj"),
     (["tool", "x", "--research", "notes.md"], "The research folder notes.md is a file, not a f"),
     (["serve", "--workers", "0"], "--workers must be at least 1"),
@@ -92,6 +91,14 @@ def test_an_unknown_flag_shows_the_usage_of_its_command(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("usage: idea explore ")
     assert "unrecognized arguments: --unknown" in done.stderr
+
+
+def test_without_research_who_asks_for_its_tools_is_told_why(tmp_path: Path) -> None:
+    done = run("tool", "read_research", '{"path": "a.md"}', folder=tmp_path)
+
+    assert json.loads(done.stdout)["error_type"] == "unknown_tool"
+    assert f"There is no research folder: {tmp_path / 'ideas'} does not exist." in done.stderr
+    assert "--research" in done.stderr
 
 
 @pytest.mark.parametrize("missing", ["GITHUB_TOKEN", "GITHUB_REPOSITORY"])

@@ -155,6 +155,11 @@ def test_a_failure_is_one_sentence_and_a_code(
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_a_key_that_is_refused_is_a_matter_of_the_model(tmp_path: Path) -> None:
+    done, _ = run([faults.http_error(401)], tmp_path, "--json")
+    assert json.loads(done.stdout)["error"]["code"] == "AI_SERVICE_UNAVAILABLE"
+
+
 def test_text_of_a_run_that_broke_is_kept(tmp_path: Path) -> None:
     script: Sequence[Entry] = [
         answer(text("# Bees so far"), tool_use("web", {})),
@@ -192,9 +197,9 @@ USAGE: list[tuple[Sequence[str], str]] = [
     (["explore", "x", "--toolset", "magic"], "toolset"),
     (["explore", "x", "--research", "no/such/folder"], "does not exist"),
     (["explore", "x", "--deadline-seconds", "5"], "at least 60"),
-    (["explore", "x", "--max-steps", "21"], "max_steps"),
-    (["explore", "x", "--max-cost-usd", "-1"], "max_cost_usd"),
-    (["explore", "x", "--max-cost-usd", "nan"], "max_cost_usd"),
+    (["explore", "x", "--max-steps", "21"], "--max-steps must be"),
+    (["explore", "x", "--max-cost-usd", "-1"], "--max-cost-usd must be"),
+    (["explore", "x", "--max-cost-usd", "nan"], "--max-cost-usd must be"),
     (["explore", "x", "--webhook-url", "http://example.org"], "https"),
     (["tool"], "Name a tool."),
     (["tool", "read_research", "{"], "not JSON"),

@@ -14,8 +14,8 @@ import httpx2
 
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
-    AuthFailedError,
     ExternalError,
+    ModelRefusesError,
     NetworkError,
     RateLimitedError,
     RejectedError,
@@ -233,9 +233,11 @@ def _status_error(error: anthropic.APIStatusError) -> ExternalError:
             retry_after=_retry_after(error.response.headers),
         )
     if status == 401 or kind == "authentication_error":
-        return AuthFailedError("Claude refused the API key (401).", hint="Check ANTHROPIC_API_KEY.")
+        return ModelRefusesError(
+            "Claude refused the API key (401).", hint="Check ANTHROPIC_API_KEY."
+        )
     if status in {402, 403} or kind in {"permission_error", "billing_error"}:
-        return AuthFailedError(
+        return ModelRefusesError(
             f"Claude refused the request ({status}): {said}",
             hint="Check the key's permissions and billing.",
         )

@@ -7,7 +7,7 @@ import sys
 from idea_explorer.agent.wrappers import Bounded, Caller, Executed, Retried, Validated
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.files import named_files
-from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
+from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import cli_log, research_repository, system_clock, toolset
@@ -21,11 +21,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidRequestError(
             "Name a tool.", hint='Try: idea tool read_research \'{"path": "market.md"}\'.'
         )
-    caller = _caller(arguments)
     if not arguments.stdin:
         given = _input(arguments.input)
-        _print(_call(caller, {"name": arguments.name, "input": given}))
+        _print(_call(_caller(arguments), {"name": arguments.name, "input": given}))
         return 0
+    caller = _caller(arguments)
     for line in sys.stdin:
         if line.strip():
             _print(_answer(caller, line))
@@ -37,17 +37,19 @@ def _caller(arguments: argparse.Namespace) -> Caller:
     files = named_files(arguments.file, arguments.toolset)
     settings = settings_for(arguments.research)
     tools = toolset(settings, arguments.toolset, files=files)
-    _check_research(arguments, settings)
+    _tell_of_no_research(arguments, settings)
     return Validated(tools, Bounded(Retried(Executed(log), system_clock(), log)), log)
 
 
-def _check_research(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Without research to read its tools are left out; who asks for one by name is told why."""
+def _tell_of_no_research(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Without research to read its tools are left out, and unknown; who asks for one is told why."""
     wants = arguments.toolset == "research" and arguments.name in RESEARCH_TOOLS
     if wants and research_repository(settings) is None:
-        raise ConfigurationError(
-            f"There is no research folder: {settings.research_dir.resolve() / 'ideas'} does not exist.",
-            hint="Name the folder that holds ideas/ with --research or IDEA_RESEARCH_DIR.",
+        folder = settings.research_dir.resolve() / "ideas"
+        print(
+            f"idea: There is no research folder: {folder} does not exist."
+            " Name the folder that holds ideas/ with --research or IDEA_RESEARCH_DIR.",
+            file=sys.stderr,
         )
 
 

@@ -22,6 +22,7 @@ ExplorerError
     ├── RateLimitedError       429 and secondary limits, retry_after     retryable
     ├── UnavailableError       5xx, overloaded                           retryable
     ├── AuthFailedError        401, 403
+    │   └── ModelRefusesError  the model's provider does not take the key
     ├── RejectedError          400, 413, 422: the same call will fail again
     │   └── TooLongError       a conversation that does not fit the model's context window
     ├── UpstreamConflictError  409: what we built on has changed, or is not there yet
@@ -173,6 +174,10 @@ class UnavailableError(ExternalError):
 
 class AuthFailedError(ExternalError):
     error_type = "auth_failed"
+
+
+class ModelRefusesError(AuthFailedError):
+    code = "AI_SERVICE_UNAVAILABLE"
 
 
 class RejectedError(ExternalError):

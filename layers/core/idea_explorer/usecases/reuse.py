@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.events import StatusChanged
 from idea_explorer.domain.exploration import Delivery, Exploration, Stats
@@ -83,11 +84,12 @@ def reuse(
 
 
 def _text(found: IndexEntry, reports: Reports, research: ResearchRepository | None) -> str | None:
-    """The document as it is now where it can be read here; else the report it was made from."""
+    """The document as it is now where it can be read here; else the report it was made from. As of
+    any other exploration, a report is without front matter."""
     try:
         if research:
             path = ResearchPath(found.path.removeprefix(f"{RESEARCH_ROOT}/"))
-            return research.read(path, limit=MAX_EARLIER_BYTES).content
+            return parse_document(research.read(path, limit=MAX_EARLIER_BYTES).content).body.strip()
         return reports.load_report(ExplorationId(found.exploration_id))
     except MissingError:
         return None

@@ -26,7 +26,11 @@ def run(arguments: argparse.Namespace) -> int:
     for line in listing.explorations:
         print(line.id if arguments.quiet else row(line))
     if not listing.explorations and not arguments.quiet:
-        print('idea: nothing yet; start with: idea submit "…"', file=sys.stderr)
+        chosen = arguments.status or arguments.mode or arguments.toolset or arguments.cursor
+        empty = (
+            "no exploration is like that" if chosen else 'nothing yet; start with: idea submit "…"'
+        )
+        print(f"idea: {empty}", file=sys.stderr)
     if listing.cursor and not arguments.quiet:
         print(f"idea: there is more; go on with: --cursor {listing.cursor}", file=sys.stderr)
     return 0

@@ -21,6 +21,6 @@ def run(arguments: argparse.Namespace) -> int:
         last = remote.last_event_id(arguments.id) if arguments.watch else 0
         queued = remote.post(remote.path(arguments.id, "resume"), body)
         if arguments.watch:
-            return follow(remote, arguments.id, arguments, after=last)
+            return follow(remote, arguments.id, arguments, after=last, concludes=True)
     show(queued, arguments)
     return 0

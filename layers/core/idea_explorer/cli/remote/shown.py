@@ -40,13 +40,18 @@ def lines(details: Details) -> list[str]:
     )
     said = [
         one_line(details.title or details.idea, 100),
-        f"{details.status} · {step}{details.current_step_label}",
+        f"{details.status}{_stopping(details)} · {step}{details.current_step_label}",
         f"{money(details.cost_usd)}{_budget(details)} · {age(details.created_at)} ago",
     ]
     if details.verdict:
         said.append(details.verdict)
     said += _endings(details)
     return said
+
+
+def _stopping(details: Details) -> str:
+    is_open = details.finished_at is None
+    return ", asked to stop soon" if details.cancel_requested and is_open else ""
 
 
 def _budget(details: Details) -> str:
@@ -61,13 +66,28 @@ def _endings(details: Details) -> list[str]:
     return found
 
 
-def print_ending(details: Details) -> None:
-    """The last lines of `idea watch`, as `idea explore` has them."""
+def print_ending(details: Details, answer: str) -> None:
+    """The last lines of `idea watch`, as `idea explore` has them. `answer` is "" where it is published."""
     if place := details.links.published or details.path:
         print(place)
+    if answer:
+        print(f"{harmless(answer) if sys.stdout.isatty() else answer}\n")
     print(summary(details.status, details.verdict, stats_of(details)))
     if details.failure:
         print(f"idea: {details.failure.message}", file=sys.stderr)
+
+
+def outcome(details: Details, content: str) -> JsonObject:
+    """What `idea explore --json` says of the same."""
+    failure = details.failure
+    return {
+        "id": details.id,
+        "status": details.status,
+        "content": content or None,
+        "path": details.path,
+        "stats": details.stats,
+        "error": {"code": failure.code, "message": failure.message} if failure else None,
+    }
 
 
 def stats_of(details: Details) -> Stats:

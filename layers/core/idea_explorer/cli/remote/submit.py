@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
             body["files"] = [*send_files(remote, files)]
         answer = _sent(remote, body, key)
         if arguments.watch and "reused" not in answer:
-            return follow(remote, str(answer["id"]), arguments)
+            return follow(remote, str(answer["id"]), arguments, concludes=True)
     if arguments.json:
         print(json.dumps(answer, ensure_ascii=False))
         return 0

@@ -9,9 +9,10 @@ from idea_explorer.cli.endings import EXIT
 from idea_explorer.cli.progress import Progress, screen_of_stderr
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.events import Told, told
-from idea_explorer.cli.remote.shown import details_in, print_ending
+from idea_explorer.cli.remote.shown import details_in, outcome, print_ending
 from idea_explorer.domain.events import ApprovalRequested
 from idea_explorer.domain.text import one_line
+from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.wiring import system_clock
 
 
@@ -21,9 +22,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def follow(
-    remote: Remote, exploration_id: str, arguments: argparse.Namespace, *, after: int = 0
+    remote: Remote,
+    exploration_id: str,
+    arguments: argparse.Namespace,
+    *,
+    after: int = 0,
+    concludes: bool = False,
 ) -> int:
-    """Show every event as it comes; the exit code is that of the end."""
+    """Show every event as it comes; the exit code is that of the end. Who started it and gets JSON
+    `concludes` with the object of the whole."""
     before = details_in(remote.exploration(exploration_id))
     show, lost, rest = _shown(before, arguments)
     try:
@@ -33,8 +40,15 @@ def follow(
         rest()
     after_all = details_in(remote.exploration(exploration_id))
     if not arguments.json:
-        print_ending(after_all)
+        stored_only = after_all.toolset not in PUBLISHED_TOOLSETS
+        print_ending(after_all, _report(remote, after_all) if stored_only else "")
+    elif concludes:
+        print(json.dumps(outcome(after_all, _report(remote, after_all)), ensure_ascii=False))
     return EXIT.get(after_all.status, 1)
+
+
+def _report(remote: Remote, details: Details) -> str:
+    return remote.text(remote.path(details.id, "report")) if details.links.report else ""
 
 
 def _shown(
