@@ -45,6 +45,31 @@ def test_an_idea_of_another_field_is_near_to_nothing(index: Index, idea: str) ->
     assert similar(idea, index) == []
 
 
+def written(*ideas: str) -> Index:
+    text = "---\nidea: {0}\nmode: business\nstatus: completed\n---\n\n# {0}\n\nA step, a test.\n"
+    return Index(
+        entries=tuple(
+            entry_of(f"ideas/2026-01-0{day}-x/research.md", text.format(idea))
+            for day, idea in enumerate(ideas, start=1)
+        )
+    )
+
+
+@pytest.mark.parametrize("idea", ["One step", "A test", "First steps", "Step 2"])
+def test_one_common_word_makes_nothing_alike(index: Index, idea: str) -> None:
+    entries = (*index.entries, *written("Two steps", "Pipe test one").entries)
+    assert similar(idea, Index(entries=entries)) == []
+
+
+def test_only_the_same_words_are_wholly_alike() -> None:
+    known = written("Pipe test one", "Tea rooms in town libraries")
+
+    assert similar("pipe test one!", known)[0].score == 1.0
+    assert 0.3 < similar("Pipe test two", known)[0].score < 0.8
+    assert similar("Tea rooms in libraries", known)[0].score < 1.0
+    assert [hit.score for hit in similar("Tea", written("Tea"))] == [1.0]
+
+
 def test_a_hit_carries_what_a_person_decides_by(index: Index) -> None:
     best = similar("Local honey marketplace for small apiaries", index)[0]
 

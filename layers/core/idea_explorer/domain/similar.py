@@ -1,7 +1,8 @@
 """The prior-art gate: a small index of what was published, and how near an idea is to each of it.
 
 Pure arithmetic over words, so that it costs a millisecond and no model. Ranks by the share of an
-idea's rare words that a document is about.
+idea's rare words that a document is about. One word in common says nothing, and only the same words
+are wholly alike.
 """
 
 import math
@@ -24,6 +25,8 @@ MAX_QUERY_TERMS = 60
 MAX_RECORDED_IDEA = 500  # its subject; that two ideas are the same is told by the key of the whole
 BODY_WEIGHT = 0.5  # a word of the text says less about a document than one of its title
 ABOUT_WEIGHT = 0.8  # a document whose whole subject is within a longer idea
+MIN_SHARED = 2  # any single word is in some document
+UNASKED_WEIGHT = 0.2  # what a document is about besides takes a little away
 MIN_SUBJECT = 3  # fewer words of a title are within too many ideas
 MIN_SCORE = 0.3
 STEM_LENGTH = 7
@@ -36,12 +39,16 @@ _DATED = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})-[^/]*/")
 _COMMON = frozenset(
     """
     about above after again all also and any are because been before being below between both but
-    can could did does doing down during each few first for from further had has have having help
-    here how idea into its itself just like make many more most much need new not now off once one
+    can could did does doing down during each few for from further had has have having help
+    here how idea into its itself just like make many more most much need new not now off once
     only other our out over own per please same she should some such than that the their them then
-    there these they this those through too two under until use used using very want was way were
+    there these they this those through too under until use used using very want was way were
     what when where which while who whom why will with within without would you your
     """.split()
+)
+# Two ideas that differ in these differ, but no text is about them.
+_NUMBERS = frozenset(
+    "zero one two three four five six seven eight nine ten first second third".split()
 )
 
 
@@ -110,13 +117,13 @@ def entry_of(path: str, text: str) -> IndexEntry:
 
 def similar(idea: str, index: Index) -> list[Similar]:
     """The published research that is nearest to an idea, best first; empty where nothing is near."""
-    asked = terms_of(idea)[:MAX_QUERY_TERMS]
+    asked, key = terms_of(idea)[:MAX_QUERY_TERMS], idea_key(idea)
     known = Counter(term for entry in index.entries for term in {*entry.subject, *entry.terms})
     rarity = {
         term: math.log(1 + (len(index.entries) - known[term] + 0.5) / (known[term] + 0.5))
         for term in {*asked, *known}
     }
-    scored = ((_score(asked, entry, rarity), entry) for entry in index.entries)
+    scored = ((_score(asked, key, entry, rarity), entry) for entry in index.entries)
     near = sorted(
         ((score, entry) for score, entry in scored if score >= MIN_SCORE),
         key=lambda pair: (-pair[0], pair[1].path),
@@ -146,19 +153,21 @@ def existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
 
 
 def terms_of(text: str) -> list[str]:
-    """The words a text is about, in order, each once."""
-    return list(dict.fromkeys(_terms(text)))
+    """The words a text is about, in order, each once. Numbers tell one short text from another."""
+    return list(dict.fromkeys(_terms(text, numbers=True)))
 
 
-def _score(asked: Sequence[str], entry: IndexEntry, rarity: dict[str, float]) -> float:
+def _score(asked: Sequence[str], key: str, entry: IndexEntry, rarity: dict[str, float]) -> float:
+    if key == entry.idea_key:
+        return 1.0
     body = frozenset(entry.terms)
-    found = sum(
-        rarity[term] * (1.0 if term in entry.subject else BODY_WEIGHT if term in body else 0.0)
-        for term in asked
-    )
-    score = found / (_sum(asked, rarity) or 1.0)
+    shared = [term for term in asked if term in entry.subject or term in body]
+    if sum(not _is_number(term) for term in shared) < MIN_SHARED:
+        return 0.0
+    found = sum(rarity[term] * (1.0 if term in entry.subject else BODY_WEIGHT) for term in shared)
+    within = _sum(entry.subject & set(asked), rarity) / (_sum(entry.subject, rarity) or 1.0)
+    score = found / (_sum(asked, rarity) or 1.0) * (1 - UNASKED_WEIGHT * (1 - within))
     if len(entry.subject) >= MIN_SUBJECT:
-        within = _sum(entry.subject & set(asked), rarity) / (_sum(entry.subject, rarity) or 1.0)
         score = max(score, ABOUT_WEIGHT * within)
     return score
 
@@ -167,15 +176,22 @@ def _sum(terms: Iterable[str], rarity: dict[str, float]) -> float:
     return sum(rarity[term] for term in terms)
 
 
-def _terms(text: str) -> Iterator[str]:
+def _terms(text: str, *, numbers: bool = False) -> Iterator[str]:
     folded = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(char for char in folded if not unicodedata.combining(char))
     for word in _WORD.findall(unicodedata.normalize("NFC", plain)):
         if _CJK.search(word):
             # no spaces between words: pairs of characters serve as words
             yield from (word[i : i + 2] for i in range(max(1, len(word) - 1)))
-        elif len(word) >= 3 and word not in _COMMON and not word.isdigit():
+        elif _is_number(word):
+            if numbers:
+                yield word
+        elif len(word) >= 3 and word not in _COMMON:
             yield _stem(word)
+
+
+def _is_number(word: str) -> bool:
+    return word in _NUMBERS or word.isdigit()
 
 
 def _stem(word: str) -> str:
