@@ -267,7 +267,7 @@ FILE_ERRORS: list[tuple[Sequence[str], str]] = [
      "idea: At most 20 files can be given."),
     (["--toolset", "assistant", "--file", "docs/api.md", "--file", "large.txt"],
      "idea: large.txt is larger than 20 MB."),
-    (["--file", "docs/api.md"], "idea: 'files': only the assistant toolset searches files"),
+    (["--file", "docs/api.md"], "idea: --file: only the assistant toolset searches files."),
 ]  # fmt: skip
 
 

@@ -108,4 +108,4 @@ def test_what_there_is_nothing_to_go_on_from_is_bad_usage(toolset: str, tmp_path
     flags = ("--toolset", toolset, "--continue-from", NOBODYS)
     done = idea("explore", QUESTION, *flags, env={}, folder=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.endswith("idea: 'continue_from': there is no such exploration\n")
+    assert done.stderr.endswith("idea: --continue-from: there is no such exploration.\n")

@@ -25,7 +25,7 @@ def test_the_command_ends_with_bad_usage_and_names_the_least(tmp_path: Path) -> 
         limit = ("--max-cost-usd", "0.001")
         done = idea("resume", exploration_id, *limit, env=env, folder=tmp_path)
     assert (first.returncode, done.returncode) == (3, 2)
-    assert f"idea: 'max_cost_usd': {LEAST}" in done.stderr
+    assert f"idea: --max-cost-usd {LEAST}" in done.stderr
     assert "is spent already" in done.stderr
 
 
