@@ -111,6 +111,15 @@ def test_half_of_a_github_is_said_to_do_nothing(tmp_path: Path, missing: str) ->
     assert f"{missing} is not set, so GitHub is not used" in done.stderr
 
 
+def test_what_no_model_wrote_names_none(tmp_path: Path) -> None:
+    run("explore", "Tea", "--model", "opus", "--quiet", folder=tmp_path)
+
+    (document,) = (tmp_path / "ideas").glob("*/research.md")
+    (entry,) = json.loads(document.with_name("exploration-log.json").read_text("utf-8"))
+    assert "\nmodel: offline\n" in document.read_text("utf-8")
+    assert entry["model"] == "offline"
+
+
 def test_an_export_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     started = json.loads(run("explore", "Tea", "--json", folder=tmp_path).stdout)
 

@@ -71,6 +71,13 @@ def test_without_anything_to_work_on_it_says_that_there_is_no_answer(tmp_path: P
     assert "No model was called" in report
 
 
+def test_a_question_is_quoted_as_it_is(tmp_path: Path) -> None:
+    done, report = asked(bench(tmp_path), "What is 3*3 [really]?")
+
+    assert report.startswith("# What is 3\\*3 \\[really\\]?\n")
+    assert done.title == "What is 3*3 [really]?"
+
+
 @pytest.mark.parametrize(
     ("question", "sums"),
     [

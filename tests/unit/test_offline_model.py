@@ -19,10 +19,20 @@ def test_it_reads_related_research_and_writes_the_business_framework(tmp_path: P
     assert "No model was called" in report
     assert "[Tea](../tea.md)" in report
     assert "grown to 3 million" in report
-    assert verdict_of(report) == "CONDITIONAL YES"
+    assert verdict_of(report) is None  # there is none to take over, and none is made up
+    assert "No model was asked" in report
     for heading in ("Problem", "Market", "Use cases and personas", "Feasibility", "Verdict"):
         assert f"## {heading}" in report
     assert {record.name for record in done.stats.tool_calls} >= {"read_research", "search_research"}
+
+
+def test_a_verdict_is_taken_over_from_related_research_and_called_that(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, OfflineModel())
+    bench.write("tea.md", "# Tea\n\nTea rooms in a library.\n\n## Verdict\n\n**Verdict: PIVOT**\n")
+    done = bench.run("A tea room in every library")
+
+    assert done.verdict == "PIVOT"
+    assert "1 of 1 earlier explorations came to it" in bench.store.load_report(done.id)
 
 
 def test_it_writes_the_exploration_framework(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def document(exploration: Exploration, report: str) -> str:
     matter: JsonObject = {
         "idea": request.idea,
         "mode": request.mode,
-        "model": request.model,
+        "model": exploration.model_name,
         "date": f"{exploration.created_at:%Y-%m-%d}",
         "exploration_id": exploration.id,
         "status": exploration.outcome or exploration.status,

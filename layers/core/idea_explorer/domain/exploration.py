@@ -33,6 +33,8 @@ NEXT: dict[Status, frozenset[Status]] = {
     **{status: frozenset({"queued"}) for status in RESUMABLE},
 }
 
+OFFLINE = "offline"  # the id of the model that is none
+
 
 class Stats(BaseModel):
     """What a run took. `cost_usd` is None where the model's price is not known.
@@ -133,6 +135,12 @@ class Exploration(BaseModel):
     delivery: Delivery = Field(default_factory=Delivery)
     verdict: str | None = None
     title: str | None = None
+    model_id: str | None = None  # what wrote it, once it is written
+
+    @property
+    def model_name(self) -> str:
+        """Who is named as its writer: the model that was asked for, unless none was called."""
+        return OFFLINE if self.model_id == OFFLINE else self.request.model
 
     @property
     def is_final(self) -> bool:

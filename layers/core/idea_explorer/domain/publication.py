@@ -145,7 +145,7 @@ def _log_entry(exploration: Exploration, path: str, now: datetime) -> JsonObject
         "run": exploration.run,
         "idea": request.idea,
         "mode": request.mode,
-        "model": request.model,
+        "model": exploration.model_name,
         "context": request.context,
         "isUpdate": request.update,
         "continueFrom": request.continue_from,

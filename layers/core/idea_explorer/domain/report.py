@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from idea_explorer.domain.json import Block, text_of
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import one_line, unescaped
 from idea_explorer.domain.transcript import (
     Answered,
     AnyEntry,
@@ -93,7 +93,7 @@ def without_preamble(text: str) -> str:
 
 def title_of(report: str, idea: str) -> str:
     found = _TITLE.search(report)
-    return one_line(found.group(1) if found else idea, 120)
+    return one_line(unescaped(found.group(1)) if found else idea, 120)
 
 
 def verdict_of(report: str) -> str | None:

@@ -42,6 +42,16 @@ def counted(number: int, thing: str, things: str | None = None) -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
+def escaped(text: str) -> str:
+    """The text as markdown that shows it as it is: no links, emphasis, code, tables or HTML."""
+    return re.sub(r"[\\`*\[\]<>|]", r"\\\g<0>", text)
+
+
+def unescaped(markdown: str) -> str:
+    """Markdown's text without the backslashes that kept it from being markup."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
+
+
 def harmless(text: str) -> str:
     """The text without what could steer a terminal: models, pages and files choose these words."""
     return "".join(char for char in text if char.isprintable() or char in "\n\t")

@@ -268,6 +268,7 @@ def _conclude(
             "updated_at": engine.clock.now(),
             "title": conclusion.title(exploration.request.idea),
             "verdict": conclusion.verdict,
+            "model_id": state.opening.model_id,
             "receipt": receipt_for(exploration, finish, stats, has_text=bool(text)),
         }
     )

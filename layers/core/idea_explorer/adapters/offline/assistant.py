@@ -6,7 +6,7 @@ from urllib.parse import quote
 from idea_explorer.adapters.offline.conversation import Conversation, Result
 from idea_explorer.adapters.offline.speech import NOTICE, Call, Turn
 from idea_explorer.domain.json import JsonObject, text_of
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import escaped, one_line
 
 SUMS = PAGES = 3  # of a question; more would be a list to work through, not a question
 QUOTE = 300
@@ -22,9 +22,6 @@ _SUM = re.compile(
 )
 _ACRONYM = re.compile(r"\b[A-Z]{2,}\b")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
-_MARKUP = str.maketrans(
-    {"[": "(", "]": ")", "<": "‹", ">": "›", "`": "'", "*": "∗", "#": "", "|": "¦"}
-)
 
 
 def assistant(conversation: Conversation) -> Turn:
@@ -91,7 +88,9 @@ def _excerpts(result: Result) -> list[str]:
 
 
 def _asked(result: Result) -> str:
-    return _plain(" ".join(text_of(value) for value in result.input.values()), 200)
+    """For a code span, in which a backslash is no escape."""
+    given = " ".join(text_of(value) for value in result.input.values())
+    return one_line(given.replace("`", "'"), 200)
 
 
 def _link(file: str) -> str:
@@ -106,4 +105,4 @@ def _page(page: JsonObject) -> str:
 
 def _plain(text: str, limit: int = QUOTE) -> str:
     """One line without markup: what was found is quoted, and must not become headings or links."""
-    return one_line(text.translate(_MARKUP), limit)
+    return escaped(one_line(text, limit))

@@ -9,11 +9,12 @@ from idea_explorer.adapters.offline.discover import discover
 from idea_explorer.adapters.offline.research import research
 from idea_explorer.adapters.offline.speech import Call, Turn
 from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.exploration import OFFLINE
 from idea_explorer.domain.json import Block, JsonObject, canonical
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
-MODEL_ID = "offline"
+MODEL_ID = OFFLINE
 CHARS_PER_TOKEN = 4  # so that a summary shows what a real run would roughly have read and written
 
 # The first tool that a toolset has for itself names its script.

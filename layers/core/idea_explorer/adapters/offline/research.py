@@ -9,7 +9,7 @@ from idea_explorer.adapters.offline.conversation import Conversation
 from idea_explorer.adapters.offline.speech import NOTICE, Call, Turn
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import title_of, verdict_of
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import escaped, one_line
 
 DOCUMENTS_READ = 3
 FINDINGS_PER_SECTION = 3
@@ -41,7 +41,7 @@ class Source:
 
     @property
     def link(self) -> str:
-        return f"[{self.title}](../{self.path})"
+        return f"[{escaped(self.title)}](../{self.path})"
 
 
 def research(conversation: Conversation) -> Turn:
@@ -149,16 +149,22 @@ def _scored(
 
 
 def _verdict(sources: list[Source]) -> str:
+    """The usual verdict on related ideas, called that; none where there is nothing to take it from."""
     verdicts = Counter(source.verdict for source in sources if source.verdict)
-    if not verdicts:
-        verdict, why = "CONDITIONAL YES", "there is no earlier verdict to lean on"
-    else:
+    if verdicts:
         verdict, count = verdicts.most_common(1)[0]
-        why = f"{count} of {sum(verdicts.values())} related explorations came to it"
-    reasons = "\n".join(f"- {source.link}: {source.verdict or 'no verdict'}" for source in sources)
+        line = f"**Verdict: {verdict}**"
+        why = (
+            f"Taken over from related research: {count} of {sum(verdicts.values())} earlier"
+            " explorations came to it. It is a starting point, not a judgement of this idea."
+        )
+    else:
+        line = "**None.** No model was asked, and no earlier research has one to start from."
+        why = "There is nothing to give any: this idea has yet to be researched."
+    listed = "\n".join(f"- {source.link}: {source.verdict or 'no verdict'}" for source in sources)
+    reasons = f"{why}\n\n{listed}".rstrip()
     return (
-        f"## Verdict\n\n**Verdict: {verdict}**\n\n### Reasons\n\nTaken over from related research,"
-        f" because {why}; it is a starting point, not a judgement of this idea.\n\n{reasons}\n\n"
+        f"## Verdict\n\n{line}\n\n### Reasons\n\n{reasons}\n\n"
         "### First steps\n\n1. Run this idea again with a model.\n2. Check the figures above against"
         " current sources.\n3. Talk to five people who have the problem."
     )
