@@ -39,6 +39,7 @@ def test_it_writes_the_exploration_framework(tmp_path: Path) -> None:
     bench = Bench(tmp_path, OfflineModel())
     report = bench.store.load_report(bench.run("Tea", mode="exploration").id)
     assert report.count("**First step:**") >= 5
+    assert "learnt" not in report  # from nothing
     assert "## First principles" in report
     assert "## Questions worth answering" in report
 

@@ -12,6 +12,7 @@ from idea_explorer.domain.report import title_of, verdict_of
 from idea_explorer.domain.text import escaped, one_line
 
 DOCUMENTS_READ = 3
+UNKNOWN = "a usual angle to look from; nothing was read that speaks for or against it"
 FINDINGS_PER_SECTION = 3
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _DOCUMENT = re.compile(r"<document [^>]*>\n(.*)\n</document>", re.DOTALL)
@@ -160,27 +161,29 @@ def _verdict(sources: list[Source]) -> str:
         )
     else:
         line = "**None.** No model was asked, and no earlier research has one to start from."
-        why = "There is nothing to give any: this idea has yet to be researched."
+        why = "There are none yet: the idea has still to be researched."
     listed = "\n".join(f"- {source.link}: {source.verdict or 'no verdict'}" for source in sources)
     reasons = f"{why}\n\n{listed}".rstrip()
-    return (
-        f"## Verdict\n\n{line}\n\n### Reasons\n\n{reasons}\n\n"
-        "### First steps\n\n1. Run this idea again with a model.\n2. Check the figures above against"
-        " current sources.\n3. Talk to five people who have the problem."
-    )
+    steps = [
+        "Run this idea again with a model.",
+        *(["Check the figures above against current sources."] if sources else []),
+        "Talk to five people who have the problem.",
+    ]
+    numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+    return f"## Verdict\n\n{line}\n\n### Reasons\n\n{reasons}\n\n### First steps\n\n{numbered}"
 
 
 def _directions(sources: list[Source], idea: list[str]) -> str:
     subject = " ".join(idea[:3]) or "the idea"
-    seeds = [source.title for source in sources] or ["a first prototype"]
     angles = ["for beginners", "as a service", "with partners", "for groups", "without hardware"]
     parts = []
     for number, angle in enumerate(angles, start=1):
-        seed = seeds[(number - 1) % len(seeds)]
+        source = sources[(number - 1) % len(sources)] if sources else None
+        why = f"it carries over what the team learnt in {source.link}" if source else UNKNOWN
+        risks = "untested demand" + ("; the earlier figures may not transfer" if source else "")
         parts.append(
             f"### {number}. {subject.capitalize()} {angle}\n\n"
-            f"**Why:** it carries over what the team learnt in “{seed}”.\n\n"
-            "**Risks:** untested demand; the earlier figures may not transfer.\n\n"
+            f"**Why:** {why}.\n\n**Risks:** {risks}.\n\n"
             "**First step:** describe it on one page and show it to three people."
         )
     return "## Directions\n\n" + "\n\n".join(parts)
