@@ -1,8 +1,9 @@
 """Notify: sends the webhook of an exploration that ended."""
 
-from idea_explorer import deployment, serverless, wiring, wiring_publishing
+from idea_explorer import deployment, serverless, wiring
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.usecases.notify import notify
+from idea_explorer.wiring import publishing
 
 
 @serverless.entry
@@ -15,7 +16,7 @@ def handler(event: serverless.Event) -> JsonObject:
         work.run,
         explorations=stores.explorations,
         reports=stores.reports,
-        webhooks=wiring_publishing.webhooks(wiring.system_clock()),
+        webhooks=publishing.webhooks(wiring.system_clock()),
         clock=wiring.system_clock(),
         repository=settings.published_to,
         branch=settings.published_branch,

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from idea_explorer import wiring, wiring_music
+from idea_explorer import wiring
 from idea_explorer.adapters.aws import client
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.settings import Settings
+from idea_explorer.wiring import music
 from tests.fakes.qdrant_server import FakeQdrant
 
 KEY = "a-key-of-the-index"
@@ -37,21 +38,21 @@ def deployed(aws: Settings) -> Iterator[Settings]:
 def test_the_key_of_the_index_comes_from_its_secret(deployed: Settings) -> None:
     client("secretsmanager").put_secret_value(SecretId="ideas-qdrant", SecretString=KEY)
 
-    wiring_music.track_index(deployed).add([RAIN])
+    music.track_index(deployed).add([RAIN])
 
-    assert wiring_music.track_index(deployed).known_isrcs([RAIN.isrc]) == {RAIN.isrc}
+    assert music.track_index(deployed).known_isrcs([RAIN.isrc]) == {RAIN.isrc}
 
 
 def test_a_key_that_was_never_set_says_how_to_set_it(deployed: Settings) -> None:
     with pytest.raises(ConfigurationError, match="idea admin secret set"):
-        wiring_music.track_index(deployed)
+        music.track_index(deployed)
 
 
 def test_an_owner_finds_the_library_that_was_imported_for_them(deployed: Settings) -> None:
     clock = wiring.system_clock()
     owned = OwnedTrack(isrc=RAIN.isrc)
 
-    wiring_music.library(deployed, "ada", clock).add([owned])
+    music.library(deployed, "ada", clock).add([owned])
 
-    assert wiring_music.library(deployed, "ada", clock).known_isrcs([RAIN.isrc])
-    assert not wiring_music.library(deployed, "bob", clock).known_isrcs([RAIN.isrc])
+    assert music.library(deployed, "ada", clock).known_isrcs([RAIN.isrc])
+    assert not music.library(deployed, "bob", clock).known_isrcs([RAIN.isrc])

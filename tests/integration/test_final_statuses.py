@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring, wiring_publishing
+from idea_explorer import wiring
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
@@ -14,6 +14,7 @@ from idea_explorer.domain.similar import entry_of
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
+from idea_explorer.wiring import publishing
 from tests.fakes.api import FakeContext
 from tests.fakes.functions import Context, handler_of, set_environment
 
@@ -69,7 +70,7 @@ def test_research_that_is_used_again_is_counted(
         f"---\nidea: Bees\nmode: business\nstatus: completed\nexploration_id: {queued.id}\n---\n"
     )
     known = entry_of("ideas/bees/research.md", document + "# Bees")
-    wiring_publishing.research_index(aws).change(lambda index: index.with_entry(known))
+    publishing.research_index(aws).change(lambda index: index.with_entry(known))
 
     assert called("POST", "/explorations", {"idea": "Bees", "if_exists": "reuse"}) == 200
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring, wiring_publishing
+from idea_explorer import wiring
 from idea_explorer.adapters.github_changes import GitHubChanges, branch_of
 from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.domain.approvals import Approval, approval_id
@@ -23,6 +23,7 @@ from idea_explorer.usecases.decide import DecisionRequest, decide
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
+from idea_explorer.wiring import publishing
 from tests.fakes.explorations import NOW, an_exploration
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
@@ -194,7 +195,7 @@ class World:
             )
 
     def publish(self, exploration: Exploration) -> Exploration:
-        outlets = wiring_publishing.outlets(self.settings, self.engine.clock)
+        outlets = publishing.outlets(self.settings, self.engine.clock)
         return publish(
             exploration.id,
             exploration.run,

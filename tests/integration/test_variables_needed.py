@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring, wiring_publishing
+from idea_explorer import wiring
 from idea_explorer.adapters.aws import client
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.observability import SilentLog
 from idea_explorer.settings import VARIABLES, Settings
+from idea_explorer.wiring import publishing
 from tests.e2e.harness.template import environment_of
 from tests.fakes.aws import NAMES
 from tests.fakes.explorations import an_exploration
@@ -86,7 +87,7 @@ def explore(settings: Settings) -> None:
 
 
 def publish(settings: Settings) -> None:
-    outlets = wiring_publishing.outlets(settings, wiring.system_clock())
+    outlets = publishing.outlets(settings, wiring.system_clock())
     wiring.cloud_stores(settings)
     outlets.pull_requests_for(of("code"))
 

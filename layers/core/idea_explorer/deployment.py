@@ -11,13 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from idea_explorer import wiring, wiring_publishing
+from idea_explorer import wiring
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.observability import LogSink
 from idea_explorer.ports import EventSink
 from idea_explorer.serverless import log
 from idea_explorer.settings import Settings
+from idea_explorer.wiring import publishing
 
 if TYPE_CHECKING:
     from idea_explorer.usecases.dispatch import Desk
@@ -146,7 +147,7 @@ def approval_seconds() -> int:
 
 def outlets() -> "Outlets":
     """Without a repository a deployment stores its reports only, and the API reads them."""
-    return wiring_publishing.outlets(settings(), wiring.system_clock())
+    return publishing.outlets(settings(), wiring.system_clock())
 
 
 def sinks_for(exploration: Exploration) -> Sequence[EventSink]:

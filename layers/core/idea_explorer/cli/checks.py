@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from idea_explorer import __version__, wiring, wiring_music, wiring_publishing
+from idea_explorer import __version__, wiring
 from idea_explorer.cli.environment import missing_for_github
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.settings import Settings
+from idea_explorer.wiring import music, publishing
 
 State = Literal["ok", "note", "problem"]
 ANTHROPIC = "https://api.anthropic.com"
@@ -113,7 +114,7 @@ def _in_folder(settings: Settings) -> Iterator[Finding]:
         yield Finding("problem", "repository", text, f"export {missing}=…")
     try:
         research = wiring.research_repository(settings)
-        wiring_publishing.publisher(settings, wiring.system_clock()).check()
+        publishing.publisher(settings, wiring.system_clock()).check()
     except ExplorerError as error:
         absent = not settings.research_dir.exists()
         fix = f"mkdir -p {settings.research_dir / 'ideas'}" if absent else error.hint
@@ -159,11 +160,11 @@ def _music(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Find
     empty = Finding(
         "note", "music", "no track is indexed", "idea index examples/music/tracks.jsonl"
     )
-    if not settings.qdrant_url and not wiring_music.music_file(settings).exists():
+    if not settings.qdrant_url and not music.music_file(settings).exists():
         yield empty
         return
     try:
-        found = wiring_music.track_index(settings).search("music", 1)
+        found = music.track_index(settings).search("music", 1)
     except ExplorerError as error:
         fix = error.hint or "check QDRANT_URL, QDRANT_COLLECTION and QDRANT_API_KEY"
         yield Finding("problem", "music", f"{where}: {error.message}", fix)
@@ -178,7 +179,7 @@ def _tidal(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Find
     }
     missing = [name for name, value in given.items() if not value]
     fix = " ".join(["export", *(f"{name}=…" for name in missing)])
-    catalogue = wiring_music.catalogue(settings, wiring.system_clock())
+    catalogue = music.catalogue(settings, wiring.system_clock())
     if catalogue is None:
         state: State = "note" if len(missing) == len(given) else "problem"
         text = f"no {' and '.join(missing)}: `discover` has no catalogue to search"

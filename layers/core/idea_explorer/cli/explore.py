@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from idea_explorer import wiring, wiring_publishing
+from idea_explorer import wiring
 from idea_explorer.cli.deciding import how_to_decide, pending
 from idea_explorer.cli.endings import EXIT, how_to_go_on, summary
 from idea_explorer.cli.environment import settings_for
@@ -33,6 +33,7 @@ from idea_explorer.usecases.finish import Outlets, tell_of
 from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
+from idea_explorer.wiring import publishing
 
 OWNER = "local"
 REQUEST_FLAGS = (
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     if reused:
         _report(reused, engine, as_json=arguments.json)
         return EXIT[reused.status]
-    outlets = wiring_publishing.outlets(settings, engine.clock, commit=arguments.commit)
+    outlets = publishing.outlets(settings, engine.clock, commit=arguments.commit)
     _check_place(outlets, request)
     exploration = submit(
         with_files(request, files, OWNER, settings),
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         terms=terms,
         research=wiring.research_repository(settings),
     )
-    if arguments.commit and not wiring_publishing.commits(settings):
+    if arguments.commit and not publishing.commits(settings):
         _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
     final = run_here(exploration, engine, outlets, settings, shown if watched else None)
     log.info(
@@ -103,7 +104,7 @@ def ended(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> 
 def _considered(request: ExploreRequest, settings: Settings) -> Choice:
     """What to do about similar research; a repository that cannot be read now decides nothing."""
     try:
-        index = wiring_publishing.research_index(settings).load()
+        index = publishing.research_index(settings).load()
     except ExplorerError:
         return Choice(request)
     return consider(request, index, tell=_say, ask=ask_at_terminal())
@@ -128,13 +129,13 @@ def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Expl
         explorations=engine.explorations,
         events=engine.events,
         reports=engine.reports,
-        index=wiring_publishing.research_index(settings),
+        index=publishing.research_index(settings),
         clock=engine.clock,
         research=wiring.research_repository(settings),
     )
     if found is None or found.reused is None:
         return None
-    told = tell_of(found, engine, wiring_publishing.outlets(settings, engine.clock))
+    told = tell_of(found, engine, publishing.outlets(settings, engine.clock))
     return told.model_copy(update={"path": _opened(found.reused, settings)})
 
 

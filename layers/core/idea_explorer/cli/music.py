@@ -5,11 +5,12 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from idea_explorer import wiring, wiring_music
+from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.usecases.import_library import import_library
 from idea_explorer.usecases.index_tracks import index_tracks
+from idea_explorer.wiring import music
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -17,10 +18,10 @@ def run(arguments: argparse.Namespace) -> int:
     wiring.check_folder(settings)
     source = _source(arguments.file)
     if arguments.music == "index":
-        count = index_tracks(source, wiring_music.track_index(settings))
+        count = index_tracks(source, music.track_index(settings))
         print(f"{count:,} tracks are indexed")
     else:
-        owned = wiring_music.library(settings, arguments.owner, wiring.system_clock())
+        owned = music.library(settings, arguments.owner, wiring.system_clock())
         count = import_library(source, owned)
         print(f"{count:,} tracks are in the library")
     return 0

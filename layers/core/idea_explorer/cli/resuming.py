@@ -5,7 +5,7 @@ import sys
 
 from pydantic import ValidationError
 
-from idea_explorer import wiring, wiring_publishing
+from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.explore import OWNER, ended
 from idea_explorer.cli.here import run_here
@@ -15,6 +15,7 @@ from idea_explorer.ports import EventSink
 from idea_explorer.usecases.explore import Engine
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.resume import resume
+from idea_explorer.wiring import publishing
 
 LIMITS = ("max_steps", "max_cost_usd", "deadline_seconds")
 
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     engine = wiring.local_engine(settings, wiring.cli_log(None), shown)
     exploration = _next(arguments, engine)
     watched = not (arguments.quiet or arguments.json)
-    outlets = wiring_publishing.outlets(settings, engine.clock)
+    outlets = publishing.outlets(settings, engine.clock)
     final = run_here(exploration, engine, outlets, settings, shown if watched else None)
     return ended(final, engine, arguments)
 

@@ -8,7 +8,7 @@ import argparse
 import json
 import os
 
-from idea_explorer import wiring, wiring_publishing
+from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.shown import details_in
@@ -21,6 +21,7 @@ from idea_explorer.ports import Undone
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.revert import revert, revert_published
+from idea_explorer.wiring import publishing
 
 OWNER = "local"
 
@@ -49,14 +50,14 @@ def _of_this_machine(exploration_id: str, settings: Settings) -> Undone:
             raise
         # it ran elsewhere; the commits that carry its id are enough
         known = ExplorationId(exploration_id)
-        reverter = wiring_publishing.reverter(settings, ExploreRequest(idea=exploration_id))
+        reverter = publishing.reverter(settings, ExploreRequest(idea=exploration_id))
         return reverter.propose_revert(known, since=begun_at(known))
     return revert(
         exploration,
         journals=stores.journals,
         approvals=stores.approvals,
-        reverter_for=lambda e: wiring_publishing.reverter(settings, e.request),
-        restorer=wiring_publishing.restorer(settings),
+        reverter_for=lambda e: publishing.reverter(settings, e.request),
+        restorer=publishing.restorer(settings),
     )
 
 
@@ -66,7 +67,7 @@ def _of_deployment(exploration_id: str, settings: Settings) -> Undone:
     wrote = ExploreRequest(
         idea=details.idea, toolset="code", repository=details.repository, ref=details.ref
     )
-    reverter = wiring_publishing.reverter(settings, wrote)
+    reverter = publishing.reverter(settings, wrote)
     return revert_published(
         ExplorationId(details.id), details.status, reverter, since=details.created_at
     )

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
-from idea_explorer import wiring, wiring_publishing
+from idea_explorer import wiring
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.environment import settings_for
@@ -20,6 +20,7 @@ from idea_explorer.ports import Clock
 from idea_explorer.usecases.approvals import all_decided, expire
 from idea_explorer.usecases.service import Service
 from idea_explorer.usecases.work import work
+from idea_explorer.wiring import publishing
 
 OWNER = "local"  # the owner of what `idea explore` runs in the same folder too
 MAX_PORT = 65_535
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     service = wiring.local_service(settings, log)
     jobs = wiring.local_queue(settings)
     engine = wiring.local_engine(settings, log, [])
-    outlets = wiring_publishing.outlets(settings, service.clock)
+    outlets = publishing.outlets(settings, service.clock)
     uploads = wiring.local_uploads(settings)
     token, tokens = _token(service.clock)
     address = (arguments.host, arguments.port)

@@ -48,7 +48,7 @@ def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publ
 def reverter(settings: Settings, request: ExploreRequest) -> Reverter:
     """Undoes in the repository that a request's exploration wrote to."""
     from idea_explorer.adapters.github_revert import GitHubReverter
-    from idea_explorer.wiring_code import client_for, ref_of
+    from idea_explorer.wiring.code import client_for, ref_of
 
     return GitHubReverter(client_for(settings, request), ref_of(settings, request))
 
@@ -91,9 +91,9 @@ def outlets(settings: Settings, clock: Clock, *, commit: bool = False) -> "Outle
 
 
 def _pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:
-    from idea_explorer import wiring_code
+    from idea_explorer.wiring import code
 
-    return wiring_code.pull_requests_for(settings, exploration)
+    return code.pull_requests_for(settings, exploration)
 
 
 def webhooks(clock: Clock) -> Webhooks:

@@ -1,0 +1,84 @@
+"""A deployment's services and secrets; nothing is connected to before it is needed."""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any
+
+from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.ports import Executions, Notices, Secrets, SecretStore, WorkQueue
+from idea_explorer.settings import Settings
+
+
+def cloud_queue(settings: Settings) -> WorkQueue:
+    from idea_explorer.adapters.sqs import SqsWorkQueue
+
+    return SqsWorkQueue(
+        named("QUEUE_URL", settings.queue_url),
+        settings.dead_letter_queue_url,
+        connect("sqs", settings),
+    )
+
+
+def cloud_workflow(settings: Settings) -> Executions:
+    from idea_explorer.adapters.stepfunctions import StepFunctionsWorkflow
+
+    arn = named("STATE_MACHINE_ARN", settings.state_machine_arn)
+    return StepFunctionsWorkflow(arn, connect("stepfunctions", settings))
+
+
+def cloud_notices(settings: Settings) -> Notices:
+    from idea_explorer.adapters.aws import client
+    from idea_explorer.adapters.notices import LambdaNotices
+
+    function = named("NOTIFY_FUNCTION_NAME", settings.notify_function_name)
+    return LambdaNotices(function, partial(client, "lambda"))
+
+
+def cloud_secrets(settings: Settings) -> Secrets:
+    return _secrets(settings.aws_endpoint_url, settings.secret_max_age_seconds)
+
+
+@cache  # what was read stays in memory as long as it may, whoever asks
+def _secrets(endpoint_url: str | None, max_age_seconds: int) -> Secrets:
+    from idea_explorer.adapters.aws import client
+    from idea_explorer.adapters.secrets import CloudSecrets
+
+    return CloudSecrets(partial(client, "secretsmanager", endpoint_url), max_age_seconds)
+
+
+def connect(service: str, settings: Settings) -> Callable[[], Any]:
+    from idea_explorer.adapters.aws import client
+
+    return partial(client, service, settings.aws_endpoint_url)
+
+
+def named(variable: str, value: str | None) -> str:
+    if value is None:
+        raise ConfigurationError(f"{variable} is not set.", hint="A deployment sets it.")
+    return value
+
+
+def task_answers(settings: Settings) -> Callable[[str, JsonObject], bool]:
+    """Answers tokens. A token names its task, so no workflow has to be known."""
+    from idea_explorer.adapters.stepfunctions import StepFunctionsWorkflow
+
+    return StepFunctionsWorkflow("", connect("stepfunctions", settings)).answer
+
+
+def api_tokens(settings: Settings) -> Callable[[], str]:
+    """The current text of the API tokens secret."""
+    name = named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
+    return partial(cloud_secrets(settings).get, name)
+
+
+def operator_secrets(settings: Settings) -> SecretStore:
+    from idea_explorer.adapters.operator import OperatorSecrets
+
+    return OperatorSecrets(connect("secretsmanager", settings))
+
+
+def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
+    from idea_explorer.adapters import operator
+
+    return operator.stack_outputs(stack, connect("cloudformation", settings))

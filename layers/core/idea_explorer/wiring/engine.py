@@ -1,0 +1,142 @@
+"""The engine: model, toolsets, stores and terms."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import EventSink, Log, Model
+from idea_explorer.settings import Settings
+from idea_explorer.wiring.cloud import cloud_secrets
+from idea_explorer.wiring.keeping import Stores, cloud_stores, local_stores
+from idea_explorer.wiring.parts import system_clock
+from idea_explorer.wiring.toolsets import base_of, research_repository, toolset_for, writer_for
+
+if TYPE_CHECKING:
+    from idea_explorer.usecases.explore import Engine
+    from idea_explorer.usecases.terms import Terms
+
+OFFLINE_MODELS = {"sonnet": "offline", "opus": "offline"}
+
+
+def model(settings: Settings) -> Model:
+    """Claude where there is a key, the offline model otherwise."""
+    if not settings.uses_claude:
+        from idea_explorer.adapters.offline import OfflineModel
+
+        return OfflineModel()
+    from idea_explorer.adapters.claude import Claude
+
+    return Claude(_anthropic_key(settings), settings.anthropic_base_url)
+
+
+def _anthropic_key(settings: Settings) -> str:
+    if settings.anthropic_secret_id:
+        return cloud_secrets(settings).get(settings.anthropic_secret_id, "key")
+    if settings.anthropic_api_key is None:
+        raise ConfigurationError("There is no key for Claude.", hint="Set ANTHROPIC_API_KEY.")
+    return settings.anthropic_api_key.get_secret_value()
+
+
+def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequence[EventSink]:
+    """Spans where an endpoint for them is set; nothing of OpenTelemetry is loaded otherwise."""
+    if settings.otlp_endpoint is None:
+        return []
+    try:
+        from idea_explorer.adapters.otlp import otlp_tracing
+        from idea_explorer.span_attributes import AGENT
+        from idea_explorer.spans import SpanSink
+    except ImportError as missing:
+        log.warning("spans_not_exported", error=str(missing), hint="Install the extra `otel`.")
+        return []
+    tracing = otlp_tracing(AGENT)
+    return [
+        SpanSink(
+            exploration,
+            tracing.tracer,
+            system_clock(),
+            capture=settings.trace_content,
+            flush=tracing.flush,
+        )
+    ]
+
+
+def local_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "Engine":
+    """The engine on this machine: SQLite and files."""
+    return _engine(settings, local_stores(settings), log, sinks)
+
+
+def cloud_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "Engine":
+    """The engine of a deployment. Made anew for each run, so that it has the current secrets."""
+    return _engine(settings, cloud_stores(settings), log, sinks)
+
+
+def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[EventSink]) -> "Engine":
+    from idea_explorer.observability import LogSink
+    from idea_explorer.usecases.earlier import origin_of
+    from idea_explorer.usecases.explore import Engine
+
+    return Engine(
+        explorations=kept_in.explorations,
+        journals=kept_in.journals,
+        events=kept_in.events,
+        reports=kept_in.reports,
+        model=model(settings),
+        toolset_for=partial(toolset_for, settings, log, kept_in.uploads),
+        approvals=kept_in.approvals,
+        writer_for=partial(writer_for, settings),
+        base_of=partial(base_of, settings),
+        sinks_for=lambda exploration: [
+            LogSink(log, exploration),
+            *span_sinks(settings, exploration, log),
+            *sinks,
+        ],
+        clock=system_clock(),
+        log=log,
+        model_ids=model_ids(settings),
+        prices=settings.prices,
+        terms=terms(settings, kept_in),
+        max_total_tokens=settings.max_total_tokens,
+        search_tokens=settings.search_tokens,
+        earlier_for=lambda exploration: origin_of(
+            exploration,
+            explorations=kept_in.explorations,
+            journals=kept_in.journals,
+            reports=kept_in.reports,
+            research=research_repository(settings),
+        ),
+    )
+
+
+def model_ids(settings: Settings) -> Mapping[str, str]:
+    return settings.models if settings.uses_claude else OFFLINE_MODELS
+
+
+def terms(settings: Settings, kept_in: Stores | None = None) -> "Terms":
+    """What is asked of every request here, and with the stores also what they know of its owner."""
+    from idea_explorer.usecases.terms import Terms
+
+    return Terms(
+        min_deadline_seconds=settings.min_deadline_seconds,
+        model_ids=model_ids(settings),
+        prices=settings.prices,
+        max_cost_usd=settings.max_cost_usd,
+        daily_cost_usd=settings.daily_cost_usd,
+        spend=kept_in.spend if kept_in else None,
+        uploads=kept_in.uploads if kept_in else None,
+        code_repositories=settings.allowed_repositories,
+        missing=_missing(settings),
+    )
+
+
+def _missing(settings: Settings) -> Mapping[str, str]:
+    """The toolsets that cannot run here, each with what an operator does about it."""
+    from idea_explorer.wiring.music import missing_for_discover
+
+    missing: dict[str, str] = {}
+    if music := missing_for_discover(settings):
+        missing["discover"] = music
+    if settings.in_cloud and settings.github_repository is None:
+        missing["code"] = "An operator sets the deployment's parameter GitHubRepository."
+    return missing

@@ -1,0 +1,111 @@
+"""Where explorations and files are kept: in the cloud or on this machine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import Approvals, EventLog, Explorations, Journals, Reports, Spend, Uploads
+from idea_explorer.settings import Settings
+from idea_explorer.wiring.cloud import connect, named
+from idea_explorer.wiring.parts import system_clock
+
+if TYPE_CHECKING:
+    from idea_explorer.adapters.given_files import GivenFiles
+    from idea_explorer.adapters.local_queue import LocalQueue
+    from idea_explorer.adapters.sqlite import SqliteStore
+    from idea_explorer.adapters.uploads import FilesOf, LocalUploads
+
+
+def local_store(settings: Settings) -> "SqliteStore":
+    from idea_explorer.adapters.sqlite import SqliteStore
+
+    store = SqliteStore(settings.store)
+    ignored = settings.store.with_name(".gitignore")
+    if not ignored.exists():
+        # records hold webhook secrets, which have no place in the folder's git
+        ignored.write_text("*\n", encoding="utf-8")
+    return store
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Where explorations are kept: in the cloud or on this machine, for everyone alike."""
+
+    explorations: Explorations
+    journals: Journals
+    events: EventLog
+    reports: Reports
+    uploads: Uploads
+    spend: Spend
+    approvals: Approvals
+
+
+def stores(settings: Settings) -> Stores:
+    return cloud_stores(settings) if settings.in_cloud else local_stores(settings)
+
+
+def local_stores(settings: Settings) -> Stores:
+    from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+
+    store = local_store(settings)
+    return Stores(
+        explorations=store,
+        journals=store,
+        events=store,
+        reports=store,
+        uploads=local_uploads(settings),
+        spend=store,
+        approvals=SqliteApprovals(settings.store),
+    )
+
+
+def local_uploads(settings: Settings, base_url: str = "") -> "LocalUploads":
+    """Files on this machine; `base_url` is where its API is reached."""
+    from idea_explorer.adapters.uploads import LocalUploads
+
+    return LocalUploads(settings.kept, base_url)
+
+
+def files_of(exploration: Exploration, uploads: Uploads) -> "FilesOf":
+    from idea_explorer.adapters.uploads import FilesOf
+
+    return FilesOf(uploads, exploration.owner, exploration.request.files)
+
+
+def given_files(paths: Sequence[Path]) -> "GivenFiles":
+    """Files that a person at this machine named; raises InvalidRequestError."""
+    from idea_explorer.adapters.given_files import GivenFiles
+
+    return GivenFiles(paths)
+
+
+def cloud_stores(settings: Settings) -> Stores:
+    from idea_explorer.adapters.dynamodb.approvals import CloudApprovals
+    from idea_explorer.adapters.dynamodb.events import DynamoEventLog
+    from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
+    from idea_explorer.adapters.dynamodb.journals import CloudJournals, CloudReports
+    from idea_explorer.adapters.dynamodb.spend import DynamoSpend
+    from idea_explorer.adapters.dynamodb.table import Table
+    from idea_explorer.adapters.s3 import Bucket
+    from idea_explorer.adapters.uploads import CloudUploads
+
+    name = named("TABLE_NAME", settings.table_name)
+    table = Table(name, connect("dynamodb", settings), system_clock())
+    bucket = Bucket(named("BUCKET_NAME", settings.bucket_name), connect("s3", settings))
+    return Stores(
+        explorations=DynamoExplorations(table),
+        journals=CloudJournals(table, bucket),
+        events=DynamoEventLog(table),
+        reports=CloudReports(table, bucket),
+        uploads=CloudUploads(bucket),
+        spend=DynamoSpend(table),
+        approvals=CloudApprovals(table, bucket),
+    )
+
+
+def local_queue(settings: Settings) -> "LocalQueue":
+    from idea_explorer.adapters.local_queue import LocalQueue
+
+    return LocalQueue(settings.store, system_clock())
