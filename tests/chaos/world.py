@@ -35,6 +35,7 @@ REPOSITORY = "acme/ideas"
 STORE_WRITES = ("take_over", "save", "append", "save_report")
 GITHUB_CALLS = ("get", "post", "patch")
 SURVIVED, FAILED = 0, 1
+QUOTA = 1_000_000  # all the cases together ask more of GitHub than one team may in an hour
 LEASE_SECONDS = (
     0.2  # a killed publisher's turn at the branch ends soon, so that a case takes no longer
 )
@@ -77,7 +78,7 @@ def servers(folder: Path, scripts: Sequence[Sequence[Entry]]) -> Iterator[Server
             models.append(_start(programs, "tests.fakes.anthropic_server", *options))
         github = _start(
             programs, "tests.fakes.github_server", "--root", str(folder / "github"),
-            "--repository", f"{REPOSITORY}={folder / 'seed'}",
+            "--repository", f"{REPOSITORY}={folder / 'seed'}", "--quota", str(QUOTA),
         )  # fmt: skip
         (git,) = (folder / "github").rglob("*.git")
         yield Servers(models, github, git)

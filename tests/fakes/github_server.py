@@ -265,11 +265,13 @@ def main() -> None:
     parser.add_argument("--root", type=Path, required=True, help="where the repositories are kept")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--token", help="without one, everything is open")
+    parser.add_argument("--quota", type=int, default=5000, help="requests an hour")
     parser.add_argument(
         "--repository", action="append", default=[], metavar="OWNER/NAME=FOLDER", required=True
     )
     options = parser.parse_args()
     github = FakeGitHub(options.root, token=options.token, port=options.port)
+    github.limits.limit = github.limits.remaining = options.quota
     for given in options.repository:
         name, _, folder = given.partition("=")
         github.create_repository(name, Path(folder) if folder else None)
