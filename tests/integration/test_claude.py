@@ -8,8 +8,8 @@ import pytest
 from idea_explorer.adapters.claude import Claude
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
-    AuthFailedError,
     ExternalError,
+    ModelRefusesError,
     NetworkError,
     RateLimitedError,
     RejectedError,
@@ -161,9 +161,9 @@ def test_a_refusal_carries_its_explanation() -> None:
 
 FAULTS: list[tuple[faults.Fault, type[ExternalError], str]] = [
     (faults.http_error(400), RejectedError, "400"),
-    (faults.http_error(401), AuthFailedError, "ANTHROPIC_API_KEY"),
-    (faults.http_error(402), AuthFailedError, "402"),
-    (faults.http_error(403), AuthFailedError, "403"),
+    (faults.http_error(401), ModelRefusesError, "ANTHROPIC_API_KEY"),
+    (faults.http_error(402), ModelRefusesError, "402"),
+    (faults.http_error(403), ModelRefusesError, "403"),
     (faults.http_error(404), RejectedError, "404"),
     (faults.http_error(413), TooLongError, "413"),
     (
