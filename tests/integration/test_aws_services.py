@@ -112,18 +112,6 @@ def test_a_run_is_started_once(aws: Settings) -> None:
     assert json.loads(given) == {"id": ID, "run": 1, "deadline_seconds": 120}
 
 
-def test_an_execution_can_be_asked_after_and_stopped(aws: Settings) -> None:
-    workflow = cloud_workflow(aws)
-    assert workflow.state(ID, 1) is None
-    workflow.stop(ID, 1, "nothing to stop")
-
-    workflow.start(ID, 1, 120)
-    assert workflow.state(ID, 1) == "RUNNING"
-
-    workflow.stop(ID, 1, "cancelled by its owner")
-    assert workflow.state(ID, 1) == "ABORTED"
-
-
 def test_a_state_machine_that_does_not_exist_is_a_matter_of_configuration(aws: Settings) -> None:
     other = aws.model_copy(update={"state_machine_arn": f"{aws.state_machine_arn}-other"})
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.agent.budget import RESULT_TOKENS, WRITE_TOKENS, Budget, estimated_tokens
+from idea_explorer.domain import limits
 from idea_explorer.domain.errors import NetworkError
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.usage import Usage
@@ -40,8 +41,9 @@ def test_output_is_lowered_to_what_is_left() -> None:
 
 
 def test_what_does_not_hold_a_report_does_not_fit() -> None:
-    least = Budget(price=SONNET).least(REQUEST)
-    assert least is not None
+    least = SONNET.cost(
+        Usage(cache_write_tokens=estimated_tokens(REQUEST), output_tokens=limits.MIN_OUTPUT_TOKENS)
+    )
     enough = Budget(price=SONNET, max_cost_usd=least + 0.0001)
     short = Budget(price=SONNET, max_cost_usd=least - 0.001)
     assert enough.allow(REQUEST, Usage(), searches=0).fits
@@ -58,7 +60,6 @@ def test_a_model_that_costs_nothing_fits_every_budget() -> None:
 
 def test_an_unknown_price_is_a_limit_in_tokens() -> None:
     budget = Budget(price=None, max_cost_usd=0.01, max_total_tokens=20_000)
-    assert budget.least(REQUEST) is None
     allowance = budget.allow(REQUEST, Usage(output_tokens=10_000), searches=0)
     assert allowance.max_tokens == 20_000 - 10_000 - estimated_tokens(REQUEST)
 

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import hashlib
 import tarfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     UpstreamConflictError,
 )
+from idea_explorer.domain.git import blob_sha
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.ports import Document, DocumentInfo
 
@@ -57,7 +57,7 @@ class GitHub:
             raise DocumentTooLargeError(f"{path} has {size} bytes.")
         data = _decoded(answer)
         # GitHub answers `type: file` for a link too, with the content it points to
-        if blob_sha(data, size) != answer.get("sha"):
+        if len(data) != size or blob_sha(data) != answer.get("sha"):
             raise ContentMismatchError(f"{path} is not what its sha says.")
         return Document(content=data.decode("utf-8", "replace"), size=size)
 
@@ -99,11 +99,6 @@ class GitHub:
         if self._branch is None:
             self._branch = str(self._client.get("")["default_branch"])
         return self._branch
-
-
-def blob_sha(data: bytes, size: int) -> str:
-    """Git's name for these bytes, if they are `size` long."""
-    return hashlib.sha1(b"blob %d\0" % size + data, usedforsecurity=False).hexdigest()
 
 
 def _decoded(answer: dict[str, Any]) -> bytes:

@@ -9,7 +9,6 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 
 SYSTEM = "Step Functions"
-MAX_CAUSE = 32_768
 
 
 class StepFunctionsWorkflow:
@@ -27,24 +26,6 @@ class StepFunctionsWorkflow:
                 stateMachineArn=self._arn,
                 name=_name(exploration_id, run),
                 input=json.dumps(given),
-            ),
-        )
-
-    def state(self, exploration_id: ExplorationId, run: int) -> str | None:
-        found: list[str] = []
-        self._unless(
-            {"ExecutionDoesNotExist"},
-            lambda api: found.append(
-                api.describe_execution(executionArn=self._execution(exploration_id, run))["status"]
-            ),
-        )
-        return found[0] if found else None
-
-    def stop(self, exploration_id: ExplorationId, run: int, cause: str) -> None:
-        self._unless(
-            {"ExecutionDoesNotExist"},
-            lambda api: api.stop_execution(
-                executionArn=self._execution(exploration_id, run), cause=cause[:MAX_CAUSE]
             ),
         )
 
@@ -66,10 +47,6 @@ class StepFunctionsWorkflow:
                     return False
                 raise
         return True
-
-    def _execution(self, exploration_id: ExplorationId, run: int) -> str:
-        machine = self._arn.replace(":stateMachine:", ":execution:")
-        return f"{machine}:{_name(exploration_id, run)}"
 
 
 def _name(exploration_id: ExplorationId, run: int) -> str:

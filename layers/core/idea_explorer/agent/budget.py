@@ -52,15 +52,6 @@ class Budget:
         floor = min(limits.MIN_OUTPUT_TOKENS, request.max_tokens)
         return Allowance(max_tokens=max_tokens, fits=max_tokens >= floor, reserved=reserved)
 
-    def least(self, request: ModelRequest) -> float | None:
-        """The smallest budget with which this exploration could write anything at all."""
-        if self.price is None:
-            return None
-        history = estimated_tokens(request)
-        return self.price.cost(
-            Usage(cache_write_tokens=history, output_tokens=limits.MIN_OUTPUT_TOKENS)
-        )
-
     def input_room(self, spent: Usage) -> int | None:
         """How many tokens a call may read that then writes a report; None where nothing limits them."""
         committed = spent + Usage(output_tokens=WRITE_TOKENS)

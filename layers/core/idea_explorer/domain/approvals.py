@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.proposals import Proposal, content_hash
+from idea_explorer.domain.proposals import Proposal
 
 Decision = Literal["approve", "reject"]
 Verdict = Literal[Decision, "expire"]  # the last where nobody decided in time
@@ -38,10 +38,6 @@ class Approval(BaseModel):
     @property
     def approved_content(self) -> str:
         return self.proposal.content if self.content is None else self.content
-
-    @property
-    def approved_hash(self) -> str:
-        return content_hash(self.approved_content)
 
     def says_the_same(self, other: "Approval") -> bool:
         """Whether another decision comes to the same, so that repeating it is no conflict."""

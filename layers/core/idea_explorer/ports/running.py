@@ -66,15 +66,7 @@ class Notices(Protocol):
 
 
 class Executions(Workflow, Protocol):
-    """What can be done with an execution after its start."""
-
-    def state(self, exploration_id: ExplorationId, run: int) -> str | None:
-        """RUNNING, SUCCEEDED, FAILED, TIMED_OUT or ABORTED; None where it was never started."""
-        ...
-
-    def stop(self, exploration_id: ExplorationId, run: int, cause: str) -> None:
-        """Stop it; nothing happens where it has ended or was never started."""
-        ...
+    """A workflow whose executions may wait for an answer."""
 
     def answer(self, token: str, output: JsonObject) -> bool:
         """Let an execution that waits go on; False where it waits no longer."""

@@ -10,7 +10,6 @@ from idea_explorer.ports.music import Catalogue, Embedder, Library, TrackIndex
 from idea_explorer.settings import Settings
 
 MUSIC = "music.db"
-TIDAL_COUNTRY = "US"
 
 
 def discover(settings: Settings, owner: str, clock: Clock, log: Log) -> Toolset:
