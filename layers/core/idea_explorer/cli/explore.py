@@ -182,11 +182,9 @@ def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(outcome_json(final, content), ensure_ascii=False))
     else:
-        if final.path:
-            print(final.path)
-        if final.url:
-            print(final.url)
-        elif content and final.request.toolset not in PUBLISHED_TOOLSETS:
+        for place in dict.fromkeys(filter(None, (final.path, final.url))):
+            print(place)
+        if content and final.request.toolset not in PUBLISHED_TOOLSETS:
             print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"
         print(reused if final.reused else summary(final.status, final.verdict, final.stats))
