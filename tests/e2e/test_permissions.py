@@ -6,11 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.e2e.harness.minds import REPORT, Minds
 from tests.e2e.harness.stack import Stack
 from tests.e2e.test_service import NOWHERE, stored
 from tests.fakes.anthropic_turns import answer, text
+
+pytestmark = pytest.mark.slow
 
 
 def submitted(client: httpx.Client, **request: Any) -> str:
