@@ -102,6 +102,14 @@ chaos: $(DEV) ## Kill a run before and after each of its side effects
 faults: $(DEV) ## Sixty things that go wrong outside, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
 
+.PHONY: load benchmark
+load: $(DEV) ## Fifty publishers at once, and publishers killed at every call
+	@$(BIN)/pytest tests/integration -m slow -s
+
+benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks; needs a package index
+	@$(BIN)/python -m tests.performance.code_tools
+	@$(BIN)/python -m tests.performance.discover
+
 .PHONY: browser browser-core axe
 axe:
 	@npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."
