@@ -14,7 +14,7 @@ import pytest
 
 from tests.fakes.anthropic_faults import hang
 from tests.fakes.anthropic_server import FakeAnthropic
-from tests.fakes.anthropic_turns import answer, text
+from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.command import idea, start
 
 IDEA = ("explore", "Calendars for narwhals")
@@ -95,6 +95,24 @@ def test_a_run_that_is_told_to_stop_ends_cancelled_and_can_go_on(
     assert program.wait() == 4
     assert "cancelled" in last
     assert "Go on with: idea resume" in last
+
+
+def test_a_run_started_with_nohup_does_not_mind_a_closed_terminal(tmp_path: Path) -> None:
+    first = answer(tool_use("calculator", {"expression": "6*7"}), drip=0.05)
+    with FakeAnthropic([first, answer(text("# Forty-two"))]) as server:
+        env = {**os.environ, "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+        command = [sys.executable, "-m", "idea_explorer", "explore", "--toolset", "assistant", "x"]
+        with subprocess.Popen(
+            ["nohup", *command], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True,
+            stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+        ) as program:  # fmt: skip
+            while not server.requests:
+                time.sleep(0.01)
+            program.send_signal(signal.SIGHUP)
+            said, _ = program.communicate(timeout=60)
+
+    assert program.returncode == 0
+    assert "# Forty-two" in said
 
 
 def test_an_early_end_says_how_to_go_on(tmp_path: Path) -> None:

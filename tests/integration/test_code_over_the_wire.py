@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,17 @@ def test_a_person_at_a_terminal_edits_in_their_editor(home: Home, tmp_path: Path
 
     assert code == 0, terminal.seen
     assert home.read("src/service.ts") == "// Edited.\n"
+
+
+def test_a_terminal_that_closes_while_it_asks_ends_the_command(home: Home) -> None:
+    with home.model(*SCRIPT) as server:
+        home.using(server)
+        terminal = Terminal(home, *EXPLORE)
+        terminal.wait_for("[a]pprove")
+        terminal.process.send_signal(signal.SIGHUP)
+
+        assert terminal.end() == -signal.SIGHUP
+    assert home.read("src/service.ts") == FILES["src/service.ts"]
 
 
 def test_a_person_at_a_terminal_may_leave_it_waiting(home: Home) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from idea_explorer.domain.errors import NetworkError, UpstreamTimeoutError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Said
+from idea_explorer.domain.transcript import Restarted, Said
 from idea_explorer.observability import LogSink
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.explore import explore
@@ -17,6 +17,9 @@ from tests.fakes.models import Reply, ScriptedModel, calls, raw, says, scripted
 
 READ_A = calls(("read_research", {"path": "a.md"}))
 READ_B = calls(("read_research", {"path": "b.md"}))
+READ_L = calls(("read_research", {"path": "l.md"}))
+READ_M = calls(("read_research", {"path": "m.md"}))
+WHOLE = says("a, and how it is made", "max_tokens")
 MISSED = calls(("read_research", {"path": "missing.md"}))
 
 
@@ -98,6 +101,41 @@ def test_a_search_that_was_pending_at_a_cancel_is_finished_before_anything_is_sa
 
     assert done.outcome == "completed"
     assert model.requests[0].messages[-1]["role"] == "assistant"
+
+
+def test_a_search_that_the_output_limit_cut_off_does_not_keep_a_resume_from_gathering(
+    tmp_path: Path,
+) -> None:
+    search: Block = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    begun: Block = {"type": "text", "text": "# Te"}
+    cut = raw(begun, search, stop_reason="max_tokens")
+    bench = bench_with_documents(tmp_path, cut, cut)
+    ended = bench.run()
+    assert (ended.status, ended.stats.stop_reason) == ("partial", "max_tokens")
+    bench.with_model(model := scripted([READ_A, says("# Tea")]))
+
+    done = bench.resume(ended)
+
+    assert (done.outcome, resumes(bench, done)) == ("completed", [2])
+    assert model.tools_off[0] is False
+
+
+def test_a_resume_that_can_pay_for_too_little_keeps_conversation_and_report(
+    tmp_path: Path,
+) -> None:
+    bench = bench_with_documents(tmp_path, READ_L, READ_M, says("# Te", "max_tokens"), WHOLE)
+    for name in ("l.md", "m.md"):
+        bench.write(name, "tea leaf " * 5_000)
+    ended = bench.run(max_steps=4)
+    assert ended.status == "partial"
+    bench.with_model(model := scripted([says("# Nothing is known")]))
+
+    done = bench.resume(ended, max_cost_usd=(ended.stats.cost_usd or 0) + 0.05)
+
+    assert model.requests == []
+    assert not [e for e in bench.entries(done) if isinstance(e, Restarted)]
+    assert done.stats.stop_reason == "budget"
+    assert bench.store.load_report(done.id).startswith("# Te")
 
 
 def test_an_answer_that_writes_is_no_step_without_evidence(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ from idea_explorer.ports import EventSink, Journal, Model, ModelRequest
 
 RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)  # between attempts at one model call
 MAX_EVIDENCE_TOKENS = 100_000  # half of the smallest context window
+MIN_EVIDENCE_TOKENS = 2_000  # a few passages; with less of what was found, a report would mislead
 WRITE_MARGIN_SECONDS = 2.0  # kept of the deadline to store and settle what was written
 
 
@@ -79,7 +80,10 @@ class Agent:
                 case RunTools():
                     self.journal.append(self._run_tools(state))
                 case Restart():
-                    self.journal.append(self._fresh_start(state, move))
+                    fresh = self._fresh_start(state, move)
+                    if fresh is None:
+                        return _stopped(state, Interrupted("budget"))
+                    self.journal.append(fresh)
                 case Ask():
                     if finish := self._ask(state, move):
                         return finish
@@ -233,13 +237,23 @@ class Agent:
             proposal=result.proposal,
         )
 
-    def _fresh_start(self, state: State, move: Restart) -> Restarted:
-        bare = State([*state.entries, fresh_start(state, move.reason, room=0)])
+    def _fresh_start(self, state: State, move: Restart) -> Restarted | None:
+        """None where too little of the evidence could be paid for: a report of nothing is worth nothing,
+        and the conversation is kept for a resume with a larger budget."""
+
+        def tokens_with(fresh: Restarted) -> int:
+            begun = State([*state.entries, fresh])
+            return estimated_tokens(self._request(begun, tools_off=True))
+
+        most = int(MAX_EVIDENCE_TOKENS * BYTES_PER_TOKEN)
+        whole = fresh_start(state, move.reason, room=most)
         room = self.budget.input_room(state.spent)
-        tokens = MAX_EVIDENCE_TOKENS
-        if room is not None:
-            tokens = min(tokens, room - estimated_tokens(self._request(bare, tools_off=True)))
-        return fresh_start(state, move.reason, room=int(tokens * BYTES_PER_TOKEN))
+        if room is None or tokens_with(whole) <= room:
+            return whole
+        least = tokens_with(fresh_start(state, move.reason, room=0))
+        if room < min(tokens_with(whole), least + MIN_EVIDENCE_TOKENS):
+            return None
+        return fresh_start(state, move.reason, room=int((room - least) * BYTES_PER_TOKEN))
 
     def _words(self, move: Say) -> Said:
         if move.purpose == "continue":

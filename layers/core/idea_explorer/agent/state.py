@@ -23,6 +23,7 @@ from idea_explorer.domain.transcript import (
     ToolsRan,
     WriteReason,
     pending_server_calls,
+    sendable,
 )
 from idea_explorer.domain.usage import Usage
 
@@ -152,7 +153,12 @@ class State:
     def pending(self) -> bool:
         """Whether a search of the last answer is still to be finished at Anthropic. Until then nothing
         but tool results may be added."""
-        return bool(self.answers) and bool(pending_server_calls(self.answers[-1].content))
+        for entry in reversed(self.entries):
+            if isinstance(entry, Restarted):
+                return False
+            if isinstance(entry, Answered):
+                return bool(pending_server_calls(sendable(entry)))
+        return False
 
     @cached_property
     def pauses(self) -> int:

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
@@ -51,7 +50,6 @@ def shown(path: str, description: str, diff: str, *, coloured: bool) -> str:
 
 def _decided(exploration: Exploration, engine: Engine, ask: Callable[[str], str]) -> bool:
     assert engine.approvals is not None
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     for approval in pending(engine.approvals, exploration):
         try:
             request = _asked(approval, ask)

@@ -1,8 +1,8 @@
 """A run on this machine: through every decision that it waits for, to its end."""
 
-import signal
 import sys
 
+from idea_explorer.cli import stopping
 from idea_explorer.cli.deciding import Decide, at_terminal
 from idea_explorer.cli.progress import progress_for
 from idea_explorer.domain.exploration import Exploration
@@ -31,13 +31,11 @@ def _run_through(
     exploration: Exploration, engine: Engine, outlets: Outlets, decide: Decide | None
 ) -> Exploration:
     """Where nobody can be asked to decide, or does not answer, the run is left waiting."""
-    _cancel_on_interrupt(engine, exploration)
-    reached = explore(exploration.id, exploration.run, engine)
+    reached = _explored(exploration, engine)
     while reached.status == "awaiting_approval":
         if decide is None or not decide(reached):
             return reached
-        _cancel_on_interrupt(engine, exploration)
-        reached = explore(exploration.id, exploration.run, engine)
+        reached = _explored(exploration, engine)
     return finish(
         reached.id,
         reached.run,
@@ -47,16 +45,15 @@ def _run_through(
     )
 
 
-def _cancel_on_interrupt(engine: Engine, exploration: Exploration) -> None:
-    """The first Ctrl-C asks the run to stop and keeps what is there; the second ends it at once.
+def _explored(exploration: Exploration, engine: Engine) -> Exploration:
+    """Explore; whoever stops it meanwhile has what is there kept."""
 
-    So do a closed terminal and a job that runs out of time.
-    """
-
-    def cancel(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        engine.explorations.request_cancel(exploration.id)
+    def cancel() -> None:
         print("idea: stopping; press Ctrl-C again to end at once", file=sys.stderr)
+        engine.explorations.request_cancel(exploration.id)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, cancel)
+    stopping.gently(cancel)
+    try:
+        return explore(exploration.id, exploration.run, engine)
+    finally:
+        stopping.at_once()
