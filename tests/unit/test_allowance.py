@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.domain.errors import QuotaSpentError
 from idea_explorer.domain.exploration import Exploration
@@ -102,6 +103,56 @@ def test_a_crash_before_the_outcome_is_stored_loses_no_cost_and_counts_none_twic
     before = day.spent
     done = explore(queued.id, 1, day.engine)
     assert before == day.spent == pytest.approx(done.stats.cost_usd)
+
+
+class DiesAt:
+    """A store whose worker dies at its n-th write of what a run is allowed, before it is written."""
+
+    def __init__(self, store: SqliteStore, write: int) -> None:
+        self._store = store
+        self._left = write
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def save(self, exploration: Exploration) -> None:
+        self._left -= exploration.charged_on is not None
+        if not self._left:
+            raise KilledError
+        self._store.save(exploration)
+
+
+def killed_while_allotting(day: Day, write: int) -> Exploration:
+    queued = day.submit(max_cost_usd=2.0)
+    dying = DiesAt(day.store, write)
+    with pytest.raises(KilledError):
+        explore(queued.id, 1, replace(day.engine, explorations=dying))  # type: ignore[arg-type]
+    return queued
+
+
+@pytest.mark.parametrize("write", [1, 2])
+def test_a_run_that_died_while_its_budget_was_fixed_holds_nothing_once_it_is_settled(
+    tmp_path: Path, write: int
+) -> None:
+    day = Day(tmp_path)
+    queued = killed_while_allotting(day, write)
+
+    settle(queued.id, 1, "timed_out", books_of(day.engine))
+
+    assert day.spent == 0
+
+
+@pytest.mark.parametrize("write", [1, 2])
+def test_a_run_that_died_while_its_budget_was_fixed_gets_it_when_it_goes_on(
+    tmp_path: Path, write: int
+) -> None:
+    day = Day(tmp_path, says("# R"))
+    queued = killed_while_allotting(day, write)
+
+    done = explore(queued.id, 1, day.engine)
+
+    assert done.limit_usd == 2.0
+    assert day.spent == pytest.approx(done.stats.cost_usd)
 
 
 def test_runs_side_by_side_stay_within_the_day_together(tmp_path: Path) -> None:

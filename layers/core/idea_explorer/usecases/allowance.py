@@ -1,5 +1,6 @@
 """What a run may cost: fixed and held back when it begins, given back when it ends."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from idea_explorer.domain.exploration import Exploration
@@ -14,21 +15,22 @@ def allot(
 
     What this run may spend of its owner's day is held back from the owner's other runs, so that runs
     side by side cannot pass the day's limit together. A run counts on the day on which it began.
+    One that was broken off in here does the rest when it is repeated.
     """
-    if exploration.charged_on:
+    if exploration.limit_usd is not None:
         return exploration
+    # The day is kept before anything is held on it: whoever ends the run must know where to give back.
+    day = exploration.charged_on or now.date()
+    exploration = _kept(exploration, explorations, {"charged_on": day})
     limit = exploration.request.max_cost_usd or terms.max_cost_usd
     if terms.spend and terms.daily_cost_usd is not None:
         before = exploration.base_cost_usd
         wanted = terms.daily_cost_usd if limit is None else max(0.0, limit - before)
         held = terms.spend.reserve(
-            exploration.owner, now.date(), _run(exploration), wanted, limit=terms.daily_cost_usd
+            exploration.owner, day, _run(exploration), wanted, limit=terms.daily_cost_usd
         )
         limit = before + held
-    changes = {"charged_on": now.date(), "limit_usd": limit}
-    allotted = exploration.model_copy(update=changes)
-    explorations.save(allotted)
-    return allotted
+    return _kept(exploration, explorations, {"limit_usd": limit})
 
 
 def charge(exploration: Exploration, cost_usd: float | None, spend: Spend | None) -> None:
@@ -37,6 +39,15 @@ def charge(exploration: Exploration, cost_usd: float | None, spend: Spend | None
         return
     paid = max(0.0, (cost_usd or 0.0) - exploration.base_cost_usd)
     spend.record(exploration.owner, exploration.charged_on, _run(exploration), paid)
+
+
+def _kept(
+    exploration: Exploration, explorations: Explorations, changes: Mapping[str, object]
+) -> Exploration:
+    changed = exploration.model_copy(update=changes)
+    if changed != exploration:
+        explorations.save(changed)
+    return changed
 
 
 def _run(exploration: Exploration) -> str:
