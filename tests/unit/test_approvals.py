@@ -14,8 +14,8 @@ from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.errors import ConflictError, MissingError
-from idea_explorer.domain.events import ToolCallError
+from idea_explorer.domain.errors import ConflictError, MissingError, UnavailableError
+from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.proposals import propose
@@ -257,6 +257,36 @@ def test_a_run_that_dies_while_acting_writes_once(tmp_path: Path) -> None:
     world.bench.engine = whole
     assert world.go_on(waiting).outcome == "completed"
     assert (world.code / "a.txt").read_text() == "new a\n"
+
+
+def test_a_change_that_is_written_again_until_the_next_succeeds_is_told_once(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    for approval in world.asked(waiting):
+        world.decide(waiting, approval, decision="approve")
+
+    class Down(FolderWriter):
+        def write_change(self, exploration: Exploration, approval: Approval) -> Any:
+            if approval.proposal.path == "b.txt":
+                raise UnavailableError("It is down.")
+            return super().write_change(exploration, approval)
+
+    whole = world.bench.engine
+    world.bench.engine = replace(whole, writer_for=lambda _: Down(world.code))
+    for _ in range(2):
+        with pytest.raises(UnavailableError):
+            world.go_on(waiting)
+    world.bench.engine = whole
+    assert world.go_on(waiting).outcome == "completed"
+
+    ends = [event for event in world.bench.seen.of(ToolCallEnd) if isinstance(event, ToolCallEnd)]
+    told = [event.record for event in ends]
+    assert [record.path for record in told if record.name == "edit_file"] == [
+        "a.txt",
+        "b.txt",
+    ]
 
 
 class DiesWhenAsking(SqliteStore):

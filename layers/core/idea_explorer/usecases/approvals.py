@@ -102,6 +102,7 @@ def act(
 ) -> None:
     """Write what was approved and give the model its results. What was written stays written once.
 
+    Nothing is told before all of it is kept, so that a repetition tells no call's end a second time.
     Where anything is still undecided, as after a kill while asking or a resume, nothing is done: the
     run comes to the same question again.
     """
@@ -112,6 +113,7 @@ def act(
     if writer is None:
         raise ConfigurationError("This exploration has no place to write changes to.")
     results: list[StoredResult] = []
+    endings: list[ToolCallEnd | ToolCallError] = []
     written: list[WrittenChange] = []
     step = State(journal.entries).steps
     for call in waiting:
@@ -120,10 +122,15 @@ def act(
         if result.ok:
             change = WrittenChange(path=approval.proposal.path, content=approval.approved_content)
             written.append(change)
-        results.append(_told(call, result, step, sink))
+        record = _record(call, result, step)
+        asked = ToolCall(id=call.call_id, name=call.name, input=call.input)
+        results.append(stored_result(asked, result, record))
+        endings.append(_ending(call, result, record))
     journal.append(
         Decided(step=step, run=exploration.run, results=tuple(results), written=tuple(written))
     )
+    for ending in endings:
+        sink.emit(ending)
 
 
 def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter) -> ToolResult:
@@ -159,10 +166,9 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
     return ToolResult(payload=fields, summary=f"{path} {how} and written")
 
 
-def _told(call: PendingCall, result: ToolResult, step: int, sink: EventSink) -> StoredResult:
-    """The result as stored, and the event that ends the call."""
+def _record(call: PendingCall, result: ToolResult, step: int) -> ToolRecord:
     # how long a person took is not how long the tool took
-    record = ToolRecord(
+    return ToolRecord(
         name=call.name,
         path=call.proposal.path,
         duration_ms=0,
@@ -170,25 +176,23 @@ def _told(call: PendingCall, result: ToolResult, step: int, sink: EventSink) -> 
         error_type=result.error_type,
         step=step,
     )
+
+
+def _ending(
+    call: PendingCall, result: ToolResult, record: ToolRecord
+) -> ToolCallEnd | ToolCallError:
+    """The event that ends the call."""
     if result.ok:
-        sink.emit(
-            ToolCallEnd(
-                tool_call_id=call.call_id,
-                summary=result.summary,
-                output=result.payload,
-                record=record,
-            )
+        return ToolCallEnd(
+            tool_call_id=call.call_id,
+            summary=result.summary,
+            output=result.payload,
+            record=record,
         )
-    else:
-        sink.emit(
-            ToolCallError(
-                tool_call_id=call.call_id,
-                error=result.summary,
-                retryable=False,
-                was_retried=False,
-                record=record,
-            )
-        )
-    return stored_result(
-        ToolCall(id=call.call_id, name=call.name, input=call.input), result, record
+    return ToolCallError(
+        tool_call_id=call.call_id,
+        error=result.summary,
+        retryable=False,
+        was_retried=False,
+        record=record,
     )
