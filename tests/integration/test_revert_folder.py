@@ -150,6 +150,21 @@ def test_an_update_goes_and_the_document_stays(world: World, newline: str) -> No
     assert world.files() == before
 
 
+def test_an_update_whose_undoing_was_broken_off_before_the_log_is_undone_to_its_end(
+    world: World,
+) -> None:
+    world.desk.publish(world.desk.finished())
+    before = world.files()
+    update = world.desk.publish(
+        world.desk.finished(report="# News", record={"builds_on": DOCUMENT}, update=True)
+    )
+    (world.root / DOCUMENT).write_bytes(before[DOCUMENT])
+
+    assert world.revert(update) == Undone([LOG], True)
+
+    assert world.files() == before
+
+
 def test_an_update_between_others_goes_alone(world: World) -> None:
     world.desk.publish(world.desk.finished())
     record = {"builds_on": DOCUMENT}

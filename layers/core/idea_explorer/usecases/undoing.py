@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.diffs import undone
-from idea_explorer.domain.documents import fingerprint, has_section, without_section
+from idea_explorer.domain.documents import fingerprint, has_section, parse_document, without_section
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.git import blob_sha
@@ -80,7 +80,10 @@ def _base_of(proposal: Proposal) -> str | None:
 
 
 def undo_research(exploration: Exploration, tree: Tree) -> Plan:
-    """Its documents and log entries gone, and others' as they are; raises ConflictError as above."""
+    """Its documents and log entries gone, and others' as they are; raises ConflictError as above.
+
+    A section that is gone already is left out, so that one broken off can be repeated.
+    """
     plan: dict[str, str | None] = {}
     changed: list[str] = []
     for place, log in _own_places(exploration, tree):
@@ -89,12 +92,17 @@ def undo_research(exploration: Exploration, tree: Tree) -> Plan:
         if text is not None and has_section(text, exploration.id):
             plan[place.document] = without_section(text, exploration.id, written)
             changed += [place.document] if plan[place.document] is None else []
-        elif text is not None:
+        elif text is not None and not _is_of_another(text, exploration):
             plan[place.document] = None
             changed += [] if fingerprint(text) in written else [place.document]
         plan[place.log] = log_without(log, exploration.id)
     _refuse(changed)
     return plan
+
+
+def _is_of_another(text: str, exploration: Exploration) -> bool:
+    """Whether the document says that another exploration wrote it; one that says nothing may be its own."""
+    return parse_document(text).matter.get("exploration_id", exploration.id) != exploration.id
 
 
 def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[Place, str]]:
