@@ -8,6 +8,8 @@ DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Programs start in half the time when what was compiled once is kept.
 unexport PYTHONDONTWRITEBYTECODE
+# Many tests wait for servers, so there are more workers than cores.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: help setup demo test check static format format-check lint types imports openapi lock clean
 
@@ -34,10 +36,10 @@ demo: $(RUNTIME) ## Run one exploration here: no key, no AWS, no GitHub
 	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore --if-exists run "A subscription box for urban beekeepers"
 
 test: $(DEV) ## Run the tests
-	@$(BIN)/pytest -n auto --dist loadgroup
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 check: static ## Everything a commit must pass
-	@$(BIN)/pytest -n auto --dist loadgroup --cov --cov-report=term:skip-covered
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered
 
 static: format-check lint types imports ## The checks that need no test run
 

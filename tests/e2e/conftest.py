@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("e2e"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     with credentials():
         machine = Machine(tmp_path_factory.mktemp("machine"))
@@ -37,12 +37,12 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
             machine.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def minds() -> Minds:
     return Minds()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def anthropic(minds: Minds) -> Iterator[FakeAnthropic]:
     with FakeAnthropic(minds, expected_key=ANTHROPIC_KEY) as server:
         yield server
@@ -54,14 +54,14 @@ def tokens() -> str:
     return dump_tokens(known)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def github(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeGitHub]:
     with FakeGitHub(tmp_path_factory.mktemp("github"), token=GITHUB_TOKEN) as server:
         server.create_repository(REPOSITORY, {"README.md": "# Ideas"})
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def options(anthropic: FakeAnthropic, github: FakeGitHub) -> Options:
     """A deployment whose outside world is here, with deadlines and waits that a test can wait for."""
     return Options(
@@ -82,7 +82,7 @@ def options(anthropic: FakeAnthropic, github: FakeGitHub) -> Options:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(machine: Machine, options: Options) -> Iterator[Stack]:
     with machine.stack(options) as stack:
         yield stack
@@ -108,14 +108,14 @@ def client_of(stack: Stack, owner: str) -> httpx.Client:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def ada(stack: Stack) -> Iterator[httpx.Client]:
     """The API as one owner sees it."""
     with client_of(stack, "ada") as client:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bob(stack: Stack) -> Iterator[httpx.Client]:
     with client_of(stack, "bob") as client:
         yield client

@@ -52,6 +52,7 @@ def test_a_publisher_killed_after_its_commit_publishes_once(
     assert len(commits_of(repository, exploration_id)) == 1
 
 
+@pytest.mark.slow
 def test_a_limit_of_github_is_waited_for_by_the_workflow(
     stack: Stack, github: FakeGitHub, repository: Repository
 ) -> None:
@@ -75,6 +76,7 @@ def test_a_rotated_token_is_used_without_a_deploy(stack: Stack, github: FakeGitH
     assert stack.wait_until_final(exploration_id).status == "completed"
 
 
+@pytest.mark.slow
 def test_a_webhook_that_cannot_arrive_changes_nothing(stack: Stack) -> None:
     (exploration_id,) = stack.send(
         {"idea": "Nobody listens", "webhook_url": "https://hooks.invalid/ideas"}

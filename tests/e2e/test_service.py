@@ -69,6 +69,7 @@ def test_the_same_message_five_times_runs_once(stack: Stack, minds: Minds) -> No
     assert [e["name"] for e in stack.executions()].count(f"{ids[0]}-1") == 1
 
 
+@pytest.mark.slow
 def test_an_execution_stopped_by_hand_is_settled(stack: Stack, minds: Minds) -> None:
     minds.about("Stopped by hand", FIRST, slowly())
     (exploration_id,) = stack.send({"idea": "Stopped by hand"})
@@ -83,6 +84,7 @@ def test_an_execution_stopped_by_hand_is_settled(stack: Stack, minds: Minds) -> 
     assert "Two hives." in stack.stores.reports.load_report(exploration_id)
 
 
+@pytest.mark.slow
 def test_whoever_asked_is_told_of_an_end_outside_of_the_workflow(
     stack: Stack, minds: Minds
 ) -> None:
@@ -98,6 +100,7 @@ def test_whoever_asked_is_told_of_an_end_outside_of_the_workflow(
         stack.wait(lambda told=told: stack.load(told).delivery.status == "failed")  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_a_message_lost_before_the_queue_is_swept_up(stack: Stack) -> None:
     lost = stored(stack, "A lost idea", age=timedelta(hours=1))
 

@@ -47,22 +47,22 @@ def leaked(answer: Any) -> bool:
     return any(sign in text for sign in ("battery", "root:x:", "PATH=", "correct_horse"))
 
 
-def asked_paths(layout: Layout) -> list[str]:
+def asked_paths(layout: Layout, *, few: bool) -> list[str]:
     """The links (of a long chain its ends), and ways on through them."""
     names = [os.fsencode(name).decode("utf-8", "replace") for name in layout]
     names = [*names[:3], *names[3:][-1:], "l%0Am", "l%FF"]
     further = ["", "/secret.txt", "/more/a.py", "/../outside/secret.txt", "/l/secret.txt"]
     further += ["/etc/passwd", "/outside/secret.txt", "/new.txt", "/out/secret.txt"]
-    return [name + more for name in names for more in further]
+    return [name + more for name in names for more in (further[:4] if few else further)]
 
 
 def state(folder: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
-def assert_safe(bench: CodeBench, layout: Layout, out: Path) -> None:
+def assert_safe(bench: CodeBench, layout: Layout, out: Path, *, few: bool = False) -> None:
     before = state(out)
-    for path in asked_paths(layout):
+    for path in asked_paths(layout, few=few):
         for tool, given_arguments in calls(path):
             answer = bench.call(tool, **given_arguments)
             assert isinstance(answer["ok"], bool)
@@ -94,7 +94,7 @@ def test_no_link_in_an_archive_leads_out(tmp_path: Path, name: str) -> None:
     out = outside(tmp_path)
     layout = placed({**LAYOUTS, **ARCHIVE_LAYOUTS}[name], str(out))
     bench = CodeBench(tmp_path / "cache").over_tarball(tarball({**OWN, **layout}))
-    assert_safe(bench, layout, out)
+    assert_safe(bench, layout, out, few=True)  # once packed, all is read as from a folder
     kept = {file.suffix for file in (tmp_path / "cache").rglob("*") if file.is_file()}
     assert kept <= {".pack", ".db", ".db-wal", ".db-shm"}
 
