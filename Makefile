@@ -36,10 +36,10 @@ demo: $(RUNTIME) ## Run one exploration here: no key, no AWS, no GitHub
 	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore --if-exists run "A subscription box for urban beekeepers"
 
 test: $(DEV) ## Run the tests
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+	@$(BIN)/pytest -n $(WORKERS) --dist loadscope
 
 check: static ## Everything a commit must pass
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered
+	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --cov --cov-report=term:skip-covered
 
 static: format-check lint types imports ## The checks that need no test run
 

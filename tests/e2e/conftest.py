@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import httpx
 import pytest
@@ -17,14 +16,6 @@ TOKENS = {"ada": "ada-token-that-must-never-be-logged", "bob": "bobs-token"}
 GITHUB_TOKEN = "ghp-a-token-that-must-never-be-logged"
 REPOSITORY = "acme/ideas"
 ANTHROPIC_KEY = "sk-ant-a-key-that-must-never-be-logged"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All on one machine: tests that run side by side share it instead of starting another."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.xdist_group("e2e"))
 
 
 @pytest.fixture(scope="package")

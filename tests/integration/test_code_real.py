@@ -1,6 +1,7 @@
 """On real code: the tools agree with Python's own parser and with a look at every line."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,18 +12,26 @@ import pytest
 from tests.fakes.code_repository import CodeBench
 
 ROOT = Path(pydantic.__file__).parent
-SOURCES = {
-    path.relative_to(ROOT).as_posix(): path.read_text()
-    for path in sorted(ROOT.rglob("*.py"))
-    if "__pycache__" not in path.parts
-}
 Named = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-NODES = [
-    (path, node)
-    for path, text in SOURCES.items()
-    for node in ast.walk(ast.parse(text))
-    if isinstance(node, Named | ast.Import | ast.ImportFrom)
-]
+
+
+@functools.cache
+def sources() -> dict[str, str]:
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text()
+        for path in sorted(ROOT.rglob("*.py"))
+        if "__pycache__" not in path.parts
+    }
+
+
+@functools.cache
+def nodes() -> list[tuple[str, Named | ast.Import | ast.ImportFrom]]:
+    return [
+        (path, node)
+        for path, text in sources().items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, Named | ast.Import | ast.ImportFrom)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +41,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> CodeBench:
 
 def defined(kind: type[Named] | tuple[type[Named], ...], name: str) -> set[tuple[str, int]]:
     return {
-        (path, node.lineno) for path, node in NODES if isinstance(node, kind) and node.name == name
+        (path, node.lineno)
+        for path, node in nodes()
+        if isinstance(node, kind) and node.name == name
     }
 
 
@@ -58,7 +69,7 @@ def test_functions_are_those_that_ast_finds(bench: CodeBench, name: str) -> None
 
 def importing(module: list[str]) -> Iterator[tuple[str, int]]:
     """Who imports a module of this package, by ast: absolute from `pydantic`, or relative."""
-    for path, node in NODES:
+    for path, node in nodes():
         named: list[list[str]] = []
         if isinstance(node, ast.Import):
             named = [alias.name.split(".") for alias in node.names]
@@ -90,7 +101,7 @@ def test_importers_are_those_that_ast_finds(bench: CodeBench, module_path: str) 
 def test_matches_are_those_of_a_look_at_every_line(bench: CodeBench, pattern: str) -> None:
     expected = {
         (path, number)
-        for path, text in SOURCES.items()
+        for path, text in sources().items()
         for number, line in enumerate(text.split("\n"), 1)
         if re.search(pattern, line)
     }
@@ -106,7 +117,7 @@ def test_a_file_read_in_parts_is_the_file(bench: CodeBench) -> None:
         lines += [line.split("\t", 1)[1] for line in answer["content"].split("\n")]
         if not answer["truncated"]:
             break
-    assert "\n".join(lines) + "\n" == SOURCES["types.py"]
+    assert "\n".join(lines) + "\n" == sources()["types.py"]
 
 
 def test_files_are_those_on_disk(bench: CodeBench) -> None:
@@ -116,4 +127,4 @@ def test_files_are_those_on_disk(bench: CodeBench) -> None:
         answer = bench.call("find_files", pattern="**/*.py", page=page)
         listed += answer["files"]
         page = answer["nextPage"]
-    assert listed == sorted(SOURCES)
+    assert listed == sorted(sources())

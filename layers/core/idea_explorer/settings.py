@@ -75,7 +75,7 @@ class Settings(BaseModel):
     )  # what one web search may bring, for the budget
     code_limits: limits.CodeLimits = limits.CodeLimits()
     events_wait_seconds: float = Field(default=20.0, ge=0, le=25)  # API Gateway ends a call at 29
-    events_poll_seconds: float = Field(default=1.0, gt=0)
+    events_poll_seconds: float | None = Field(default=None, gt=0)
     otlp_endpoint: Url | None = None
     trace_content: bool = False  # whether spans carry what was asked, read and written
 

@@ -1,0 +1,22 @@
+"""How the tests are spread over processes: a file at a time, and all end-to-end tests as one.
+
+What a file's tests share (a server, a repository) is then started once. Groups by pytest-xdist's own mark
+would say the same, but they have no effect since pytest 9.2 keeps the id of a test elsewhere.
+"""
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+ONE_MACHINE = "tests/e2e/"
+
+
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    def _split_scope(self, nodeid: str) -> str:
+        return ONE_MACHINE if nodeid.startswith(ONE_MACHINE) else nodeid.partition("::")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    # In the order of collection, which begins with what takes longest, and not by number of tests.
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
