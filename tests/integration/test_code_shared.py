@@ -1,10 +1,11 @@
 """Snapshots that the workers of a deployment share in S3."""
 
 import io
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -35,6 +36,7 @@ class Worker:
     def open(self, repository: str = "acme/tea", sha: str = SHA) -> list[str]:
         shared = S3Packs(self._bucket, partial(client, "s3"), repository, self.log)
         pack = self._snapshots.of_commit(sha, self._download, shared)
+        shared.finish()
         assert bytes(pack.text) == "".join(FILES.values()).encode()
         return [entry.path for entry in pack.entries]
 
@@ -102,3 +104,21 @@ def test_a_bucket_that_fails_is_no_reason_for_a_run_to_fail(bucket: str, tmp_pat
     assert worker.downloads == 1
     assert len(worker.log.of("snapshot_not_fetched")) == 1
     assert len(worker.log.of("snapshot_not_kept")) == 1
+
+
+def test_what_is_being_kept_is_waited_for_at_the_end(bucket: str, tmp_path: Path) -> None:
+    asked = threading.Event()
+
+    def connect() -> Any:
+        assert asked.wait(5)
+        return client("s3")
+
+    (tmp_path / "a.pack").write_bytes(b"tea")
+    packs = S3Packs(bucket, connect, "acme/tea")
+    packs.keep("a.pack", (tmp_path / "a.pack").open("rb"))
+    before = keys(bucket)
+    asked.set()
+
+    packs.finish()
+
+    assert (before, keys(bucket)) == ([], ["snapshots/acme/tea/a.pack.gz"])

@@ -1,6 +1,11 @@
-"""The explore function over a deployment's services, where something was never set up."""
+"""The explore function over a deployment's services."""
 
 import json
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +19,7 @@ from idea_explorer.settings import Settings
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
 from tests.fakes.functions import Context, handler_of, set_environment
+from tests.fakes.github_server import FakeGitHub
 
 
 class Deployment:
@@ -78,3 +84,42 @@ def test_a_run_that_is_somebody_elses_is_left_alone(
         deployment.run(exploration, run=2)
 
     assert deployment.load(exploration).status == "queued"
+
+
+@contextmanager
+def held_until_the_report_is_kept() -> Iterator[list[bool]]:
+    """Snapshots on their way to the bucket wait for the report; says of each whether it came."""
+    reported = threading.Event()
+    waited: list[bool] = []
+
+    def before(params: dict[str, Any], **_: Any) -> None:
+        if "/snapshots/" in params["url"]:
+            waited.append(reported.wait(5))
+        if "report" in params["url"]:
+            reported.set()
+
+    events = client("s3").meta.events
+    events.register_first("before-call.s3.PutObject", before)
+    try:
+        yield waited
+    finally:
+        events.unregister("before-call.s3.PutObject", before)
+
+
+def test_a_run_does_not_wait_for_others_to_get_its_snapshot_and_the_function_does(
+    aws: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with FakeGitHub(tmp_path / "github", token="t0ken") as github:
+        sha = github.create_repository("acme/tea", {"README.md": "# Tea\n"}).head()
+        known = {"github_repository": "acme/tea", "github_api_url": github.url}
+        deployment = Deployment(aws.model_copy(update=known), monkeypatch)
+        monkeypatch.setenv("GITHUB_TOKEN", "t0ken")
+        exploration = deployment.submitted(toolset="code")
+
+        with held_until_the_report_is_kept() as waited:
+            answer = deployment.run(exploration)
+
+    assert (answer["status"], waited) == ("completed", [True])
+    kept = client("s3").list_objects_v2(Bucket=aws.bucket_name, Prefix="snapshots/")["Contents"]
+    assert [item["Key"] for item in kept] == [f"snapshots/acme/tea/{sha}-1048576.pack.gz"]

@@ -88,6 +88,18 @@ def test_what_no_repetition_can_cure_is_settled_at_once(tmp_path: Path) -> None:
     assert not world.work()
 
 
+@pytest.mark.parametrize("reply", [REPORT, RuntimeError("a bug")], ids=["well", "badly"])
+def test_tools_are_closed_when_their_run_has_ended(tmp_path: Path, reply: Exception | str) -> None:
+    world = World(tmp_path, reply)
+    outcomes: list[str | None] = []
+    tools = Toolset([], close=lambda: outcomes.append(world.exploration.outcome))
+    world.engine = replace(world.engine, toolset_for=lambda *_: tools)
+
+    world.work()
+
+    assert outcomes == ["completed" if reply == REPORT else None]
+
+
 @pytest.mark.parametrize("status", ["cancelled", "gone on"])
 def test_what_has_gone_on_without_it_is_left_alone(tmp_path: Path, status: str) -> None:
     world = World(tmp_path, REPORT)

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import IO, Any, BinaryIO
 
 from idea_explorer.adapters.aws import aws_errors, code_of
@@ -15,13 +16,15 @@ SYSTEM = "S3"
 PREFIX = "snapshots"  # template.yaml lets objects below it expire
 MAX_BYTES = 104_857_600  # 100 MB packed; beyond it GitHub is about as fast
 SPOOLED_BYTES = 4_000_000
+FINISH_SECONDS = 5.0  # most are kept long before a run ends; others can make the rest anew
 ABSENT = frozenset({"NoSuchKey", "404"})
 
 
 class S3Packs:
     """The packs of one repository. A commit never changes, and neither does its pack.
 
-    What cannot be read or written counts as not there: a cache is never what a run fails for.
+    What cannot be read or written counts as not there: a cache is never what a run fails for, nor what
+    it waits for. Packs are written beside it, and `finish` waits for them before a Lambda is frozen.
     """
 
     def __init__(
@@ -31,6 +34,8 @@ class S3Packs:
         self._connect = connect
         self._folder = f"{PREFIX}/{repository.lower()}"
         self._log = log
+        self._writer = ThreadPoolExecutor(1)
+        self._writing: list[Future[None]] = []
 
     def fetch(self, name: str, file: BinaryIO) -> bool:
         """Write a pack's bytes into a file; false where it is not there, or not whole."""
@@ -46,15 +51,22 @@ class S3Packs:
         return True
 
     def keep(self, name: str, file: BinaryIO) -> None:
+        self._writing.append(self._writer.submit(self._keep, name, file))
+
+    def finish(self) -> None:
+        """Wait for what is being written, but not for long."""
+        wait(self._writing, FINISH_SECONDS)
+
+    def _keep(self, name: str, file: BinaryIO) -> None:
         try:
-            with tempfile.SpooledTemporaryFile(SPOOLED_BYTES) as packed:
+            with file, tempfile.SpooledTemporaryFile(SPOOLED_BYTES) as packed:
                 # no time and no name inside: the same pack is the same object
                 with gzip.GzipFile("", "wb", 1, packed, mtime=0) as zipped:
                     shutil.copyfileobj(file, zipped)
                 if packed.tell() <= MAX_BYTES:
                     packed.seek(0)
                     self._put(name, packed)
-        except (ExplorerError, OSError) as error:
+        except Exception as error:  # noqa: BLE001  nobody else would hear of it
             self._tell("snapshot_not_kept", error)
 
     def _body(self, name: str) -> Any:

@@ -27,7 +27,10 @@ _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 class SharedPacks(Protocol):
-    """Packs of one repository that others have made. It never fails: it has them or has them not."""
+    """Packs of one repository that others have made. It never fails: it has them or has them not.
+
+    `keep` takes the file over, and closes it when it is done with it.
+    """
 
     def fetch(self, name: str, file: BinaryIO) -> bool: ...
 
@@ -56,8 +59,8 @@ class Snapshots:
         with _room(), download() as compressed:
             made = self._keep(tarball_items(compressed, sha, self._limits), sha)
         if shared:
-            with suppress(FileNotFoundError), self._file(sha).open("rb") as whole:
-                shared.keep(self._file(sha).name, whole)
+            with suppress(FileNotFoundError):
+                shared.keep(self._file(sha).name, self._file(sha).open("rb"))
         return made
 
     def of_folder(self, folder: Path) -> Pack:

@@ -77,7 +77,8 @@ class ServerTool:
 class Toolset:
     """The tools of one exploration, in the order in which the model sees them.
 
-    `introduce` says in the first message what the model cannot know of what they work on.
+    `introduce` says in the first message what the model cannot know of what they work on. `close` ends
+    what still goes on beside the calls, within seconds; whoever runs the tools calls it when done.
     """
 
     def __init__(
@@ -85,7 +86,9 @@ class Toolset:
         tools: Sequence[Tool[Any]],
         server_tools: Sequence[ServerTool] = (),
         introduce: Callable[[], str] = str,
+        close: Callable[[], None] = lambda: None,
     ) -> None:
+        self.close = close
         self.introduce = introduce
         self.tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in tools}
         self.server_tools: Mapping[str, ServerTool] = {tool.name: tool for tool in server_tools}

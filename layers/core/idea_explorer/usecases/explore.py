@@ -106,12 +106,26 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
         writer = engine.writer_for(exploration) if engine.writer_for else None
         act(exploration, journal, engine.approvals, writer, sink)
     toolset = engine.toolset_for(exploration, journal.entries)
-    over = is_over(journal.entries, run)
+    try:
+        return _run(exploration, journal, earlier, toolset, sink, engine)
+    finally:
+        toolset.close()
+
+
+def _run(
+    exploration: Exploration,
+    journal: Journal,
+    earlier: Origin | None,
+    toolset: Toolset,
+    sink: EventSink,
+    engine: Engine,
+) -> Exploration:
+    over = is_over(journal.entries, exploration.run)
     if not over:
         _open(journal, exploration, earlier, toolset, engine)
     sink.emit(
         MessageStart(
-            message_id=f"{exploration.id}-{run}",
+            message_id=f"{exploration.id}-{exploration.run}",
             conversation_id=exploration.conversation_id,
             model_id=State(journal.entries).opening.model_id,
         )

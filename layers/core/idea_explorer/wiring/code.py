@@ -33,13 +33,15 @@ def toolset_of(
 
     if not _is_remote(settings, exploration.request):  # the folder itself holds what was approved
         return code_tools(_workspace(settings, partial(_of_folder, settings)))
-    opened = partial(_of_commit, settings, exploration.request, exploration.base_commit, log)
+    request = exploration.request
+    shared = _shared(settings, request, log)
+    opened = partial(_of_commit, settings, request, exploration.base_commit, shared)
     workspace = _workspace(settings, opened)
     for entry in entries:
         if isinstance(entry, Decided):
             for change in entry.written:
                 workspace.approve(RepositoryPath(change.path), change.content)
-    return code_tools(workspace)
+    return code_tools(workspace, shared.finish) if shared else code_tools(workspace)
 
 
 def toolset_by_hand(settings: Settings) -> Toolset:
@@ -115,21 +117,21 @@ def _commit_of(settings: Settings, request: ExploreRequest) -> str:
 
 
 def _of_commit(
-    settings: Settings, request: ExploreRequest, commit: str | None, log: Log | None = None
+    settings: Settings, request: ExploreRequest, commit: str | None, shared: "S3Packs | None" = None
 ) -> Snapshot:
     from idea_explorer.adapters.github_code import GitHubCode
 
     sha = commit or _commit_of(settings, request)
-    client = client_for(settings, request)
-    code = GitHubCode(client)
+    code = GitHubCode(client_for(settings, request))
     return _snapshots(_cache_folder(settings), settings.code_limits).of_commit(
-        sha, lambda: code.download(sha), _shared(settings, client.repository, log)
+        sha, lambda: code.download(sha), shared
     )
 
 
-def _shared(settings: Settings, repository: str, log: Log | None) -> "S3Packs | None":
+def _shared(settings: Settings, request: ExploreRequest, log: Log) -> "S3Packs | None":
     """What the workers of a deployment have fetched for each other."""
-    if not settings.in_cloud:
+    repository = request.repository or settings.github_repository
+    if not settings.in_cloud or repository is None:
         return None
     from idea_explorer.adapters.shared_packs import S3Packs
 

@@ -1,5 +1,6 @@
 """The code toolset: a repository at one commit, and changes to it that a person decides."""
 
+from collections.abc import Callable
 from functools import partial
 
 from idea_explorer.agent.toolset import Tool, Toolset
@@ -25,7 +26,7 @@ __all__ = ["Workspace", "code_tools"]
 TIME_LIMIT = 60.0
 
 
-def code_tools(workspace: Workspace) -> Toolset:
+def code_tools(workspace: Workspace, close: Callable[[], None] = lambda: None) -> Toolset:
     """The eight tools over one workspace."""
     limits = workspace.limits
     return Toolset(
@@ -140,5 +141,6 @@ def code_tools(workspace: Workspace) -> Toolset:
                 reads_only=False,
                 time_limit=TIME_LIMIT,
             ),
-        ]
+        ],
+        close=close,
     )
