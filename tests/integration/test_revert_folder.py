@@ -17,6 +17,7 @@ from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.domain.approvals import Approval, approval_id
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ExploreRequest
@@ -27,6 +28,8 @@ from idea_explorer.usecases.revert import revert
 from tests.fakes.clock import ManualClock
 from tests.fakes.desk import DOCUMENT, FOLDER, LOG, Desk
 from tests.fakes.explorations import NOW, an_exploration
+
+NOBODYS = ExplorationId("00000000-0001-7000-8000-000000000000")
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -224,6 +227,69 @@ def test_what_was_committed_is_undone_by_a_commit_that_touches_nothing_else(worl
     assert git(world.root, "ls-tree", "-r", "--name-only", "HEAD") == "README.md"
     assert git(world.root, "status", "--short") == "M README.md"
     assert world.revert(final).is_new is False
+
+
+def before_the_log(world: World) -> None:
+    (world.root / DOCUMENT).unlink()
+
+
+def before_the_commit(world: World) -> None:
+    FolderRestorer(world.root, world.lock).restore(NOBODYS, lambda _: {DOCUMENT: None, LOG: None})
+
+
+def within_the_commit(world: World) -> None:
+    before_the_commit(world)
+    git(world.root, "add", "--", DOCUMENT, LOG)
+
+
+@pytest.mark.parametrize("broken_off", [before_the_log, before_the_commit, within_the_commit])
+def test_one_that_was_broken_off_before_its_commit_is_committed_whole(
+    world: World, broken_off: Callable[[World], None]
+) -> None:
+    world.use_git()
+    final = world.desk.publish(world.desk.finished())
+    (world.root / "README.md").write_text("being written\n")
+    broken_off(world)
+
+    undone = world.revert(final)
+
+    assert undone == Undone([LOG, DOCUMENT], True, commit=git(world.root, "rev-parse", "HEAD"))
+    assert git(world.root, "ls-tree", "-r", "--name-only", "HEAD") == "README.md"
+    assert git(world.root, "status", "--short") == "M README.md"
+    assert world.revert(final) == Undone([DOCUMENT], False)
+
+
+def test_an_update_that_was_broken_off_before_its_commit_is_committed_whole(world: World) -> None:
+    world.use_git()
+    world.desk.publish(world.desk.finished())
+    before = world.files()
+    update = world.desk.publish(
+        world.desk.finished(report="# News", record={"builds_on": DOCUMENT}, update=True)
+    )
+    for path in (DOCUMENT, LOG):
+        (world.root / path).write_bytes(before[path])
+
+    undone = world.revert(update)
+
+    assert undone == Undone([LOG, DOCUMENT], True, commit=git(world.root, "rev-parse", "HEAD"))
+    assert world.files() == before
+    assert git(world.root, "status", "--short") == ""
+
+
+def test_what_somebody_does_to_a_file_after_it_was_undone_is_not_committed(world: World) -> None:
+    world.use_git()
+    world.desk.publish(world.desk.finished())
+    update = world.desk.publish(
+        world.desk.finished(report="# News", record={"builds_on": DOCUMENT}, update=True)
+    )
+    world.revert(update)
+    head = git(world.root, "rev-parse", "HEAD")
+    (world.root / DOCUMENT).write_text("# In our own words\n")
+
+    assert world.revert(update) == Undone([DOCUMENT], False)
+
+    assert git(world.root, "rev-parse", "HEAD") == head
+    assert (world.root / DOCUMENT).read_text() == "# In our own words\n"
 
 
 def test_what_was_not_committed_is_undone_without_a_commit(world: World) -> None:

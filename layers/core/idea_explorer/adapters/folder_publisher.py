@@ -40,6 +40,10 @@ class Commits(Protocol):
 
     def commit(self, message: str, paths: Sequence[str]) -> str: ...
 
+    def tree(self) -> Tree:
+        """The folder as it was committed last."""
+        ...
+
 
 class FolderPublisher:
     """Writes each file whole or not at all, the log first: a run that was cut off finds its own again."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from idea_explorer.adapters.folder_publisher import Committed
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
+from idea_explorer.ports import Tree
 
 GIT_SECONDS = 60.0  # hooks of the user's may take a while
 
@@ -35,8 +36,11 @@ class GitFolder:
         return Committed(sha, [name for name in names.split("\0") if name.strip()])
 
     def commit(self, message: str, paths: Sequence[str]) -> str:
+        # one that is gone needs no adding, and cannot be added where somebody has staged that
+        there = [path for path in paths if os.path.lexists(self._root / path)]
         try:
-            self._run("add", "--", *paths)
+            if there:
+                self._run("add", "--", *there)
             self._run("commit", "--quiet", "--message", message, "--only", "--", *paths)
         except ExternalError as error:
             raise ConfigurationError(
@@ -45,12 +49,30 @@ class GitFolder:
             ) from error
         return self._run("rev-parse", "HEAD").strip()
 
+    def tree(self) -> Tree:
+        return _LastCommit(self._root)
+
     def _run(self, *arguments: str) -> str:
         done = _git(self._root, *arguments)
         if done.returncode:
             said = " ".join((done.stderr or done.stdout).split())
             raise ExternalError(said[:500] or f"git {arguments[0]} failed")
         return done.stdout
+
+
+class _LastCommit:
+    """The folder's files in the last commit, with plain line ends."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read_text(self, path: str) -> str | None:
+        done = _git(self._root, "show", f"HEAD:./{path}")
+        return None if done.returncode else done.stdout
+
+    def names(self, path: str) -> Sequence[str]:
+        done = _git(self._root, "ls-tree", "--name-only", "-z", "HEAD", f"{path}/")
+        return [name.removeprefix(f"{path}/") for name in done.stdout.split("\0") if name]
 
 
 def _git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":

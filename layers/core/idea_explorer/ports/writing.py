@@ -123,11 +123,11 @@ class Restorer(Protocol):
 
     def restore(
         self, exploration_id: ExplorationId, plan: Callable[[Tree], Mapping[str, str | None]]
-    ) -> str | None:
-        """Write the texts of a plan, and remove what is None there; all of it, or as much as before.
+    ) -> Undone:
+        """Write the texts of a plan, and remove what is None there; one broken off can be repeated.
 
-        Gives the commit where the exploration's own work had been committed. What `plan` raises is
-        raised, and then nothing has happened.
+        There is a commit where the exploration's own work had been committed. What `plan` raises is
+        raised, and then nothing has happened; it may be asked for the last commit as well.
         """
         ...
 

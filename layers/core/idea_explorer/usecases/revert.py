@@ -1,6 +1,7 @@
 """Undo what an exploration wrote: by a pull request, or in the folder that it wrote to."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -69,12 +70,5 @@ def _restored(
         plan = partial(undo_research, exploration)
     if not named:
         raise MissingError(f"Exploration {exploration.id} wrote nothing.")
-    done: list[str] = []
-
-    def noted(tree: Tree) -> Plan:
-        planned = plan(tree)
-        done[:] = sorted(planned)
-        return planned
-
-    commit = restorer.restore(exploration.id, noted)
-    return Undone(files=done or named, is_new=bool(done), commit=commit)
+    undone = restorer.restore(exploration.id, plan)
+    return undone if undone.is_new else replace(undone, files=named)
