@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.browser.driver import Browser
+from tests.fakes.anthropic_faults import http_error
 from tests.fakes.anthropic_scripts import ByConversation, Entry
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, refusal, search_result, text, tool_use, web_search
@@ -172,6 +173,18 @@ def test_a_wrong_token_says_what_to_do(tab: Browser, tmp_path: Path) -> None:
         tab.shot("wrong-token")
         assert tab.run("return sessionStorage.length") == 0
         assert "wrong" not in str(tab.run("return location.href"))
+
+
+def test_a_wait_for_the_model_is_told_until_it_is_over(tab: Browser, tmp_path: Path) -> None:
+    limited = http_error(429, retry_after=3, times=1)
+    with service(tmp_path, [answer(text(REPORT), fault=limited)]) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab)
+        tab.sees("rate limit was reached. Trying again in 3 s (attempt 2 of 5).", "p.event")
+        tab.shot("waiting")
+        tab.find('.badge[data-status="completed"]')
+        tab.sees("All events are here.")
+        assert not tab.all("p.event")
 
 
 def test_a_failed_run_shows_its_receipt(tab: Browser, tmp_path: Path) -> None:

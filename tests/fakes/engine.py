@@ -8,7 +8,7 @@ from idea_explorer.adapters.folder import Folder
 from idea_explorer.adapters.folder_publisher import FolderPublisher
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.agent.toolset import Toolset
-from idea_explorer.domain.events import AnyEvent
+from idea_explorer.domain.events import Heard
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
@@ -29,12 +29,12 @@ from tests.fakes.clock import ManualClock
 class Recorder:
     """A sink that keeps what it is told."""
 
-    events: list[AnyEvent] = field(default_factory=list)
+    events: list[Heard] = field(default_factory=list)
 
-    def emit(self, event: AnyEvent) -> None:
+    def emit(self, event: Heard) -> None:
         self.events.append(event)
 
-    def of(self, kind: type[AnyEvent]) -> list[AnyEvent]:
+    def of(self, kind: type[Heard]) -> list[Heard]:
         return [event for event in self.events if isinstance(event, kind)]
 
 

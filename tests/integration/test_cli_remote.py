@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.events import PAUSES, told
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.events import TextDelta
+from idea_explorer.domain.exploration import Pause
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.tokens import dump_tokens, stored_token
 from tests.fakes.anthropic_faults import refusing_url
@@ -482,6 +484,28 @@ def test_a_lost_connection_misses_nothing_and_repeats_nothing(tmp_path: Path) ->
     assert [event.number for event in seen] == list(range(1, 2_502))
     assert [event.event for event in seen[1:]] == words
     assert len(losses) >= 3
+
+
+def test_what_a_run_waits_for_is_told_once(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    running = api.run_to(api.submitted(), "running")
+    sentence = "Claude is overloaded (529). Trying again in 8 s (attempt 5 of 5)."
+    waits = running.model_copy(
+        update={"pause": Pause(sentence=sentence, until=START + timedelta(seconds=8))}
+    )
+    api.store.save(waits)
+    heard: list[str] = []
+
+    def ends_after(calls: int) -> bool:
+        if calls == 5:
+            api.store.save(waits.finished("completed", at=START))
+            api.clock.pass_time(60)
+        return False
+
+    with remote_to(Flaky(api, ends_after)) as remote:
+        list(told(remote, running.id, ManualClock(), lambda _: None, heard.append))
+
+    assert heard == [sentence]
 
 
 def test_a_deployment_that_stays_away_is_given_up(tmp_path: Path) -> None:

@@ -12,6 +12,10 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.observability import LogSink
 from idea_explorer.tools.assistant import assistant_tools
 from idea_explorer.tools.web_search import DIRECT_VERSION
+from tests.fakes.anthropic_faults import http_error
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import answer, text
+from tests.fakes.command import idea
 from tests.fakes.engine import Bench, RecordedLog
 from tests.fakes.fetching import Files, local_pages
 from tests.fakes.models import calls, says, scripted
@@ -82,3 +86,12 @@ def test_only_what_may_pass_is_tried_again_and_this_is_told(web: WebServer, tmp_
     assert sum(event.get("wasRetried") is True for event in stored) == len(TRANSIENT)
     types = {r.error_type for r in done.stats.tool_calls if r.error_type}
     assert types == {kind for _, kind in (TRANSIENT | PERMANENT).values()}
+
+
+def test_a_person_at_the_terminal_sees_that_the_model_is_waited_for(tmp_path: Path) -> None:
+    with FakeAnthropic([http_error(429, retry_after=0), answer(text("# Tea"))]) as server:
+        env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": server.url}
+        done = idea("explore", "Tea", env=env, folder=tmp_path)
+    assert done.returncode == 0
+    wanted = "  … Claude's rate limit was reached. Trying again at once (attempt 2 of 5)."
+    assert wanted in done.stderr.splitlines()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.domain.events import StatusChanged, TextDelta
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import Exploration, Pause
 from idea_explorer.ports import NumberedEvent
 from idea_explorer.usecases import follow
 from tests.fakes.api import Api, Reply
@@ -82,6 +82,21 @@ def test_without_news_it_waits_and_says_when_to_ask_again(api: Api) -> None:
     assert (reply.status, frames(reply)) == (200, [])
     assert reply.text == "retry: 500\n\n"
     assert api.clock.elapsed == pytest.approx(20)
+
+
+def test_what_a_run_waits_for_is_a_comment_and_no_event(api: Api) -> None:
+    running = with_texts(api, "a")
+    sentence = "Claude is overloaded (529). Trying again in 8 s (attempt 5 of 5)."
+    pause = Pause(sentence=sentence, until=api.clock.now() + timedelta(seconds=8))
+    api.store.save(running.model_copy(update={"pause": pause}))
+
+    reply = events(api, running, 2)
+    as_json = events(api, running, 2, accept="application/json")
+    api.clock.pass_time(8)
+
+    assert reply.text == f": {sentence}\n\nretry: 500\n\n"
+    assert as_json.json == {"events": [], "last_event_id": 2, "over": False}
+    assert events(api, running, 2).text == "retry: 500\n\n"
 
 
 def test_an_event_that_comes_while_waiting_is_answered(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.agent.budget import estimated_tokens
-from idea_explorer.agent.loop import MAX_EVIDENCE_TOKENS
+from idea_explorer.agent.fresh_start import MAX_EVIDENCE_TOKENS
 from idea_explorer.domain.errors import TooLongError
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.usecases.replay import replay

@@ -9,7 +9,7 @@ from datetime import datetime
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.events import AnyEvent, StatusChanged, StepFinished, ToolCallEnd
+from idea_explorer.domain.events import Heard, StatusChanged, StepFinished, ToolCallEnd
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import FINAL, Exploration
 from idea_explorer.domain.tools import ToolRecord
@@ -24,7 +24,7 @@ class MetricSink:
         self._since: datetime | None = exploration.started_at
         self._clock = clock
 
-    def emit(self, event: AnyEvent) -> None:
+    def emit(self, event: Heard) -> None:
         match event:
             case ToolCallEnd():
                 _count_call(event.record, event.duration_ms)

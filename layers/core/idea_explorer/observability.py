@@ -2,7 +2,14 @@
 
 from typing import TYPE_CHECKING, Any, TextIO
 
-from idea_explorer.domain.events import AnyEvent, Failed, StatusChanged, StepFinished, ToolCallEnd
+from idea_explorer.domain.events import (
+    Failed,
+    Heard,
+    StatusChanged,
+    StepFinished,
+    ToolCallEnd,
+    TryingAgain,
+)
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Log
@@ -73,7 +80,7 @@ class LogSink:
         self._log = log
         self._id = exploration.id
 
-    def emit(self, event: AnyEvent) -> None:
+    def emit(self, event: Heard) -> None:
         match event:
             case ToolCallEnd() | ToolCallFailed():
                 fields = event.record.as_json()
@@ -90,6 +97,16 @@ class LogSink:
                     step=event.step,
                     cost=event.cost,
                     **usage,
+                )
+            case TryingAgain():
+                self._log.warning(
+                    "model_retry_attempt",
+                    explorationId=self._id,
+                    step=event.step,
+                    attempt=event.attempt,
+                    seconds=event.seconds,
+                    errorType=event.error_type,
+                    error=event.reason,
                 )
             case StatusChanged():
                 self._log.info(

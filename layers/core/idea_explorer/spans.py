@@ -14,7 +14,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 from idea_explorer import span_attributes as attributes
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
-    AnyEvent,
+    Heard,
     MessageEnd,
     MessageStart,
     StatusChanged,
@@ -69,7 +69,7 @@ class SpanSink:
         self._searches: list[_Tool] = []  # of the call under way, whose span comes with its end
         self._text: list[str] = []
 
-    def emit(self, event: AnyEvent) -> None:
+    def emit(self, event: Heard) -> None:
         with self._lock:
             if isinstance(event, MessageStart):
                 self._begin(event)
@@ -82,7 +82,7 @@ class SpanSink:
         said = attributes.of_run(self._exploration, event.model_id, capture=self._capture)
         self._run = self._started(f"invoke_agent {AGENT}", said, at=self._free_since)
 
-    def _go_on(self, event: AnyEvent, run: Span) -> None:
+    def _go_on(self, event: Heard, run: Span) -> None:
         match event:
             case TextDelta():
                 self._text.append(event.content)

@@ -1,7 +1,8 @@
 """A new conversation that holds the request and what was gathered for it, as far as there is room."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from idea_explorer.agent.budget import BYTES_PER_TOKEN
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain.evidence import Passage
@@ -9,6 +10,25 @@ from idea_explorer.domain.json import canonical, text_of
 from idea_explorer.domain.transcript import Restarted, StoredResult, WriteReason
 
 CUT = " […]"
+MAX_EVIDENCE_TOKENS = 100_000  # half of the smallest context window
+MIN_EVIDENCE_TOKENS = 2_000  # a few passages; with less of what was found, a report would mislead
+
+
+def affordable_start(
+    state: State, reason: WriteReason, room: int | None, tokens_with: Callable[[Restarted], int]
+) -> Restarted | None:
+    """With as much of the evidence as `room` for tokens allows; `tokens_with` counts a whole request.
+
+    None where too little of it could be paid for: a report of nothing is worth nothing, and the
+    conversation is kept for a resume with a larger budget.
+    """
+    whole = fresh_start(state, reason, room=int(MAX_EVIDENCE_TOKENS * BYTES_PER_TOKEN))
+    if room is None or tokens_with(whole) <= room:
+        return whole
+    least = tokens_with(fresh_start(state, reason, room=0))
+    if room < min(tokens_with(whole), least + MIN_EVIDENCE_TOKENS):
+        return None
+    return fresh_start(state, reason, room=int((room - least) * BYTES_PER_TOKEN))
 
 
 def fresh_start(state: State, reason: WriteReason, *, room: int) -> Restarted:

@@ -5,13 +5,15 @@ makes one move and appends what came of it; killed anywhere, it goes on from the
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from idea_explorer.agent.budget import BYTES_PER_TOKEN, Budget, estimated_tokens
-from idea_explorer.agent.fresh_start import fresh_start
+from idea_explorer.agent.budget import Budget, estimated_tokens
+from idea_explorer.agent.fresh_start import affordable_start
 from idea_explorer.agent.moves import Ask, Bounds, Finish, Restart, RunTools, Say, next_move
 from idea_explorer.agent.prompts import prompt
+from idea_explorer.agent.retrying import ATTEMPTS, next_try
 from idea_explorer.agent.searches import searches_in
 from idea_explorer.agent.side_by_side import side_by_side
 from idea_explorer.agent.state import State
@@ -20,13 +22,8 @@ from idea_explorer.agent.wrappers import Recorded
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, Deadline
-from idea_explorer.domain.errors import (
-    ExplorerError,
-    ExternalError,
-    RateLimitedError,
-    TooLongError,
-)
-from idea_explorer.domain.events import EventUsage, StepFinished
+from idea_explorer.domain.errors import ExplorerError, ExternalError, TooLongError
+from idea_explorer.domain.events import EventUsage, StepFinished, TryingAgain
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import storable_block
 from idea_explorer.domain.report import best_text
@@ -44,9 +41,6 @@ from idea_explorer.domain.transcript import (
 )
 from idea_explorer.ports import EventSink, Journal, Model, ModelRequest
 
-RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)  # between attempts at one model call
-MAX_EVIDENCE_TOKENS = 100_000  # half of the smallest context window
-MIN_EVIDENCE_TOKENS = 2_000  # a few passages; with less of what was found, a report would mislead
 WRITE_MARGIN_SECONDS = 2.0  # kept of the deadline to store and settle what was written
 
 
@@ -116,24 +110,32 @@ class Agent:
 
     def _ask(self, state: State, move: Ask) -> Finish | None:
         """One model call, tried again while that helps and time allows."""
-        for attempt in range(len(RETRY_DELAYS) + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             error = self._attempt(state, move)
             if error is None:
                 return None
             if isinstance(error, Interrupted):
                 # lost attempts have used up what the move was decided on
-                anew = error.reason == "gathering_over" or (error.reason == "budget" and attempt)
+                anew = error.reason == "gathering_over" or (
+                    error.reason == "budget" and attempt > 1
+                )
                 return None if anew else _stopped(self._state, error)
             if isinstance(error, TooLongError):
                 return None
-            delay = _delay(error, attempt)
-            if delay is None or delay >= self._time_for(move).left:
+            again = next_try(error, attempt, step=state.steps + 1)
+            if again is None or again.seconds >= self._time_for(move).left:
                 return self._give_up(error, move)
-            self.deadline.clock.sleep(delay)
+            self._wait(again)
             if self.cancelled():
                 return Finish("cancelled", "cancelled")
             state = self._state
         return None
+
+    def _wait(self, again: TryingAgain) -> None:
+        """Say what is waited for, then wait. A store that cannot be reached to tell of it ends nothing."""
+        with suppress(ExternalError):
+            self.sink.emit(again)
+        self.deadline.clock.sleep(again.seconds)
 
     def _attempt(self, state: State, move: Ask) -> ExternalError | Interrupted | None:
         if self._time_for(move).passed:
@@ -238,22 +240,12 @@ class Agent:
         )
 
     def _fresh_start(self, state: State, move: Restart) -> Restarted | None:
-        """None where too little of the evidence could be paid for: a report of nothing is worth nothing,
-        and the conversation is kept for a resume with a larger budget."""
-
         def tokens_with(fresh: Restarted) -> int:
             begun = State([*state.entries, fresh])
             return estimated_tokens(self._request(begun, tools_off=True))
 
-        most = int(MAX_EVIDENCE_TOKENS * BYTES_PER_TOKEN)
-        whole = fresh_start(state, move.reason, room=most)
         room = self.budget.input_room(state.spent)
-        if room is None or tokens_with(whole) <= room:
-            return whole
-        least = tokens_with(fresh_start(state, move.reason, room=0))
-        if room < min(tokens_with(whole), least + MIN_EVIDENCE_TOKENS):
-            return None
-        return fresh_start(state, move.reason, room=int((room - least) * BYTES_PER_TOKEN))
+        return affordable_start(state, move.reason, room, tokens_with)
 
     def _words(self, move: Say) -> Said:
         if move.purpose == "continue":
@@ -285,14 +277,6 @@ WHY = {
     "pauses": "the search did not come to an end",
     "context_window": "the conversation no longer fits the context window",
 }
-
-
-def _delay(error: ExternalError, attempt: int) -> float | None:
-    """How long to wait before the next attempt, or None where none would help."""
-    if not error.retryable or attempt >= len(RETRY_DELAYS):
-        return None
-    asked = error.retry_after if isinstance(error, RateLimitedError) else None
-    return RETRY_DELAYS[attempt] if asked is None else max(asked, 0.0)
 
 
 def _stopped(state: State, stop: Interrupted) -> Finish:

@@ -38,7 +38,7 @@ def show_events(call: Call, service: Service) -> Answer:
         return Answer(200, _as_json(news, after))
     if news.over:
         return Answer(204)
-    stream = "".join(_frame(event) for event in news.events)
+    stream = "".join(_frame(event) for event in news.events) + _comment(news)
     return Answer(200, f"{stream}retry: {RETRY_MS}\n\n", content_type=EVENT_STREAM)
 
 
@@ -58,6 +58,11 @@ def _wants_json(call: Call) -> bool:
 def _frame(event: NumberedEvent) -> str:
     """`data` is one line: it is JSON, in which line ends are escaped."""
     return f"id: {event.number}\nevent: {event.type}\ndata: {event.data}\n\n"
+
+
+def _comment(news: News) -> str:
+    """What the run waits for, to be read by people: a comment is no event to any client."""
+    return f": {news.waits_for}\n\n" if news.waits_for else ""
 
 
 def _as_json(news: News, after: int) -> Events:

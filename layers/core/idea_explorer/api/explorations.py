@@ -100,7 +100,7 @@ def _found(call: Call, service: Service) -> Exploration:
 
 
 def _details(exploration: Exploration, call: Call, service: Service) -> Details:
-    progress = progress_of(exploration, _told(exploration, service))
+    progress = progress_of(exploration, _told(exploration, service), service.clock.now())
     return details_of(exploration, progress, call.prefix)
 
 

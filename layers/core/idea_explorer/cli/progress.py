@@ -6,14 +6,15 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from idea_explorer.domain.events import (
-    AnyEvent,
     ApprovalRequested,
+    Heard,
     StatusChanged,
     StepFinished,
     TextDelta,
     ToolCallEnd,
     ToolCallError,
     ToolCallStart,
+    TryingAgain,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
@@ -64,12 +65,12 @@ class Progress:
     ) -> None:
         self._screen.rest()
 
-    def emit(self, event: AnyEvent) -> None:
+    def emit(self, event: Heard) -> None:
         """Tools of one step run side by side; their lines come one after the other."""
         with self._lock:
             self._show(event)
 
-    def _show(self, event: AnyEvent) -> None:
+    def _show(self, event: Heard) -> None:
         if isinstance(event, TextDelta):
             self._write(event.content)
             return
@@ -97,6 +98,8 @@ class Progress:
                     "dim",
                 )
                 self._written = 0
+            case TryingAgain():
+                self.waits(event.sentence)
             case ApprovalRequested():
                 description = one_line(event.description, 100)
                 self._screen.line(f"  ? {event.path}: {description}", "yellow")
@@ -104,6 +107,11 @@ class Progress:
                 self._screen.rest()
             case _:
                 pass
+
+    def waits(self, sentence: str) -> None:
+        """What it waits for before it goes on by itself."""
+        self._screen.line(f"  … {sentence}", "yellow")
+        self._screen.working("waiting")
 
     def _named(self, call_id: str) -> str:
         """A call that began before this was watched has no name here."""

@@ -90,7 +90,7 @@ export async function* frames(body) {
 			const frame = {};
 			for (const line of part.split("\n")) {
 				const at = line.indexOf(": ");
-				if (at > 0) frame[line.slice(0, at)] = line.slice(at + 2);
+				if (at >= 0) frame[line.slice(0, at) || "comment"] = line.slice(at + 2);
 			}
 			yield frame;
 		}
@@ -108,16 +108,18 @@ export async function follow(id, after, { onEvent, onState, signal }) {
 		try {
 			const headers = last ? { "Last-Event-ID": String(last) } : {};
 			const answer = await send(one(id, "/events"), { accept: "text/event-stream", headers, signal });
-			onState(true);
 			failures = 0;
 			if (answer.status === 204) return last;
+			let comment;
 			for await (const frame of frames(answer.body)) {
 				if (frame.retry) wait = Number(frame.retry);
+				comment = frame.comment ?? comment;
 				const number = Number(frame.id);
 				if (!(number > last)) continue;
 				last = number;
 				onEvent(JSON.parse(frame.data));
 			}
+			onState(true, comment);
 		} catch (error) {
 			if (signal.aborted) return last;
 			if (error.isFinal) throw error;

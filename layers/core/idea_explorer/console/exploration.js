@@ -137,9 +137,9 @@ export async function showExploration(root, id, signal) {
 		try {
 			last = await follow(id, last, {
 				signal,
-				onState: (isLive) => {
-					line.className = isLive ? "meta" : "event";
-					say(line, isLive ? "Live." : "The connection is lost. Trying again …");
+				onState: (isLive, comment) => {
+					line.className = isLive && !comment ? "meta" : "event";
+					say(line, isLive ? comment ?? "Live." : "The connection is lost. Trying again …");
 				},
 				onEvent: (event) => timeline.push(event),
 			});

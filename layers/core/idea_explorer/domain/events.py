@@ -5,6 +5,7 @@ are never sent.
 """
 
 import json
+import math
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -12,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 
@@ -138,6 +140,29 @@ AnyEvent: TypeAlias = Annotated[
     | Failed,
     Field(discriminator="type"),
 ]
+
+
+class TryingAgain(BaseModel):
+    """A model call failed and will be made again. Told to whoever listens here; the live view's set of
+    events is closed, so it is never sent or kept as one."""
+
+    model_config = ConfigDict(frozen=True)
+
+    step: int
+    attempt: int  # the one that comes
+    attempts: int
+    seconds: float
+    reason: str
+    error_type: str
+
+    @property
+    def sentence(self) -> str:
+        after = f"in {math.ceil(self.seconds)} s" if self.seconds else "at once"
+        tries = f"attempt {self.attempt} of {self.attempts}"
+        return f"{one_line(self.reason, 160).rstrip('.')}. Trying again {after} ({tries})."
+
+
+Heard: TypeAlias = AnyEvent | TryingAgain
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 

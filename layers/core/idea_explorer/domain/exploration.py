@@ -97,6 +97,15 @@ class Delivery(BaseModel):
     at: datetime | None = None
 
 
+class Pause(BaseModel):
+    """What a run waits for before it goes on by itself."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sentence: str
+    until: datetime
+
+
 class Exploration(BaseModel):
     """A record of the store. Changed only by its methods, each of which returns a new one."""
 
@@ -114,6 +123,7 @@ class Exploration(BaseModel):
     finished_at: datetime | None = None
     deadline_at: datetime | None = None
     awaiting_since: datetime | None = None  # the deadline's clock stands still from here on
+    pause: Pause | None = None
     lease: int = 0
     cancel_requested: bool = False
     stats: Stats = Field(default_factory=Stats)
@@ -141,6 +151,11 @@ class Exploration(BaseModel):
     def model_name(self) -> str:
         """Who is named as its writer: the model that was asked for, unless none was called."""
         return OFFLINE if self.model_id == OFFLINE else self.request.model
+
+    def waits_for(self, now: datetime) -> str | None:
+        """What a run waits for at this moment, in a sentence."""
+        waits = self.pause is not None and self.status == "running" and now < self.pause.until
+        return self.pause.sentence if self.pause and waits else None
 
     @property
     def is_final(self) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from idea_explorer.domain.events import StepFinished
 from idea_explorer.domain.exploration import Exploration, Stats, Status
@@ -49,7 +50,7 @@ class Progress:
     stats: Stats
 
 
-def progress_of(exploration: Exploration, events: Iterable[str]) -> Progress:
+def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) -> Progress:
     """The progress of a run that goes on, from its record and the JSON of all its events; of one that
     ended, from its record. The record counts calls that broke off, too; an event may be ahead of it."""
     label = LABELS[exploration.status]
@@ -59,7 +60,8 @@ def progress_of(exploration: Exploration, events: Iterable[str]) -> Progress:
     for event in events:
         told.hear(json.loads(event))
     stats = max(exploration.stats, told.stats(), key=lambda known: known.steps)
-    return Progress(told.label if exploration.status == "running" else label, stats)
+    doing = exploration.waits_for(now) or told.label
+    return Progress(doing if exploration.status == "running" else label, stats)
 
 
 class _Told:

@@ -2,11 +2,11 @@
 
 from typing import Protocol
 
-from idea_explorer.domain.events import AnyEvent
+from idea_explorer.domain.events import Heard
 
 
 class EventSink(Protocol):
-    def emit(self, event: AnyEvent) -> None: ...
+    def emit(self, event: Heard) -> None: ...
 
 
 class Log(Protocol):

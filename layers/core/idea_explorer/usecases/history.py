@@ -5,7 +5,7 @@ import threading
 from collections.abc import Sequence
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.events import AnyEvent, StatusChanged, TextDelta
+from idea_explorer.domain.events import Heard, StatusChanged, TextDelta, TryingAgain
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import EventLog, EventSink
 
@@ -19,8 +19,9 @@ class History:
         self._log = log
         self._exploration = exploration
 
-    def emit(self, event: AnyEvent) -> None:
-        self._log.append(self._exploration.id, self._exploration.lease, event)
+    def emit(self, event: Heard) -> None:
+        if not isinstance(event, TryingAgain):
+            self._log.append(self._exploration.id, self._exploration.lease, event)
 
 
 def tell_the_end(exploration: Exploration, events: EventLog, sink: EventSink) -> None:
@@ -43,7 +44,7 @@ class GroupedText:
         self._since = 0.0
         self._lock = threading.Lock()
 
-    def emit(self, event: AnyEvent) -> None:
+    def emit(self, event: Heard) -> None:
         with self._lock:
             if isinstance(event, TextDelta):
                 if not self._parts:
@@ -65,6 +66,6 @@ class Everywhere:
     def __init__(self, sinks: Sequence[EventSink]) -> None:
         self._sinks = sinks
 
-    def emit(self, event: AnyEvent) -> None:
+    def emit(self, event: Heard) -> None:
         for sink in self._sinks:
             sink.emit(event)

@@ -29,15 +29,17 @@ def told(
     exploration_id: str,
     clock: Clock,
     lost: Callable[[str], None],
+    waits: Callable[[str], None] = lambda _: None,
     *,
     after: int = 0,
 ) -> Iterator[Told]:
     """Every event once and in order, to the last there is.
 
-    A connection that is lost is taken up again after the last event seen.
+    A connection that is lost is taken up again after the last event seen. `waits` hears what the run
+    waits for, once, however often the API says it.
     """
     path = remote.path(exploration_id, "events")
-    last, failures = after, 0
+    last, failures, comment = after, 0, ""
     while True:
         try:
             answer = remote.stream(path, last)
@@ -54,6 +56,10 @@ def told(
         for found in parse_stream(answer):
             last = found.number
             yield found
+        said = comment_in(answer)
+        if said and said != comment:
+            waits(said)
+        comment = said
 
 
 def parse_stream(text: str) -> Iterator[Told]:
@@ -62,6 +68,12 @@ def parse_stream(text: str) -> Iterator[Told]:
         fields = dict(line.split(": ", 1) for line in frame.split("\n") if ": " in line)
         if "data" in fields:
             yield Told(int(fields["id"]), json.loads(fields["data"]), _known(fields["data"]))
+
+
+def comment_in(text: str) -> str:
+    """What an answer says beside its events; "" where it says nothing."""
+    comments = [line for line in text.split("\n") if line.startswith(": ")]
+    return comments[-1].removeprefix(": ") if comments else ""
 
 
 def _known(data: str) -> AnyEvent | None:

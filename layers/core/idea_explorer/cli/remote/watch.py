@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from idea_explorer.api.views import Details
 from idea_explorer.cli.endings import EXIT
@@ -32,12 +33,13 @@ def follow(
     """Show every event as it comes; the exit code is that of the end. Who started it and gets JSON
     `concludes` with the object of the whole."""
     before = details_in(remote.exploration(exploration_id))
-    show, lost, rest = _shown(before, arguments)
+    shown = _shown(before, arguments)
+    news = told(remote, before.id, system_clock(), shown.lost, shown.waits, after=after)
     try:
-        for event in told(remote, before.id, system_clock(), lost, after=after):
-            show(event)
+        for event in news:
+            shown.event(event)
     finally:
-        rest()
+        shown.rest()
     after_all = details_in(remote.exploration(exploration_id))
     if not arguments.json:
         stored_only = after_all.toolset not in PUBLISHED_TOOLSETS
@@ -51,14 +53,25 @@ def _report(remote: Remote, details: Details) -> str:
     return remote.text(remote.path(details.id, "report")) if details.links.report else ""
 
 
-def _shown(
-    details: Details, arguments: argparse.Namespace
-) -> tuple[Callable[[Told], None], Callable[[str], None], Callable[[], None]]:
-    """How events, and lost connections, are shown, and how the showing ends."""
+def _ignore(*_: object) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """How events, lost connections and waits are shown, and how the showing ends."""
+
+    event: Callable[[Told], None] = _ignore
+    lost: Callable[[str], None] = _ignore
+    waits: Callable[[str], None] = _ignore
+    rest: Callable[[], None] = _ignore
+
+
+def _shown(details: Details, arguments: argparse.Namespace) -> _Shown:
     if arguments.json:
-        return _print_line, _ignore, _ignore
+        return _Shown(_print_line)
     if arguments.quiet:
-        return _ignore, _ignore, _ignore
+        return _Shown()
     screen = screen_of_stderr()
     screen.line(f"Watching: {one_line(details.idea, 80)}", "bold")
     progress = Progress(screen, text=True)
@@ -70,12 +83,11 @@ def _shown(
             screen.line(f"  ? {told.event.path}: {one_line(told.event.description, 100)}", "yellow")
             screen.line(f"    decide with: idea approve {details.id} --list", "dim")
 
-    return show, lambda message: screen.line(f"{message} Trying again.", "yellow"), screen.rest
+    def lost(message: str) -> None:
+        screen.line(f"{message} Trying again.", "yellow")
+
+    return _Shown(show, lost, progress.waits, screen.rest)
 
 
 def _print_line(told: Told) -> None:
     print(json.dumps({"id": told.number, **told.data}, ensure_ascii=False), flush=True)
-
-
-def _ignore(*_: object) -> None:
-    pass

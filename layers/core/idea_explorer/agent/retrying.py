@@ -1,0 +1,22 @@
+"""When a model call is tried again, and after how long."""
+
+from idea_explorer.domain.errors import ExternalError, RateLimitedError
+from idea_explorer.domain.events import TryingAgain
+
+RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)  # between attempts at one model call
+ATTEMPTS = len(RETRY_DELAYS) + 1
+
+
+def next_try(error: ExternalError, failed: int, *, step: int) -> TryingAgain | None:
+    """The next attempt after so many that failed, or None where none would help."""
+    if not error.retryable or failed >= ATTEMPTS:
+        return None
+    asked = error.retry_after if isinstance(error, RateLimitedError) else None
+    return TryingAgain(
+        step=step,
+        attempt=failed + 1,
+        attempts=ATTEMPTS,
+        seconds=RETRY_DELAYS[failed - 1] if asked is None else max(asked, 0.0),
+        reason=error.message,
+        error_type=error.error_type,
+    )

@@ -1,0 +1,102 @@
+"""Whoever watches a run is told while it waits for the model: why, and for how long."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from idea_explorer.domain.errors import RateLimitedError, UnavailableError
+from idea_explorer.domain.events import Heard, TryingAgain
+from idea_explorer.domain.progress import progress_of
+from idea_explorer.observability import LogSink
+from idea_explorer.ports import Filter
+from tests.fakes.clock import ManualClock
+from tests.fakes.engine import Bench, RecordedLog
+from tests.fakes.models import says, scripted
+
+BUSY = UnavailableError("Claude is overloaded (529).", hint="Try again in a few minutes.")
+LIMITED = RateLimitedError("Claude's rate limit was reached.", retry_after=6.4)
+REPORT = says("# Tea\n\nYes.")
+TOLD = [
+    "Claude is overloaded (529). Trying again in 1 s (attempt 2 of 5).",
+    "Claude's rate limit was reached. Trying again in 7 s (attempt 3 of 5).",
+]
+
+
+@dataclass
+class Looking(ManualClock):
+    """Somebody looks at the exploration whenever it sleeps."""
+
+    bench: Bench | None = None
+    seen: list[str] = field(default_factory=list)
+
+    def label(self) -> str:
+        assert self.bench is not None
+        (listed,) = self.bench.store.page("tester", Filter(), limit=1, cursor=None).explorations
+        events = (event.data for event in self.bench.store.read(listed.id))
+        return progress_of(listed, events, self.now()).label
+
+    def sleep(self, seconds: float) -> None:
+        self.seen.append(self.label())
+        super().sleep(seconds)
+        self.seen.append(self.label())
+
+
+def test_each_wait_is_told_before_it_begins(tmp_path: Path) -> None:
+    log = RecordedLog()
+    bench = Bench(tmp_path, scripted([BUSY, LIMITED, REPORT]))
+    bench.engine = replace(bench.engine, sinks_for=lambda e: [bench.seen, LogSink(log, e)])
+
+    done = bench.run()
+
+    waits = [event for event in bench.seen.events if isinstance(event, TryingAgain)]
+    assert [wait.sentence for wait in waits] == TOLD
+    assert log.of("model_retry_attempt") == [
+        {
+            "explorationId": done.id, "step": 1, "attempt": 2, "seconds": 1.0,
+            "errorType": "service_unavailable", "error": "Claude is overloaded (529).",
+        },
+        {
+            "explorationId": done.id, "step": 1, "attempt": 3, "seconds": 6.4,
+            "errorType": "rate_limited", "error": "Claude's rate limit was reached.",
+        },
+    ]  # fmt: skip
+
+
+def test_the_label_tells_it_as_long_as_it_waits(tmp_path: Path) -> None:
+    clock = Looking()
+    clock.bench = bench = Bench(tmp_path, scripted([BUSY, LIMITED, REPORT]), clock=clock)
+
+    bench.run()
+
+    assert clock.seen == [TOLD[0], "Thinking", TOLD[1], "Thinking"]
+    assert clock.label() == "Completed"
+
+
+def test_the_live_view_gets_no_event_that_its_contract_does_not_have(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, scripted([BUSY, REPORT]))
+
+    done = bench.run()
+
+    assert [event.type for event in bench.store.read(done.id)] == [
+        "status_changed", "message_start", "text_delta", "step_finished", "message_end",
+        "status_changed",
+    ]  # fmt: skip
+
+
+@dataclass
+class Deaf:
+    """A store that cannot be reached to tell of a wait."""
+
+    refused: list[Heard] = field(default_factory=list)
+
+    def emit(self, event: Heard) -> None:
+        if isinstance(event, TryingAgain):
+            self.refused.append(event)
+            raise UnavailableError("No store.")
+
+
+def test_a_wait_that_cannot_be_told_is_waited_all_the_same(tmp_path: Path) -> None:
+    bench, deaf = Bench(tmp_path, scripted([BUSY, REPORT])), Deaf()
+    bench.engine = replace(bench.engine, sinks_for=lambda _: [deaf])
+
+    assert bench.run().status == "completed"
+    assert (len(deaf.refused), bench.clock.slept) == (1, [1.0])
