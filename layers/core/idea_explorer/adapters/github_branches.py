@@ -1,5 +1,7 @@
 """Branches on GitHub and the pull requests that propose them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import quote
 
 from idea_explorer.adapters.github_answers import Pull, Reference, Repository, read
@@ -32,15 +34,21 @@ class GitHubBranches:
         """The branch that takes changes: the ref where it is one, for a tag or a commit takes none."""
         if ref and self.tip(ref):
             return ref
+        return self.default()
+
+    def default(self) -> str:
+        """The repository's default branch."""
         return read(Repository, self._client.get("")).default_branch
 
     def create(self, branch: str, sha: str) -> None:
         """Raises MovedError where the branch is there by now."""
-        self._point({"ref": f"refs/heads/{branch}", "sha": sha}, None)
+        with _moved_where("already exists"):
+            self._client.post("/git/refs", {"ref": f"refs/heads/{branch}", "sha": sha})
 
     def advance(self, branch: str, sha: str) -> None:
         """Raises MovedError where the branch holds something that the commit does not build on."""
-        self._point({"sha": sha, "force": False}, branch)
+        with _moved_where("fast forward"):
+            self._client.patch(f"/git/refs/heads/{quote(branch)}", {"sha": sha, "force": False})
 
     def pull(self, branch: str, *, state: str) -> Pull | None:
         """The newest pull request of a branch: `open`, or in whatever state with `all`."""
@@ -61,18 +69,17 @@ class GitHubBranches:
                 hint="The changes are on the branch; open one by hand.",
             ) from error
 
-    def _point(self, body: dict[str, str | bool], existing: str | None) -> None:
-        try:
-            if existing is None:
-                self._client.post("/git/refs", body)
-            else:
-                self._client.patch(f"/git/refs/heads/{quote(existing)}", body)
-        except UpstreamConflictError as error:
+
+@contextmanager
+def _moved_where(said: str) -> Iterator[None]:
+    try:
+        yield
+    except UpstreamConflictError as error:
+        raise MovedError from error
+    except RejectedError as error:
+        if said in error.message:
             raise MovedError from error
-        except RejectedError as error:
-            if "fast forward" in error.message or "already exists" in error.message:
-                raise MovedError from error
-            raise
+        raise
 
 
 def branch_for(exploration_id: str) -> str:

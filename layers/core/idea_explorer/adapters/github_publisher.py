@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
-from idea_explorer.adapters.github_answers import Commit, Named, Reference, Repository, read
+from idea_explorer.adapters.github_answers import Commit, Named, read
+from idea_explorer.adapters.github_branches import GitHubBranches, MovedError
 from idea_explorer.adapters.github_client import GitHubClient, safe_to_repeat
 from idea_explorer.adapters.github_tree import GitHubTree
 from idea_explorer.domain.errors import (
@@ -38,10 +39,6 @@ WAIT_SECONDS = 45.0  # a crashed publisher's lease ends within it
 LIMIT_SECONDS = 60.0  # what GitHub asks for when a limit comes without a time
 
 
-class _MovedError(Exception):
-    """The branch is not where it was; what was built on it is void."""
-
-
 class GitHubPublisher:
     def __init__(
         self,
@@ -54,6 +51,7 @@ class GitHubPublisher:
     ) -> None:
         self._lease_seconds = lease_seconds
         self._client = client
+        self._branches = GitHubBranches(client)
         self._named_branch = branch
         self._lease = lease
         self._clock = clock
@@ -79,7 +77,7 @@ class GitHubPublisher:
                 for _ in range(ATTEMPTS):
                     try:
                         return self._attempt(branch, trailers, build, since, renew)
-                    except _MovedError:
+                    except MovedError:
                         self._clock.sleep(_jitter(0.05, 0.3))
         raise UnavailableError(
             f"The branch {branch} moved at each of {ATTEMPTS} attempts.", hint="Try again."
@@ -127,12 +125,12 @@ class GitHubPublisher:
 
     def _branch(self) -> str:
         if self._named_branch is None:
-            self._named_branch = self._repository().default_branch
+            self._named_branch = self._default_branch()
         return self._named_branch
 
-    def _repository(self) -> Repository:
+    def _default_branch(self) -> str:
         try:
-            return read(Repository, self._client.get(""))
+            return self._branches.default()
         except DocumentMissingError as error:
             raise ConfigurationError(
                 f"GitHub does not know {self._client.repository}, or the token may not see it.",
@@ -141,19 +139,19 @@ class GitHubPublisher:
 
     def _tip(self, branch: str) -> str:
         try:
-            answer = self._client.get(f"/git/ref/heads/{quote(branch)}")
-            return read(Reference, answer).object.sha
+            tip = self._branches.tip(branch)
         except UpstreamConflictError as error:
             raise ConfigurationError(
                 f"The repository {self._client.repository} is empty.",
                 hint="Add a first commit, for example a README, and publish again.",
             ) from error
-        except DocumentMissingError as error:
-            self._repository()
+        if tip is None:
+            self._default_branch()  # a repository that is not there has no branch either
             raise ConfigurationError(
                 f"{self._client.repository} has no branch '{branch}'.",
                 hint="Create it, or set GITHUB_BRANCH to one that exists.",
-            ) from error
+            )
+        return tip
 
     def _history(self, sha: str, trailers: str, since: datetime) -> tuple[Commit, Commit | None]:
         """The head itself, and the commit with these trailers in its history, if there is one.
@@ -200,11 +198,10 @@ class GitHubPublisher:
 
     def _move(self, branch: str, parent: str, sha: str) -> None:
         try:
-            self._client.patch(f"/git/refs/heads/{quote(branch)}", {"sha": sha, "force": False})
-        except (RejectedError, UpstreamConflictError) as error:
-            moved = "fast forward" in error.message or isinstance(error, UpstreamConflictError)
-            if moved or self._tip(branch) != parent:
-                raise _MovedError from error
+            self._branches.advance(branch, sha)
+        except RejectedError as error:
+            if self._tip(branch) != parent:
+                raise MovedError from error
             raise ConfigurationError(
                 f"The branch '{branch}' of {self._client.repository} does not accept the commit:"
                 f" {error.message}",
