@@ -8,12 +8,14 @@ head. So whatever is lost on the way, the next attempt either finds the commit o
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
+from itertools import chain
 from urllib.parse import quote
 
 from idea_explorer.adapters.github_answers import Commit, Named, read
 from idea_explorer.adapters.github_branches import GitHubBranches, MovedError
 from idea_explorer.adapters.github_client import GitHubClient, safe_to_repeat
+from idea_explorer.adapters.github_history import history
 from idea_explorer.adapters.github_tree import GitHubTree
 from idea_explorer.domain.errors import (
     AuthFailedError,
@@ -31,9 +33,6 @@ from idea_explorer.domain.publication import is_document
 from idea_explorer.ports import BranchLease, Change, Clock, Published, Tree
 
 ATTEMPTS = 10  # heads that may move away under one publication before the workflow tries again
-PER_PAGE = 100
-MAX_PAGES = 50  # 5,000 commits since an exploration began; beyond that nothing is certain
-CLOCK_SLACK = timedelta(days=1)  # a laptop's clock may be wrong by hours, hardly by more
 LEASE_SECONDS = 30.0  # longer than a publication takes; a crashed one holds up others that long
 WAIT_SECONDS = 45.0  # a crashed publisher's lease ends within it
 LIMIT_SECONDS = 60.0  # what GitHub asks for when a limit comes without a time
@@ -154,29 +153,19 @@ class GitHubPublisher:
         return tip
 
     def _history(self, sha: str, trailers: str, since: datetime) -> tuple[Commit, Commit | None]:
-        """The head itself, and the commit with these trailers in its history, if there is one.
-
-        Walks back to before the exploration began. The first page is always looked through, whatever
-        the dates say.
-        """
-        head: Commit | None = None
-        for page in range(1, MAX_PAGES + 1):
-            answer = self._client.get("/commits", sha=sha, per_page=PER_PAGE, page=page)
-            commits = read(list[Commit], answer)
-            head = head or next((commit for commit in commits if commit.sha == sha), None)
-            if head is None:
-                raise ExternalError("GitHub's answer could not be read.")
-            for commit in commits:
-                if _has_trailers(commit.commit.message, trailers):
-                    return head, commit
-            oldest = min((commit.commit.committer.date for commit in commits), default=since)
-            if len(commits) < PER_PAGE or oldest < since - CLOCK_SLACK:
-                return head, None
-        raise ConfigurationError(
-            f"More than {MAX_PAGES * PER_PAGE:,} commits were made since the exploration began, so"
-            " whether it was published cannot be told.",
+        """The head itself, and the commit with these trailers in its history, if there is one."""
+        commits = history(
+            self._client,
+            sha,
+            since,
+            unknown="whether it was published cannot be told",
             hint="Look for its id in the history; start it anew if it is not there.",
         )
+        head = next(commits, None)
+        if head is None or head.sha != sha:
+            raise ExternalError("GitHub's answer could not be read.")
+        own = (c for c in chain([head], commits) if _has_trailers(c.commit.message, trailers))
+        return head, next(own, None)
 
     def _found(self, commit: Commit, branch: str) -> Published:
         """What an earlier attempt has written, read back from its commit."""

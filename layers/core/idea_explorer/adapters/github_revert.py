@@ -6,22 +6,20 @@ is created last and in one go, so one that exists is whole.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from idea_explorer.adapters.github_answers import Commit, Named, TreeEntry, read
 from idea_explorer.adapters.github_branches import GitHubBranches, MovedError, branch_for
 from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github_history import history
 from idea_explorer.adapters.github_tree import GitHubTree
-from idea_explorer.domain.errors import ConfigurationError, ConflictError, MissingError
+from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import Undone
 
-PER_PAGE = 100
-MAX_PAGES = 50  # 5,000 commits since an exploration began; beyond that nothing is certain
-CLOCK_SLACK = timedelta(days=1)  # a laptop's clock may be wrong by hours, hardly by more
 MAX_FILES = 300  # of one commit, as GitHub lists them; more were not an exploration's alone
 _REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{40})\b")
 
@@ -76,7 +74,14 @@ class GitHubReverter:
         standing: list[Commit] = []
         undone: list[Commit] = []
         reverted: set[str] = set()
-        for commit in self._history(head, since):
+        commits = history(
+            self._client,
+            head,
+            since,
+            unknown="what it wrote cannot be found",
+            hint="Look for its id in the history and use git revert.",
+        )
+        for commit in commits:
             is_own = _is_own(commit, exploration_id)
             if commit.sha in reverted:  # then what it reverted stands again
                 undone += [commit] if is_own else []
@@ -84,20 +89,6 @@ class GitHubReverter:
             reverted.update(_REVERTS.findall(commit.commit.message))
             standing += [commit] if is_own else []
         return _Own(standing, undone)
-
-    def _history(self, head: str, since: datetime) -> Iterator[Commit]:
-        for page in range(1, MAX_PAGES + 1):
-            answer = self._client.get("/commits", sha=head, per_page=PER_PAGE, page=page)
-            commits = read(list[Commit], answer)
-            yield from commits
-            oldest = min((commit.commit.committer.date for commit in commits), default=since)
-            if len(commits) < PER_PAGE or oldest < since - CLOCK_SLACK:
-                return
-        raise ConfigurationError(
-            f"More than {MAX_PAGES * PER_PAGE:,} commits were made since the exploration began, so"
-            " what it wrote cannot be found.",
-            hint="Look for its id in the history and use git revert.",
-        )
 
     def _nothing_left(self, exploration_id: ExplorationId, base: str, own: _Own) -> Undone:
         if own.undone:
