@@ -13,7 +13,7 @@ def test_a_citation_that_matches_is_numbered_and_listed() -> None:
     checked = check_citations("Tea sells [[7]](https://example.org/tea#top).", [PAGE])
     assert checked.text == (
         "Tea sells [[1]](https://example.org/tea#top).\n\n## Sources\n\n"
-        "1. [Tea (today)](https://example.org/tea#top), 2 days ago `aaaaaaaaaaaa`"
+        r"1. [Tea \[today\]](https://example.org/tea#top), 2 days ago `aaaaaaaaaaaa`"
     )
     assert (checked.citations, checked.unmatched) == (1, 0)
 

@@ -2,12 +2,15 @@
 tested in one, by `make browser`."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from idea_explorer.console.assets import asset, names
 from idea_explorer.console.markdown import render_report
+from idea_explorer.domain.citations import check_citations
+from idea_explorer.domain.evidence import Passage
 from tests.fakes.api import Api, Reply
 from tests.unit.test_startup import loaded_by
 
@@ -173,6 +176,25 @@ def test_citations_lead_to_their_source_and_to_its_number() -> None:
     assert '<li id="source-1">' in html
     assert html.count('href="#source-2"') == 0  # it shows its number already
     assert ">[2]</a>" in html
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Tea [today] (and *tomorrow*) | Tea & Co <tea@example.org>",
+        "`code`, snake_case, __init__, _all_ of ~~it~~, C:\\tea\\*.md, 2 * 3 * 4",
+        "&lt;b&gt; &amp; &#42; &copy;right, [a](https://evil.example), ![b](c), <https://d.example>",
+        "\\[x\\] \\",
+    ],
+)
+def test_titles_and_quotes_of_sources_are_shown_as_they_are(words: str) -> None:
+    address = "https://example.org/tea"
+    page = Passage(source=address, title=words, sha256="a" * 64)
+
+    checked = check_citations(f"Tea [[1]]({address})", [page], {"example.org/tea": words})
+
+    shown = unescape(render_report(checked.text))
+    assert f'rel="noopener noreferrer">{words}</a> <code>aaaaaaaaaaaa</code>: “{words}”' in shown
 
 
 def test_what_no_evidence_matches_is_marked() -> None:

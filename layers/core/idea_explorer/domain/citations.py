@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import escaped, one_line
 
 UNMATCHED = "⚠ unverified"
 _QUOTE_LENGTH = 160
@@ -108,11 +108,8 @@ def _line(source: _Source, quotes: dict[str, str]) -> str:
         return (
             f"{source.number}. <{source.target}> {UNMATCHED}: not among what this run read or found"
         )
-    title = one_line(passage.title or passage.source, 100).translate(_PLAIN)
-    age = f", {passage.age}" if passage.age else ""
+    title = escaped(one_line(passage.title or passage.source, 100))
+    age = f", {escaped(passage.age)}" if passage.age else ""
     line = f"{source.number}. [{title}]({source.target}){age} `{passage.sha256[:12]}`"
     quote = quotes.get(_key(source.target)) or ""
-    return f"{line}: “{one_line(quote, _QUOTE_LENGTH)}”" if quote else line
-
-
-_PLAIN = str.maketrans({"[": "(", "]": ")", "<": "‹", ">": "›", "`": "'", "*": "∗", "|": "¦"})
+    return f"{line}: “{escaped(one_line(quote, _QUOTE_LENGTH))}”" if quote else line

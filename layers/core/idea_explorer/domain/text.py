@@ -42,9 +42,13 @@ def counted(number: int, thing: str, things: str | None = None) -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
+# Marks, underscores at the edge of a word, and what would be read as the name of a character.
+_MARKUP = re.compile(r"[\\`*~\[\]<>|]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
+
+
 def escaped(text: str) -> str:
     """The text as markdown that shows it as it is: no links, emphasis, code, tables or HTML."""
-    return re.sub(r"[\\`*\[\]<>|]", r"\\\g<0>", text)
+    return _MARKUP.sub(r"\\\g<0>", text)
 
 
 def unescaped(markdown: str) -> str:
