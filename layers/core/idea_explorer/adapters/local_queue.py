@@ -37,6 +37,11 @@ class LocalQueue:
             at = self._clock.now().isoformat()
             db.execute("INSERT INTO set_aside VALUES (?, ?, ?)", (body, reason, at))
 
+    def has(self, exploration_id: ExplorationId, run: int) -> bool:
+        """Whether a worker does this run, or will."""
+        query = "SELECT 1 FROM work WHERE id = ? AND run = ?"
+        return self._database.row(query, [exploration_id, run]) is not None
+
     def take(self) -> Job | None:
         now = self._now()
         with self._database.transaction() as db:

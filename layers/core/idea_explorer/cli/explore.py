@@ -14,7 +14,7 @@ from idea_explorer.cli.deciding import how_to_decide, pending
 from idea_explorer.cli.endings import EXIT, how_to_go_on, summary
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.files import named_files, with_files
-from idea_explorer.cli.here import run_here
+from idea_explorer.cli.here import close_what_broke_off, run_here
 from idea_explorer.cli.prior_art import Choice, ask_at_terminal, consider, is_open
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import (
@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         return EXIT[reused.status]
     outlets = publishing.outlets(settings, engine.clock, commit=arguments.commit)
     _check_place(outlets, request)
+    close_what_broke_off(engine, outlets, settings, arguments)
     exploration = submit(
         with_files(request, files, OWNER, settings),
         OWNER,

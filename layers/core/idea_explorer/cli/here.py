@@ -1,15 +1,20 @@
 """A run on this machine: through every decision that it waits for, to its end."""
 
+import argparse
 import sys
 
+from idea_explorer import wiring
 from idea_explorer.cli import stopping
 from idea_explorer.cli.deciding import Decide, at_terminal
+from idea_explorer.cli.endings import how_to_go_on
 from idea_explorer.cli.progress import progress_for
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import Engine, explore
-from idea_explorer.usecases.finish import Outlets, finish
+from idea_explorer.usecases.finish import Outlets, finish, tell_of
+from idea_explorer.usecases.lost import settle_lost
 
 
 def run_here(
@@ -20,11 +25,29 @@ def run_here(
     shown: list[EventSink] | None,
 ) -> Exploration:
     """Run and publish. Where somebody watches, `shown` takes the progress, and they may be asked."""
-    if shown is None:
-        return _run_through(exploration, engine, outlets, None)
-    with progress_for(exploration, settings) as progress:
-        shown.append(progress)
-        return _run_through(exploration, engine, outlets, at_terminal(engine))
+    with wiring.presence(settings).at_work(exploration.id):
+        if shown is None:
+            return _run_through(exploration, engine, outlets, None)
+        with progress_for(exploration, settings) as progress:
+            shown.append(progress)
+            return _run_through(exploration, engine, outlets, at_terminal(engine))
+
+
+def close_what_broke_off(
+    engine: Engine,
+    outlets: Outlets,
+    settings: Settings,
+    arguments: argparse.Namespace,
+    *,
+    but: ExplorationId | None = None,
+) -> None:
+    """End runs whose commands were killed, so that they hold nothing back from the one to come."""
+    worked_on = wiring.worked_on_here(settings)
+    for lost in settle_lost(wiring.LOCAL_OWNER, engine, worked_on, but=but):
+        tell_of(lost, engine, outlets)
+        how = how_to_go_on(lost, arguments.research)
+        if how and not arguments.quiet:
+            print(f"idea: Exploration {lost.id} had broken off. {how}", file=sys.stderr)
 
 
 def _run_through(

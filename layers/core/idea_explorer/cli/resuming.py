@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.explore import OWNER, ended
-from idea_explorer.cli.here import run_here
+from idea_explorer.cli.here import close_what_broke_off, run_here
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ResumeRequest, invalid_request
 from idea_explorer.ports import EventSink
@@ -25,9 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
     wiring.check_folder(settings)
     shown: list[EventSink] = []
     engine = wiring.local_engine(settings, wiring.cli_log(None), shown)
+    outlets = publishing.outlets(settings, engine.clock)
+    close_what_broke_off(engine, outlets, settings, arguments, but=arguments.id)
     exploration = _next(arguments, engine)
     watched = not (arguments.quiet or arguments.json)
-    outlets = publishing.outlets(settings, engine.clock)
     final = run_here(exploration, engine, outlets, settings, shown if watched else None)
     return ended(final, engine, arguments)
 

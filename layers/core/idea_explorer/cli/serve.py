@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from idea_explorer import wiring
@@ -14,10 +14,12 @@ from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
 from idea_explorer.ports import Clock
 from idea_explorer.usecases.approvals import all_decided, expire
+from idea_explorer.usecases.lost import settle_lost
 from idea_explorer.usecases.service import Service
 from idea_explorer.usecases.work import work
 from idea_explorer.wiring import publishing
@@ -37,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     engine = wiring.local_engine(settings, log, [])
     outlets = publishing.outlets(settings, service.clock)
     uploads = wiring.local_uploads(settings)
+    worked_on = wiring.worked_on_here(settings)
     token, tokens = _token(service.clock)
     address = (arguments.host, arguments.port)
     with (
@@ -44,7 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
         Workers(
             jobs,
             lambda job: work(job, jobs, engine, outlets),
-            _recovery(service, settings.approval_days),
+            _recovery(
+                service, settings.approval_days, lambda: settle_lost(OWNER, engine, worked_on)
+            ),
             arguments.workers,
             log,
         ),
@@ -75,11 +80,16 @@ def _token(clock: Clock) -> tuple[str, str]:
     return token, dump_tokens([stored])
 
 
-def _recovery(service: Service, approval_days: float) -> Callable[[], None]:
+def _recovery(
+    service: Service, approval_days: float, settled: Callable[[], Iterable[Exploration]]
+) -> Callable[[], None]:
     """Sends what is queued or decided and has no job; a job that is there already stays as it is. What
-    nobody decided on in time comes to its end."""
+    nobody decided on in time comes to its end; so does a run whose command was killed, and the job of
+    one that is settled tells of it."""
 
     def recover() -> None:
+        for exploration in settled():
+            service.queue.send(exploration.id, exploration.run)
         moment = service.clock.now() - timedelta(seconds=LOST_SECONDS)
         for exploration in service.explorations.unchanged_since("queued", moment):
             service.queue.send(exploration.id, exploration.run)

@@ -30,7 +30,9 @@ from idea_explorer.wiring.keeping import (
     local_store,
     local_stores,
     local_uploads,
+    presence,
     stores,
+    worked_on_here,
 )
 from idea_explorer.wiring.parts import LOCAL_OWNER, cli_log, system_clock
 from idea_explorer.wiring.serving import cloud_service, local_service, service
@@ -75,6 +77,7 @@ __all__ = [
     "model_ids",
     "named",
     "operator_secrets",
+    "presence",
     "research_repository",
     "service",
     "span_sinks",
@@ -85,5 +88,6 @@ __all__ = [
     "terms",
     "toolset",
     "toolset_for",
+    "worked_on_here",
     "writer_for",
 ]

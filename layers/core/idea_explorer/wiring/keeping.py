@@ -1,6 +1,6 @@
 """Where explorations and files are kept: in the cloud or on this machine."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from idea_explorer.wiring.parts import system_clock
 if TYPE_CHECKING:
     from idea_explorer.adapters.given_files import GivenFiles
     from idea_explorer.adapters.local_queue import LocalQueue
+    from idea_explorer.adapters.presence import Presence
     from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
 
@@ -109,3 +110,15 @@ def local_queue(settings: Settings) -> "LocalQueue":
     from idea_explorer.adapters.local_queue import LocalQueue
 
     return LocalQueue(settings.store, system_clock())
+
+
+def presence(settings: Settings) -> "Presence":
+    from idea_explorer.adapters.presence import Presence
+
+    return Presence(settings.kept / "running")
+
+
+def worked_on_here(settings: Settings) -> Callable[[Exploration], bool]:
+    """Whether a command of this machine is at work on a run, or a worker of `idea serve` is or will be."""
+    here, queue = presence(settings), local_queue(settings)
+    return lambda e: here.is_at_work(e.id) or queue.has(e.id, e.run)

@@ -1,0 +1,116 @@
+"""A command that was killed keeps nothing from those that come after it."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.presence import Presence
+from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import new_id
+from idea_explorer.ports import Filter
+from tests.fakes.anthropic_faults import hang
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import answer, text, tool_use
+from tests.fakes.command import Program, idea, start
+from tests.fakes.served import Served
+
+LOOK = answer(tool_use("list_research", {}))
+REPORT = answer(text("# Tea\n\nYes."))
+
+
+class Machine:
+    """A folder in which commands run, under a limit for the day."""
+
+    def __init__(self, folder: Path, model: FakeAnthropic) -> None:
+        self.folder = folder
+        self.model = model
+        self.env = {
+            "ANTHROPIC_API_KEY": "a-key",
+            "ANTHROPIC_BASE_URL": model.url,
+            "IDEA_DAILY_COST_USD": "1",
+        }
+
+    def explore(self) -> tuple[int, str]:
+        done = idea("explore", "Tea", env=self.env, folder=self.folder)
+        return done.returncode, done.stderr
+
+    @contextmanager
+    def hanging(self) -> Iterator[Program]:
+        """A command that waits for the second answer of its model."""
+        asked = len(self.model.requests)
+        with Path(os.devnull).open("r+") as nothing:
+            streams = [nothing.fileno()] * 3
+            program = start(["explore", "Coffee"], streams, env=self.env, folder=self.folder)
+        try:
+            until(lambda: len(self.model.requests) == asked + 2)
+            yield program
+        finally:
+            program.kill()
+
+    def named(self, idea: str) -> Exploration:
+        store = SqliteStore(self.folder / ".idea-explorer" / "explorations.db")
+        found = store.page("local", Filter(), limit=9, cursor=None).explorations
+        return next(e for e in found if e.request.idea == idea)
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline, "it does not come about"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    with FakeAnthropic([LOOK, hang(), REPORT]) as model:
+        yield Machine(tmp_path, model)
+
+
+def test_what_is_held_for_a_command_is_free_once_it_was_killed_and_not_before(
+    machine: Machine,
+) -> None:
+    with machine.hanging() as other:
+        refused, why = machine.explore()
+        assert machine.named("Coffee").status == "running"
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+
+    done, said = machine.explore()
+
+    lost = machine.named("Coffee")
+    assert (refused, done) == (1, 0)
+    assert "budget" in why
+    assert (lost.status, lost.stats.steps) == ("failed", 1)
+    assert f"{lost.id} had broken off. Go on with: idea resume {lost.id}" in said
+
+
+def test_a_server_ends_what_a_killed_command_left_running(machine: Machine) -> None:
+    with machine.hanging() as killed:
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+
+    with Served(machine.folder, machine.env) as served, served.client() as client:
+        url = f"/explorations/{machine.named('Coffee').id}"
+        until(lambda: client.get(url).json()["status"] == "failed")
+        told = client.get(f"{url}/events", headers={"Accept": "application/json"}).json()
+
+    last = [event["data"] for event in told["events"]][-1]
+    assert last == {"type": "status_changed", "from": "running", "to": "failed"}, json.dumps(told)
+
+
+def test_a_run_is_worked_on_as_long_as_any_process_is(tmp_path: Path) -> None:
+    here, there, run = Presence(tmp_path), Presence(tmp_path), new_id(1)
+    with there.at_work(run):
+        with here.at_work(run):
+            assert here.is_at_work(run)
+        assert here.is_at_work(run)
+        assert not here.is_at_work(new_id(2))
+    assert not here.is_at_work(run)
+    assert not list(tmp_path.iterdir())
