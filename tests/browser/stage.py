@@ -1,10 +1,8 @@
 """The API over a store that a test fills with whatever it likes, without a model."""
 
-import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.call import Context
@@ -28,13 +26,16 @@ from idea_explorer.domain.proposals import Proposal, content_hash
 from idea_explorer.domain.tokens import dump_tokens, stored_token
 from idea_explorer.domain.tools import ToolRecord
 from tests.fakes.api import Api
+from tests.fakes.serving import Serving
 
 TOKEN = "a-token-for-the-stage"
 OWNER = "ada"
 PREFIX = "/dev"
 
 
-class Stage:
+class Stage(Serving):
+    _server: ApiServer
+
     def __init__(self, folder: Path) -> None:
         self.api = Api(folder)
         tokens = dump_tokens([stored_token(TOKEN, OWNER, now=self.api.clock.now())])
@@ -48,19 +49,6 @@ class Stage:
 
         self._server = ApiServer(("127.0.0.1", 0), under_a_prefix, lambda: tokens)
         self.url = self._server.url
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
     def running(self, **fields: Any) -> Exploration:
         return self.api.run_to(self.api.submitted(OWNER, **fields), "running")

@@ -2,9 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
+from idea_explorer.domain.approvals import Approval, approval_id
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import Said
 
@@ -26,6 +29,21 @@ def an_exploration(
         updated_at=at,
     )
     return exploration.model_copy(update=changes)
+
+
+def an_approval(
+    exploration: Exploration, path: str, content: str, base: bytes | None, call: str = ""
+) -> Approval:
+    """A change that a person has approved."""
+    call = call or f"{path} {content}"
+    return Approval(
+        id=approval_id(exploration.id, call),
+        exploration_id=exploration.id,
+        call_id=call,
+        proposal=propose(RepositoryPath(path), content, f"Change {path}", base),
+        requested_at=NOW,
+        decision="approve",
+    )
 
 
 def words(text: str) -> TextDelta:

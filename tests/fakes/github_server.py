@@ -9,13 +9,11 @@ import hashlib
 import re
 import socket
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self, TypeAlias
+from typing import Literal, TypeAlias
 
 from tests.fakes.github_access import Access, Level
 from tests.fakes.github_call import Call
@@ -26,14 +24,17 @@ from tests.fakes.github_limits import Limits
 from tests.fakes.github_repository import Files, Repository, folder_files
 from tests.fakes.github_routes import find_route, run
 from tests.fakes.github_wire import ApiError, ReceivedRequest, Reply, json_reply, not_found
+from tests.fakes.serving import Serving
 
 Observer: TypeAlias = Callable[[Literal["before", "after"], ReceivedRequest], None]
 _REPOSITORY = re.compile(r"/repos/([^/]+/[^/]+)/?(.*)", re.DOTALL)
 _ARCHIVE = re.compile(r"/codeload/([^/]+/[^/]+)/legacy\.tar\.gz/(.+)")
 
 
-class FakeGitHub:
+class FakeGitHub(Serving):
     """Serves from the moment it is entered. Faults, limits and observers may change meanwhile."""
+
+    _server: "_Server"
 
     def __init__(
         self,
@@ -98,25 +99,8 @@ class FakeGitHub:
         cut = fault.delivery == "cut"
         return Reply(reply.status, reply.body, headers, reply.stream, cut)
 
-    def serve(self) -> None:
-        """Serve in this thread, until interrupted."""
-        self._server.serve_forever(poll_interval=0.02)
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self.close()
-
     def close(self) -> None:
-        self._server.server_close()
+        super().close()
         for repo in self._repositories.values():
             repo.git.close()
 

@@ -9,9 +9,10 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.fakes.serving import Serving
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,10 @@ class Fault:
     path: str = "/"
 
 
-class JsonServer(ABC):
+class JsonServer(Serving, ABC):
     """Serves from the moment it is entered. `faults` are used up one by one; `broken` stays."""
+
+    _server: "_Server"
 
     def __init__(self, port: int = 0) -> None:
         self.requests: list[Request] = []
@@ -75,20 +78,9 @@ class JsonServer(ABC):
             return self.faults.popleft()
         return None
 
-    def __enter__(self) -> Self:
-        serve = self._server.serve_forever
-        threading.Thread(target=serve, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stopping.set()
-        self._server.shutdown()
-        self._server.server_close()
+        super().__exit__()
 
 
 class _Server(ThreadingHTTPServer):

@@ -1,12 +1,12 @@
 """A collector that takes spans by OTLP over HTTP and keeps them."""
 
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
+
+from tests.fakes.serving import Serving
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,11 @@ class Export:
     resource_spans: list[ResourceSpans]
 
 
-@dataclass
-class FakeCollector:
-    exports: list[Export] = field(default_factory=list)
+class FakeCollector(Serving):
+    _server: ThreadingHTTPServer
 
-    def __enter__(self) -> Self:
+    def __init__(self) -> None:
+        self.exports: list[Export] = []
         exports = self.exports
 
         class Handler(BaseHTTPRequestHandler):
@@ -36,18 +36,7 @@ class FakeCollector:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     @property
     def sent(self) -> list[ResourceSpans]:

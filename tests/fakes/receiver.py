@@ -1,15 +1,13 @@
 """A webhook receiver on loopback that checks what it gets as a real one does, and fails as told."""
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
 
 from idea_explorer.adapters.addresses import WEBHOOK_RULES, is_public_or_loopback
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.http import PublicHttp
+from tests.fakes.serving import Serving
 
 
 @dataclass(frozen=True)
@@ -23,8 +21,10 @@ class Received:
         return self.headers["webhook-id"]
 
 
-class Receiver:
+class Receiver(Serving):
     """Takes each message, unless `fails` says otherwise; either way it remembers it."""
+
+    _server: ThreadingHTTPServer
 
     def __init__(self, fails: Callable[[], bool] = lambda: False) -> None:
         self.received: list[Received] = []
@@ -34,19 +34,6 @@ class Receiver:
     @property
     def taken(self) -> list[Received]:
         return [message for message in self.received if message.taken]
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 def _server(receiver: Receiver, fails: Callable[[], bool]) -> ThreadingHTTPServer:

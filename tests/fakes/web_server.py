@@ -12,8 +12,9 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import BinaryIO, Self, TypeAlias
+from typing import BinaryIO, TypeAlias
+
+from tests.fakes.serving import Serving
 
 Reply: TypeAlias = Callable[[], Iterable[bytes]]
 
@@ -28,8 +29,10 @@ class Received:
     body: bytes
 
 
-class WebServer:
+class WebServer(Serving):
     """Each path has its bytes. `requests` holds what was asked, `address` may be any of 127.0.0.0/8."""
+
+    _server: "_Server"
 
     def __init__(
         self,
@@ -44,19 +47,6 @@ class WebServer:
         self._server = _Server((address, port), self, tls)
         self.port: int = self._server.server_address[1]
         self.url = f"{'https' if tls else 'http'}://{address}:{self.port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 class _Server(socketserver.ThreadingTCPServer):

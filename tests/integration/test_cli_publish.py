@@ -5,7 +5,6 @@ import os
 import pty
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,12 +31,6 @@ def root(tmp_path: Path) -> Path:
     folder = tmp_path / "team"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    with FakeGitHub(tmp_path / "github", token="t0ken") as github:
-        yield github
 
 
 @pytest.fixture

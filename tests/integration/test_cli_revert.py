@@ -1,7 +1,6 @@
 """`idea revert`, for what ran on this machine, at a deployment, or anywhere at all."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,6 @@ from tests.fakes.served import TOKEN, Served
 
 IDEA = "A subscription box for urban beekeepers"
 NOBODYS = "00000000-0001-7000-8000-000000000000"
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    with FakeGitHub(tmp_path / "github", token="t0ken") as github:
-        yield github
 
 
 @pytest.fixture

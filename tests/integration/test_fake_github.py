@@ -5,7 +5,6 @@ import hashlib
 import io
 import tarfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -15,12 +14,6 @@ from tests.fakes.github_server import FakeGitHub
 
 REPORT = "# Bees\n" + "honey " * 40
 OTHER_COMMIT = "1" * 40
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    with FakeGitHub(tmp_path, token="t0ken") as github:
-        yield github
 
 
 @pytest.fixture

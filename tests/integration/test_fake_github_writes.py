@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,12 +12,6 @@ from tests.fakes.github_repository import Repository, Rule
 from tests.fakes.github_server import FakeGitHub
 
 NO_SUCH_SHA = "0123456789" * 4
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    with FakeGitHub(tmp_path, token="t0ken") as github:
-        yield github
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Approved changes on GitHub: one branch, a commit for each, one pull request, whoever tries how often."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,9 @@ import pytest
 from idea_explorer import wiring
 from idea_explorer.adapters.github_changes import GitHubChanges, branch_of
 from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.domain.approvals import Approval, approval_id
+from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import BaseMovedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability import SilentLog
 from idea_explorer.settings import MODELS, Settings
@@ -24,19 +21,13 @@ from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import publishing
-from tests.fakes.explorations import NOW, an_exploration
+from tests.fakes.explorations import an_approval, an_exploration
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
 from tests.fakes.models import calls, says, scripted, tool_results
 
 FILES = {"src/app.py": "print('tea')\n", "README.md": "# Tea\n"}
 NEW = "print('green tea')\n"
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    with FakeGitHub(tmp_path / "github", token="t0ken") as server:
-        yield server
 
 
 @pytest.fixture
@@ -61,14 +52,7 @@ def approved(
     base: str | None = FILES["src/app.py"],
 ) -> Approval:
     old = None if base is None else base.encode()
-    return Approval(
-        id=approval_id(exploration.id, f"{path} {content}"),
-        exploration_id=exploration.id,
-        call_id=path,
-        proposal=propose(RepositoryPath(path), content, "Make it green", old),
-        requested_at=NOW,
-        decision="approve",
-    )
+    return an_approval(exploration, path, content, old)
 
 
 def messages(repo: Repository, exploration: Exploration) -> list[str]:
@@ -90,7 +74,7 @@ def test_each_change_is_one_commit_on_one_branch(
     assert first.branch == second.branch == f"idea-explorer/{exploration.id}"
     assert second.commit == repo.head(branch_of(exploration))
     assert messages(repo, exploration) == [
-        f"Make it green\n\nExploration-Id: {exploration.id}\nApproval-Id: {approval.id}"
+        f"Change src/app.py\n\nExploration-Id: {exploration.id}\nApproval-Id: {approval.id}"
         for approval in (edit, new)
     ]
     assert repo.head() == exploration.base_commit

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from tests.fakes.github_server import FakeGitHub
 from tests.fakes.github_wire import ReceivedRequest
 
 LEASE_SECONDS = 0.5  # a killed publisher holds the others up for this long
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    with FakeGitHub(tmp_path / "github", token="t0ken") as github:
-        yield github
 
 
 @pytest.fixture

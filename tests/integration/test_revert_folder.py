@@ -14,12 +14,9 @@ from idea_explorer.adapters.folder_writer import FolderWriter
 from idea_explorer.adapters.git_folder import GitFolder
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
-from idea_explorer.domain.approvals import Approval, approval_id
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.transcript import Decided, StoredResult
@@ -27,7 +24,7 @@ from idea_explorer.ports import Reverter, Undone
 from idea_explorer.usecases.revert import revert
 from tests.fakes.clock import ManualClock
 from tests.fakes.desk import DOCUMENT, FOLDER, LOG, Desk
-from tests.fakes.explorations import NOW, an_exploration
+from tests.fakes.explorations import an_approval, an_exploration
 
 NOBODYS = ExplorationId("00000000-0001-7000-8000-000000000000")
 
@@ -72,29 +69,29 @@ class World:
             status="completed", request=ExploreRequest(idea="Tea", toolset="code"), **fields
         )
         self.store.create(exploration)
+        self.write(exploration, 1, *changes)
+        return exploration
+
+    def write(self, exploration: Exploration, step: int, *changes: tuple[str, str]) -> None:
         results: list[StoredResult] = []
         for number, (path, content) in enumerate(changes):
-            target, call = self.root / path, f"call-{number}"
+            target, call = self.root / path, f"call-{step}-{number}"
             base = target.read_bytes() if target.exists() else None
-            approval = Approval(
-                id=approval_id(exploration.id, call),
-                exploration_id=exploration.id,
-                call_id=call,
-                proposal=propose(RepositoryPath(path), content, "Change it", base),
-                requested_at=NOW,
-                decision="approve",
-            )
+            approval = an_approval(exploration, path, content, base, call)
             self.approvals.request_approval(approval)
             FolderWriter(self.root).write_change(exploration, approval)
-            record = ToolRecord(name="edit_file", duration_ms=0, ok=True)
             results.append(
                 StoredResult(
-                    call_id=call, name="edit_file", input={}, payload={}, sha256="", record=record
+                    call_id=call,
+                    name="edit_file",
+                    input={},
+                    payload={},
+                    sha256="",
+                    record=ToolRecord(name="edit_file", duration_ms=0, ok=True),
                 )
             )
         journal = self.store.open(exploration.id, exploration.lease)
-        journal.append(Decided(step=1, results=tuple(results)))
-        return exploration
+        journal.append(Decided(step=step, results=tuple(results)))
 
     def revert(self, exploration: Exploration) -> Undone:
         return revert(
@@ -377,25 +374,9 @@ def test_one_that_was_broken_off_is_undone_to_its_end(world: World) -> None:
 
 def test_a_change_by_somebody_between_two_of_its_own_is_kept(world: World) -> None:
     (world.root / "a.txt").write_text("old\n")
-    first = ("a.txt", "new\n")
-    exploration = world.wrote(first)
+    exploration = world.wrote(("a.txt", "new\n"))
     (world.root / "a.txt").write_text("by hand\n")
-    base = (world.root / "a.txt").read_bytes()
-    second = Approval(
-        id=approval_id(exploration.id, "later"),
-        exploration_id=exploration.id,
-        call_id="later",
-        proposal=propose(RepositoryPath("a.txt"), "newer\n", "Again", base),
-        requested_at=NOW,
-        decision="approve",
-    )
-    world.approvals.request_approval(second)
-    FolderWriter(world.root).write_change(exploration, second)
-    record = ToolRecord(name="edit_file", duration_ms=0, ok=True)
-    result = StoredResult(
-        call_id="later", name="edit_file", input={}, payload={}, sha256="", record=record
-    )
-    world.store.open(exploration.id, exploration.lease).append(Decided(step=2, results=(result,)))
+    world.write(exploration, 2, ("a.txt", "newer\n"))
 
     with pytest.raises(ConflictError, match=r"a\.txt"):
         world.revert(exploration)

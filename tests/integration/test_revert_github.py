@@ -1,6 +1,5 @@
 """Undoing on GitHub what an exploration wrote: one pull request, and nobody else's work touched."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,14 +10,11 @@ from idea_explorer.adapters.github_changes import GitHubChanges, branch_of
 from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.adapters.github_revert import GitHubReverter
 from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.domain.approvals import Approval, approval_id
 from idea_explorer.domain.errors import ConflictError, MissingError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
 from idea_explorer.ports import Undone
 from tests.fakes.desk import DOCUMENT, FOLDER, LOG, Desk, github_publisher
-from tests.fakes.explorations import NOW, an_exploration
+from tests.fakes.explorations import an_approval, an_exploration
 from tests.fakes.github_git import Signature
 from tests.fakes.github_repository import Executable, Files, Repository
 from tests.fakes.github_server import FakeGitHub
@@ -29,12 +25,6 @@ FILES: Files = {
     "README.md": "# Tea\n",
 }
 GREEN = "print('green tea')\n"
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    with FakeGitHub(tmp_path / "github", token="t0ken") as server:
-        yield server
 
 
 @pytest.fixture
@@ -72,18 +62,8 @@ def desk(github: FakeGitHub, repo: Repository, tmp_path: Path) -> Desk:
 def write(
     changes: GitHubChanges, exploration: Exploration, path: str, content: str, base: str | None
 ) -> None:
-    proposal = propose(
-        RepositoryPath(path), content, f"Change {path}", None if base is None else base.encode()
-    )
-    approval = Approval(
-        id=approval_id(exploration.id, f"{path} {content}"),
-        exploration_id=exploration.id,
-        call_id=path,
-        proposal=proposal,
-        requested_at=NOW,
-        decision="approve",
-    )
-    changes.write_change(exploration, approval)
+    old = None if base is None else base.encode()
+    changes.write_change(exploration, an_approval(exploration, path, content, old))
 
 
 def merge(repo: Repository, branch: str, *, how: str = "rebase") -> None:

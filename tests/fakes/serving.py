@@ -1,0 +1,26 @@
+"""Servers that serve from a thread of their own, for as long as they are entered."""
+
+import socketserver
+import threading
+from typing import Self
+
+POLL_SECONDS = 0.02  # how soon a server notices that it shall stop
+
+
+class Serving:
+    _server: socketserver.BaseServer
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self.close()
+
+    def serve(self) -> None:
+        """Serve in this thread, until interrupted."""
+        self._server.serve_forever(POLL_SECONDS)
+
+    def close(self) -> None:
+        self._server.server_close()
