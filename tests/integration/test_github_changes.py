@@ -74,7 +74,8 @@ def test_each_change_is_one_commit_on_one_branch(
     assert first.branch == second.branch == f"idea-explorer/{exploration.id}"
     assert second.commit == repo.head(branch_of(exploration))
     assert messages(repo, exploration) == [
-        f"Change src/app.py\n\nExploration-Id: {exploration.id}\nApproval-Id: {approval.id}"
+        f"Change {approval.proposal.path}\n\n"
+        f"Exploration-Id: {exploration.id}\nApproval-Id: {approval.id}"
         for approval in (edit, new)
     ]
     assert repo.head() == exploration.base_commit
