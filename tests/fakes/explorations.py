@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from idea_explorer.domain.approvals import Approval, approval_id
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ExploreRequest
@@ -19,16 +18,7 @@ def an_exploration(
 ) -> Exploration:
     """Queued `minutes` after NOW."""
     at = NOW + timedelta(minutes=minutes)
-    new = new_id(int(at.timestamp() * 1_000))
-    exploration = Exploration(
-        id=new,
-        owner=owner,
-        request=ExploreRequest(idea=idea),
-        conversation_id=new,
-        created_at=at,
-        updated_at=at,
-    )
-    return exploration.model_copy(update=changes)
+    return Exploration.new(ExploreRequest(idea=idea), owner, at=at).model_copy(update=changes)
 
 
 def an_approval(

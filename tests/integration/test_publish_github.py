@@ -133,13 +133,19 @@ def commit_many(repo: Repository, count: int) -> None:
     repo.git.run("fast-import", "--quiet", "--date-format=now", stdin="".join(rows).encode())
 
 
-def test_a_commit_is_found_again_under_many_later_ones(
-    desk: Desk, github: FakeGitHub, repo: Repository
-) -> None:
+def committed_unheard(desk: Desk, github: FakeGitHub) -> Exploration:
+    """One whose commit was made, and whose publisher never heard of it."""
     exploration = desk.finished()
     github.faults.drop("git/refs", "PATCH", acts=True)
     with pytest.raises(ExplorerError):
         desk.publish(exploration)
+    return exploration
+
+
+def test_a_commit_is_found_again_under_many_later_ones(
+    desk: Desk, github: FakeGitHub, repo: Repository
+) -> None:
+    exploration = committed_unheard(desk, github)
     commit_many(repo, 250)
     final = desk.publish(exploration)
 
@@ -160,10 +166,7 @@ def test_history_is_walked_no_further_back_than_the_beginning(
 def test_a_document_that_was_removed_after_its_commit_stays_removed(
     desk: Desk, github: FakeGitHub, repo: Repository
 ) -> None:
-    exploration = desk.finished()
-    github.faults.drop("git/refs", "PATCH", acts=True)
-    with pytest.raises(ExplorerError):
-        desk.publish(exploration)
+    exploration = committed_unheard(desk, github)
     repo.commit({DOCUMENT: None, LOG: None})
     final = desk.publish(exploration)
 

@@ -22,11 +22,8 @@ NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
 
 def exploration(idea: str = "Tea", status: Status = "queued") -> Exploration:
-    new = new_id(1)
-    return Exploration(
-        id=new, owner="o", request=ExploreRequest(idea=idea), status=status,
-        conversation_id=new, created_at=NOW, updated_at=NOW,
-    )  # fmt: skip
+    new = Exploration.new(ExploreRequest(idea=idea), "o", at=NOW)
+    return new.model_copy(update={"status": status})
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:

@@ -27,18 +27,9 @@ OTHER = (
 
 
 def exploration(idea: str = "A tea room", **fields: object) -> Exploration:
-    made = new_id(0)
     builds_on = fields.pop("builds_on", None)
     request = ExploreRequest.model_validate({"idea": idea, **fields})
-    return Exploration(
-        id=made,
-        owner="o",
-        request=request,
-        conversation_id=made,
-        created_at=NOW,
-        updated_at=NOW,
-        builds_on=str(builds_on) if builds_on else None,
-    )
+    return Exploration.new(request, "o", at=NOW).model_copy(update={"builds_on": builds_on})
 
 
 ODD_IDEAS = [

@@ -78,6 +78,13 @@ class World:
         journal.append(asked.model_copy(update={"step": 2}))
         return exploration
 
+    def with_report(self) -> Exploration:
+        """A run whose report is whole, but not published."""
+        exploration = self.with_checkpoint()
+        self.store.save_report(exploration.id, exploration.lease, "# Whole")
+        self.store.save(exploration.model_copy(update={"outcome": "completed"}))
+        return exploration
+
     def events(self, exploration: Exploration) -> list[dict[str, object]]:
         return [json.loads(event.data) for event in self.store.read(exploration.id)]
 
@@ -166,9 +173,7 @@ def test_a_later_run_is_not_settled_by_the_end_of_an_earlier_one(world: World) -
 
 
 def test_a_report_that_could_not_be_published_is_kept(world: World) -> None:
-    exploration = world.with_checkpoint()
-    world.store.save_report(exploration.id, exploration.lease, "# Whole")
-    world.store.save(exploration.model_copy(update={"outcome": "completed"}))
+    exploration = world.with_report()
 
     settled = settle(exploration.id, 1, "broken", world.books)
 
@@ -180,9 +185,7 @@ def test_a_report_that_could_not_be_published_is_kept(world: World) -> None:
 
 
 def test_a_report_whose_publishing_was_stopped_by_hand_is_cancelled_and_kept(world: World) -> None:
-    exploration = world.with_checkpoint()
-    world.store.save_report(exploration.id, exploration.lease, "# Whole")
-    world.store.save(exploration.model_copy(update={"outcome": "completed"}))
+    exploration = world.with_report()
 
     settled = settle(exploration.id, 1, "stopped", world.books)
 

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from types import TracebackType
 from typing import Protocol, Self
 
 from idea_explorer.domain.events import (
@@ -57,12 +56,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._screen.rest()
 
     def emit(self, event: Heard) -> None:

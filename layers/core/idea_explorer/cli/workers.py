@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from idea_explorer.ports import Job, Jobs, Log
@@ -38,12 +37,7 @@ class Workers:
             thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave what is being done to the next start, at once: every step of it is stored."""
         self._stopping.set()
         for job in list(self._current.values()):

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from idea_explorer.domain.errors import ErrorCode, InvalidTransitionError
-from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
@@ -176,6 +176,28 @@ class Exploration(BaseModel):
                 f"Exploration {self.id} is {self.status}; it cannot become {to}."
             )
         return self.model_copy(update={"status": to, "updated_at": at, **changes})
+
+    @classmethod
+    def new(
+        cls,
+        request: ExploreRequest,
+        owner: str,
+        *,
+        at: datetime,
+        exploration_id: ExplorationId | None = None,
+        conversation_id: ExplorationId | None = None,
+    ) -> "Exploration":
+        """One that is asked for now, the first of its conversation unless that is named."""
+        new = exploration_id or new_id(int(at.timestamp() * 1_000))
+        return cls(
+            id=new,
+            owner=owner,
+            request=request,
+            conversation_id=conversation_id or new,
+            created_at=at,
+            updated_at=at,
+            delivery=Delivery(status="pending" if request.webhook_url else "none"),
+        )
 
     def started(self, *, at: datetime) -> "Exploration":
         return self.moved("running", at=at, started_at=self.started_at or at)

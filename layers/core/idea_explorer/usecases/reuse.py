@@ -6,8 +6,8 @@ from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.events import StatusChanged
-from idea_explorer.domain.exploration import Delivery, Exploration, Stats
-from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.exploration import Exploration, Stats
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar import IndexEntry, Similar, existing
@@ -54,30 +54,24 @@ def reuse(
     if found is None or text is None:
         return None
     now = clock.now()
-    new = exploration_id or new_id(int(now.timestamp() * 1_000))
-    exploration = Exploration(
-        id=new,
-        owner=owner,
-        request=request,
-        conversation_id=new,
-        created_at=now,
-        updated_at=now,
-        finished_at=now,
-        status="completed",
-        outcome="completed",
-        stats=Stats(cost_usd=0.0, stop_reason="reused"),
-        path=found.path,
-        document=found.path,
-        reused=found.path,
-        title=found.title,
-        verdict=found.verdict,
-        delivery=Delivery(status="pending" if request.webhook_url else "none"),
+    exploration = Exploration.new(request, owner, at=now, exploration_id=exploration_id).model_copy(
+        update={
+            "finished_at": now,
+            "status": "completed",
+            "outcome": "completed",
+            "stats": Stats(cost_usd=0.0, stop_reason="reused"),
+            "path": found.path,
+            "document": found.path,
+            "reused": found.path,
+            "title": found.title,
+            "verdict": found.verdict,
+        }
     )
     if not explorations.create(exploration):
-        exploration = explorations.load(new)
+        exploration = explorations.load(exploration.id)
     # also for one that is stored: who stored it may have died before the rest
-    reports.save_report(new, exploration.lease, text)
-    if not events.read(new, limit=1):
+    reports.save_report(exploration.id, exploration.lease, text)
+    if not events.read(exploration.id, limit=1):
         sink = Everywhere([History(events, exploration), *sinks_for(exploration)])
         sink.emit(StatusChanged(from_="queued", to="completed"))
     return exploration

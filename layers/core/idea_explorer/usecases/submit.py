@@ -2,8 +2,8 @@
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.exploration import Delivery, Exploration
-from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Explorations, ResearchRepository
 from idea_explorer.usecases.earlier import document_of
@@ -31,18 +31,14 @@ def submit(
     if parent:
         request = inherited(request, parent)
         terms.check_repository(request)
-    now = clock.now()
-    new = exploration_id or new_id(int(now.timestamp() * 1_000))
-    exploration = Exploration(
-        id=new,
-        owner=owner,
-        request=request,
-        conversation_id=parent.conversation_id if parent else new,
-        created_at=now,
-        updated_at=now,
-        delivery=Delivery(status="pending" if request.webhook_url else "none"),
+    exploration = Exploration.new(
+        request,
+        owner,
+        at=clock.now(),
+        exploration_id=exploration_id,
+        conversation_id=parent.conversation_id if parent else None,
     )
-    return exploration if explorations.create(exploration) else explorations.load(new)
+    return exploration if explorations.create(exploration) else explorations.load(exploration.id)
 
 
 def _parent(

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from ipaddress import ip_address
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -69,12 +68,7 @@ class Remote:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._http.close()
 
     def get(self, path: str, **query: object) -> Any:
