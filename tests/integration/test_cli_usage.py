@@ -55,6 +55,10 @@ WRONG_USAGE = [
     (["explore", "Tea", "--toolset", "x"], "--toolset must be one of: research, assistant"),
     (["explore", "Tea", "--repository", "x"], "--repository must look like owner/name."),
     (["explore", "Tea", "--deadline-seconds", "1"], "--deadline-seconds must be at least 60."),
+    (
+        ["explore", "Tea", "--callback-secret", "x"],
+        "--callback-secret must come with 'webhook_url'",
+    ),
     (["explore", " "], "The idea must not be blank."),
     (["tools", "--toolset", "foo"], "There is no toolset 'foo'. Choose one of: research, assi"),
     (["tool", "calculator", "[]", "--toolset", "assistant"], "The arguments must be a JSON obj"),

@@ -12,7 +12,10 @@ import pytest
 from idea_explorer.domain.limits import KEY_SECONDS
 from tests.fakes.api import Api, Reply
 
-BODY: dict[str, object] = {"idea": "Urban bees", "max_cost_usd": 0.5, "callback_secret": "hush"}
+BODY: dict[str, object] = {
+    "idea": "Urban bees", "max_cost_usd": 0.5,
+    "webhook_url": "https://hooks.example/ideas", "callback_secret": "hush",
+}  # fmt: skip
 KEY = {"Idempotency-Key": "k1"}
 
 

@@ -92,6 +92,7 @@ def test_a_queue_that_fails_loses_nothing(tmp_path: Path) -> None:
         ({"idea": "bees", "webhook_url": "https://a b.example"}, "webhook_url"),
         ({"idea": "bees", "webhook_url": "https://a.example:99999"}, "webhook_url"),
         ({"idea": "bees", "callback_secret": "x" * 257}, "callback_secret"),
+        ({"idea": "bees", "callback_secret": "hush"}, "callback_secret"),
         ({"idea": "bees", "repository": "no-slash"}, "repository"),
         ({"idea": "bees", "ref": "-flag"}, "ref"),
         ({"idea": "bees", "files": ["f"] * 21}, "files"),

@@ -152,6 +152,7 @@ def test_a_message_of_an_earlier_run_is_known(service: Service) -> None:
         {"idea": "x", "unknown": 1},
         {"idea": "x", "deadline_seconds": 59},
         {"idea": "x", "mode": "missing"},
+        {"idea": "x", "callback_secret": "hush"},
         {"idea": "x", "dedup_key": ""},
         {"idea": "x", "dedup_key": 7},
         {"idea": "x", "update": True, "continue_from": "018f0000-0000-7000-8000-000000000000"},

@@ -84,6 +84,14 @@ def test_files_are_for_the_assistant_and_must_be_there(tmp_path: Path) -> None:
                 "ref": "only the code toolset reads a repository",
             },
         ),
+        (
+            "research",
+            {"callback_secret": "hush", "ref": "main"},
+            {
+                "ref": "only the code toolset reads a repository",
+                "callback_secret": "must come with 'webhook_url': it signs what is sent there",
+            },
+        ),
     ],
 )
 def test_a_field_that_would_change_nothing_is_refused(
@@ -101,6 +109,8 @@ def test_a_field_that_would_change_nothing_is_refused(
         ("assistant", {"mode": "business", "if_exists": "run"}),
         ("research", {"mode": "exploration", "if_exists": "reuse"}),
         ("code", {"repository": "acme/tea", "ref": "main"}),
+        ("code", {"webhook_url": "https://hooks.example", "callback_secret": "hush"}),
+        ("code", {"webhook_url": "https://hooks.example"}),
     ],
 )
 def test_a_field_of_the_toolset_or_as_it_is_anyway_is_taken(

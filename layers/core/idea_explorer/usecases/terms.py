@@ -26,6 +26,7 @@ ONLY_FOR = {
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
 
 NOT_PUBLIC = "must be a public address"
+NOTHING_TO_SIGN = "must come with 'webhook_url': it signs what is sent there"
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ def check_fields_count(request: ExploreRequest) -> None:
         if request.toolset != toolset
         and getattr(request, name) != ExploreRequest.model_fields[name].default
     }
+    if request.callback_secret and not request.webhook_url:
+        fields |= {"callback_secret": NOTHING_TO_SIGN}
     if fields:
         sentence = "; ".join(f"'{name}': {message}" for name, message in fields.items())
         raise InvalidRequestError(sentence, fields=fields)
