@@ -113,3 +113,28 @@ class CodeBench:
         if result.proposal:
             self.proposals.append(result.proposal)
         return result.payload
+
+
+PROJECT: Files = {
+    "package.json": '{"name": "garden-kit"}\n',
+    "README.md": "# Garden kit\n\nTODO: describe it\n",
+    "src/app.py": (
+        "import os\n\nfrom .plots import Plot\n\n\n"
+        "def main(argv):\n    # TODO: parse\n    return Plot()\n"
+    ),
+    "src/plots.py": "class Plot:\n    rows = 3\n\n    def water(self, litres=1):\n        return litres\n",
+    "src/windows.txt": "first\r\nsecond\r\n",
+    "src/latin.txt": b"caf\xe9\n",
+    "src/logo.png": b"\x89PNG\x00",
+    "src/large.csv": b"1,2\n" * 262_145,
+    "docs/latest": Link("../README.md"),
+    "docs/code": Link("../src"),
+}
+
+
+def garden_kit(folder: Path) -> CodeBench:
+    """The tools over a small project, of which every file is of the same time."""
+    root = fill(folder / "project", PROJECT)
+    for file in root.rglob("*"):
+        os.utime(file, (1_700_000_000, 1_700_000_000), follow_symlinks=False)
+    return CodeBench(folder / "cache").over_folder(root)

@@ -1,0 +1,175 @@
+"""Lines and files of a repository, found by pattern."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.domain.limits import CodeLimits
+from tests.fakes.code_repository import CodeBench, fill, garden_kit
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> CodeBench:
+    return garden_kit(tmp_path)
+
+
+# search_files
+
+
+def test_a_search_finds_lines(bench: CodeBench) -> None:
+    assert bench.call("search_files", pattern="TODO") == {
+        "ok": True,
+        "matches": [
+            {"file": "README.md", "line": 3, "text": "TODO: describe it"},
+            {"file": "src/app.py", "line": 7, "text": "    # TODO: parse"},
+        ],
+        "totalMatches": 2,
+        "truncated": False,
+        "more": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "files"),
+    [
+        ({"path": "src"}, {"src/app.py"}),
+        ({"path": "src/app.py"}, {"src/app.py"}),
+        ({"path": "docs/code"}, {"src/app.py"}),
+        ({"path": ""}, {"README.md", "src/app.py"}),
+        ({"filePattern": "*.md"}, {"README.md"}),
+        ({"filePattern": "*.{md,rst}"}, {"README.md"}),
+        ({"filePattern": "src/**"}, {"src/app.py"}),
+        ({"filePattern": "src/*.md"}, set()),
+        ({"filePattern": ""}, {"README.md", "src/app.py"}),
+        ({"path": "docs"}, set()),
+    ],
+)
+def test_a_search_is_narrowed(bench: CodeBench, given: dict[str, str], files: set[str]) -> None:
+    answer = bench.call("search_files", pattern="TODO", **given)
+    assert {match["file"] for match in answer["matches"]} == files
+
+
+def test_a_search_agrees_with_a_look_at_every_line(tmp_path: Path) -> None:
+    files = {
+        "a.txt": "one\n\ntwo one\none one\n",
+        "b.txt": "one",
+        "c/empty.txt": "",
+        "c/ends.txt": "two\none\n\n",
+        "d.txt": "\n\n\n",
+        "e.txt": "one\r\n\r\n",
+    }
+    bench = CodeBench(tmp_path / "c").over_folder(fill(tmp_path / "p", files))
+    for pattern in [
+        "one",
+        "^one",
+        "one$",
+        "^$",
+        "^",
+        "$",
+        "x*",
+        "o.e",
+        "[^x]*e",
+        "two|one",
+        r"\bone\b",
+    ]:
+        expected = [
+            (path, number, line.removesuffix("\r"))
+            for path, text in sorted(files.items())
+            for number, line in enumerate(text.removesuffix("\n").split("\n"), 1)
+            if text and re.search(pattern, line.removesuffix("\r"))
+        ]
+        answer = bench.call("search_files", pattern=pattern)
+        found = [(match["file"], match["line"], match["text"]) for match in answer["matches"]]
+        assert found == expected, pattern
+        assert answer["totalMatches"] == len(expected)
+
+
+def test_many_matches_are_cut_and_counted(tmp_path: Path) -> None:
+    text = "".join(f"hit {n}\n" for n in range(120))
+    bench = CodeBench(tmp_path / "c").over_folder(fill(tmp_path / "p", {"a.txt": text}))
+    answer = bench.call("search_files", pattern="hit")
+    assert len(answer["matches"]) == 50
+    assert (answer["totalMatches"], answer["truncated"]) == (120, True)
+    assert answer["more"] == "...and 70 more"
+
+
+def test_a_long_line_is_shown_around_its_match(tmp_path: Path) -> None:
+    text = "é" * 5_000 + "needle" + "y" * 5_000
+    bench = CodeBench(tmp_path / "c").over_folder(fill(tmp_path / "p", {"min.js": text}))
+    (match,) = bench.call("search_files", pattern="needle")["matches"]
+    assert "needle" in match["text"]
+    assert len(match["text"]) <= 302
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?=x)", r"(a)\1", "a**", "[b-a]"])
+def test_an_invalid_pattern_says_so(bench: CodeBench, pattern: str) -> None:
+    answer = bench.call("search_files", pattern=pattern)
+    assert answer["error_type"] == "invalid_pattern"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("search_files", {"pattern": "x", "path": "nowhere"}),
+        ("search_files", {"pattern": "x", "path": "../"}),
+        ("find_files", {"pattern": "*", "path": "nowhere"}),
+        ("find_files", {"pattern": "*", "path": "/etc"}),
+    ],
+)
+def test_a_scope_that_is_not_there_is_a_bad_path(
+    bench: CodeBench, tool: str, given: dict[str, str]
+) -> None:
+    assert bench.call(tool, **given)["error_type"] == "path_validation"
+
+
+def test_a_bad_file_pattern_says_so(bench: CodeBench) -> None:
+    for given in ({"pattern": "../*"}, {"pattern": "/etc/*"}):
+        assert bench.call("find_files", **given)["error_type"] == "invalid_pattern"
+    answer = bench.call("search_files", pattern="x", filePattern="../*")
+    assert answer["error_type"] == "invalid_pattern"
+
+
+# find_files
+
+
+@pytest.mark.parametrize(
+    ("given", "files"),
+    [
+        ({"pattern": "*.md"}, ["README.md"]),
+        ({"pattern": "**/*.py"}, ["src/app.py", "src/plots.py"]),
+        ({"pattern": "*.py", "path": "src"}, ["src/app.py", "src/plots.py"]),
+        ({"pattern": "src/p*.py"}, ["src/plots.py"]),
+        ({"pattern": "docs/*"}, ["docs/code", "docs/latest"]),
+        ({"pattern": "nothing"}, []),
+    ],
+)
+def test_files_are_found_by_name(bench: CodeBench, given: dict[str, str], files: list[str]) -> None:
+    answer = bench.call("find_files", **given)
+    assert answer == {"ok": True, "files": files, "page": 1, "total": len(files), "nextPage": None}
+
+
+def test_counting_ends_where_it_says_nothing_more(tmp_path: Path) -> None:
+    bench = CodeBench(tmp_path / "c", CodeLimits(max_counted=60))
+    bench.over_folder(fill(tmp_path / "p", {"a.txt": "x\n" * 200}))
+    assert bench.call("search_files", pattern="x")["totalMatches"] == 60
+
+
+HANGING = [
+    "(a+)+$", "(a|a)*$", "(a*)*b", "^(a+)+$", "([a-z]+)*[A-Z]", "(x+x+)+y", "(.*a){25}", r"(\w+\s?)*$",
+    "([^x]*y)*z", "a?a?a?a?a?a?a?a?a?a?aaaaaaaaaa", "(?i)(?:a|A|aa)+!",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", HANGING)
+def test_a_regex_that_hangs_others_is_answered(tmp_path: Path, pattern: str) -> None:
+    text = "a" * 200_000 + "!\n" + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\n" * 5_000
+    bench = CodeBench(tmp_path / "c").over_folder(fill(tmp_path / "p", {"a.txt": text}))
+    assert bench.call("search_files", pattern=pattern)["ok"]
+
+
+def test_a_file_pattern_that_hangs_others_is_answered(tmp_path: Path) -> None:
+    files = {"a" * 200: ""}
+    bench = CodeBench(tmp_path / "c").over_folder(fill(tmp_path / "p", files))
+    assert bench.call("find_files", pattern="*a" * 60 + "b")["files"] == []
+    assert bench.call("find_files", pattern="**/" * 60 + "b")["files"] == []
