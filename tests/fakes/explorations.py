@@ -4,13 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 from idea_explorer.domain.approvals import Approval, approval_id
 from idea_explorer.domain.events import TextDelta
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import Said
 
 NOW = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
+RECEIPT = Receipt(
+    code="TIMEOUT", message="Too late.", step=2, cost_usd=0.1, has_partial_text=True, resume="x"
+)
 
 
 def an_exploration(

@@ -36,11 +36,6 @@ HOOK = {"webhook_url": "https://hooks.example/ideas", "callback_secret": "s3cret
 
 
 @pytest.fixture
-def api(tmp_path: Path) -> Api:
-    return Api(tmp_path)
-
-
-@pytest.fixture
 def known(api: Api) -> Api:
     """An API over a folder that holds a report on beehives."""
     api.document(PATH.removeprefix("ideas/"), DOCUMENT)

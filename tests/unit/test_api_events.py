@@ -14,11 +14,6 @@ from tests.fakes.api import Api, Reply
 from tests.fakes.clock import ManualClock
 
 
-@pytest.fixture
-def api(tmp_path: Path) -> Api:
-    return Api(tmp_path)
-
-
 def events(
     api: Api, exploration: Exploration, after: object = None, accept: str = "text/event-stream"
 ) -> Reply:
