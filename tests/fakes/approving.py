@@ -1,0 +1,128 @@
+"""A run that proposes changes, and the person who decides on them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from idea_explorer.adapters.folder_writer import FolderWriter
+from idea_explorer.adapters.local_queue import LocalQueue
+from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.agent.toolset import Arguments, Tool, Toolset
+from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.proposals import propose
+from idea_explorer.domain.request import ResumeRequest
+from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.usecases.approvals import expire
+from idea_explorer.usecases.cancel import cancel
+from idea_explorer.usecases.decide import DecisionRequest, decide
+from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.resume import resume
+from idea_explorer.usecases.terms import Terms
+from tests.fakes.engine import Bench
+from tests.fakes.models import calls, says, scripted
+
+
+class Edit(Arguments):
+    path: str
+    content: str
+
+
+class Read(Arguments):
+    path: str
+
+
+class World:
+    """A folder of code, and a model that reads one file and proposes to change others."""
+
+    def __init__(self, tmp_path: Path, *replies: Any) -> None:
+        self.code = tmp_path / "code"
+        self.code.mkdir()
+        (self.code / "a.txt").write_text("old a\n")
+        (self.code / "b.txt").write_text("old b\n")
+        self.model = scripted(replies)
+        self.bench = Bench(tmp_path / "bench", self.model, toolset=self._tools())
+        self.approvals = SqliteApprovals(tmp_path / "approvals.db")
+        self.bench.engine = replace(
+            self.bench.engine,
+            approvals=self.approvals,
+            writer_for=lambda _: FolderWriter(self.code),
+        )
+        self.woken: list[str] = []
+
+    def _tools(self) -> Toolset:
+        return Toolset(
+            [
+                Tool("edit_file", "Edit.", Edit, self._edit, example={}, reads_only=False),
+                Tool("read_file", "Read.", Read, self._read, example={}),
+            ]
+        )
+
+    def _edit(self, arguments: Edit) -> ToolOutput:
+        base = (self.code / arguments.path).read_bytes()
+        proposal = propose(RepositoryPath(arguments.path), arguments.content, "Change it", base)
+        return ToolOutput(fields={}, summary="proposed", proposal=proposal)
+
+    def _read(self, arguments: Read) -> ToolOutput:
+        return ToolOutput({"content": (self.code / arguments.path).read_text()}, "read")
+
+    def decide(self, exploration: Exploration, approval: Approval, **fields: Any) -> Approval:
+        return decide(
+            exploration.id,
+            approval.id,
+            DecisionRequest.model_validate(fields),
+            "tester",
+            explorations=self.bench.store,
+            approvals=self.approvals,
+            events=self.bench.store,
+            clock=self.bench.clock,
+            wake=lambda e: self.woken.append(e.id),
+        )
+
+    def expire(self, exploration: Exploration) -> None:
+        expire(
+            exploration.id,
+            exploration.run,
+            explorations=self.bench.store,
+            approvals=self.approvals,
+            clock=self.bench.clock,
+        )
+
+    def cancel(self, exploration: Exploration) -> None:
+        cancel(
+            exploration.id,
+            "tester",
+            explorations=self.bench.store,
+            events=self.bench.store,
+            clock=self.bench.clock,
+            wake=lambda e: self.woken.append(e.id),
+        )
+
+    def resume(self, exploration: Exploration) -> Exploration:
+        return resume(
+            exploration.id,
+            "tester",
+            ResumeRequest(),
+            explorations=self.bench.store,
+            events=self.bench.store,
+            queue=LocalQueue(self.bench.root / "queue.db", self.bench.clock),
+            clock=self.bench.clock,
+            log=self.bench.log,
+            terms=Terms(),
+        )
+
+    def asked(self, exploration: Exploration) -> Sequence[Approval]:
+        return self.approvals.approvals(exploration.id)
+
+    def go_on(self, exploration: Exploration) -> Exploration:
+        return explore(exploration.id, exploration.run, self.bench.engine)
+
+
+EDIT = calls(
+    ("edit_file", {"path": "a.txt", "content": "new a\n"}),
+    ("read_file", {"path": "b.txt"}),
+    ("edit_file", {"path": "b.txt", "content": "new b\n"}),
+)
+DONE = says("# Done")
