@@ -24,3 +24,10 @@ class Serving:
 
     def close(self) -> None:
         self._server.server_close()
+
+
+class Listening(Serving):
+    """Any server, for the time of a `with`."""
+
+    def __init__(self, server: socketserver.BaseServer) -> None:
+        self._server = server

@@ -1,0 +1,141 @@
+"""Changes of a run at a deployment, decided by command."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.cli.remote.client import Remote
+from tests.fakes.anthropic_scripts import ByConversation
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import answer, text, tool_use
+from tests.fakes.in_process import Idea
+from tests.fakes.served import TOKEN, Served
+
+
+@contextmanager
+def run_that_waits(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    **variables: str,
+) -> Iterator[tuple[Idea, str, Path]]:
+    """A run over code that proposes two changes, and waits."""
+    (tmp_path / "a.txt").write_text("old a\n")
+    (tmp_path / "b.txt").write_text("old b\n")
+    edits = [
+        tool_use(
+            "edit_file", {"path": f"{n}.txt", "content": f"new {n}\n", "description": "\x1b[2J"}
+        )
+        for n in "ab"
+    ]
+    script = [answer(text("# Half\n\nTwo changes."), *edits), answer(text("# Done\n\nBoth."))]
+    with FakeAnthropic(ByConversation(script)) as model:
+        env = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": model.url, **variables}
+        with Served(tmp_path, env) as server:
+            monkeypatch.setenv("IDEA_API_URL", server.url)
+            monkeypatch.setenv("IDEA_API_TOKEN", TOKEN)
+            idea = Idea(capsys)
+            _, out, _ = idea("submit", "Renew both files", "--toolset", "code", "--quiet")
+            with Remote(server.url, TOKEN) as remote:
+                until(lambda: remote.exploration(out.strip())["status"] == "awaiting_approval")
+            yield idea, out.strip(), tmp_path
+    assert model.violations == []
+
+
+@pytest.fixture
+def waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[tuple[Idea, str, Path]]:
+    with run_that_waits(tmp_path, monkeypatch, capsys) as run:
+        yield run
+
+
+def until(reached: Callable[[], bool]) -> None:
+    for _ in range(300):
+        if reached():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it was never reached")
+
+
+def test_changes_are_shown_approved_and_rejected(waiting: tuple[Idea, str, Path]) -> None:
+    idea, exploration_id, folder = waiting
+
+    code, out, _ = idea("approve", exploration_id, "--list")
+    assert code == 0
+    assert "-old a" in out
+    assert "+new b" in out
+    assert "\x1b" not in out
+    asked = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+    assert idea("reject", exploration_id, "unheard-of")[0] == 1
+
+    mine = folder / "mine.txt"
+    mine.write_text("mine\n")
+    assert idea("approve", exploration_id, asked[0]["id"], "--content", str(mine))[0] == 0
+    assert "b.txt: rejected" in idea("reject", exploration_id, "--reason", "Not this one.")[1]
+    assert idea("watch", exploration_id, "--quiet")[0] == 0
+    assert (folder / "a.txt").read_text() == "mine\n"
+    assert (folder / "b.txt").read_text() == "old b\n"
+    code, _, err = idea("approve", exploration_id)
+    assert (code, "waits for no decision" in err) == (1, True)
+
+
+def test_the_first_decision_stands_and_the_next_is_told(waiting: tuple[Idea, str, Path]) -> None:
+    idea, exploration_id, folder = waiting
+    first, second = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+    mine = folder / "mine.txt"
+    mine.write_text("mine\n")
+
+    code, out, err = idea("approve", exploration_id, "--content", str(mine))
+    assert (code, out) == (2, "")
+    assert f"Name it: {first['id']}, {second['id']}." in err
+
+    assert idea("reject", exploration_id, first["id"], "--quiet") == (0, "", "")
+    code, _, err = idea("approve", exploration_id, first["id"])
+    assert (code, err) == (1, "idea: The decision was made already: reject.\n")
+    code, out, _ = idea("reject", exploration_id, first["id"])
+    assert (code, out) == (0, "a.txt: rejected\n1 more to decide\n")
+
+    code, out, _ = idea("approve", exploration_id)
+    assert (code, out.splitlines()[0]) == (0, "b.txt: approved")
+    assert f"idea watch {exploration_id}" in out
+    assert idea("watch", exploration_id, "--quiet")[0] == 0
+    assert (folder / "a.txt").read_text() == "old a\n"
+    assert (folder / "b.txt").read_text() == "new b\n"
+
+
+def test_cancelled_while_it_waits_it_keeps_its_report(waiting: tuple[Idea, str, Path]) -> None:
+    idea, exploration_id, folder = waiting
+
+    code, out, _ = idea("cancel", exploration_id)
+    assert (code, "awaiting_approval, asked to stop soon · " in out) == (0, True)
+    assert idea("watch", exploration_id, "--quiet")[0] == 4
+
+    assert idea("report", exploration_id)[1].startswith("# Half")
+    code, _, err = idea("approve", exploration_id)
+    assert (code, "waits for no decision" in err) == (1, True)
+    assert (folder / "a.txt").read_text() == "old a\n"
+
+
+def test_left_alone_it_ends_partial_and_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = str(3 / 86_400)
+    with run_that_waits(tmp_path, monkeypatch, capsys, IDEA_APPROVAL_DAYS=days) as run:
+        idea, exploration_id, folder = run
+        asked = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+        assert idea("watch", exploration_id, "--quiet")[0] == 3
+        found = json.loads(idea("status", exploration_id, "--json")[1])
+        code, _, err = idea("approve", exploration_id, asked[0]["id"])
+        report = idea("report", exploration_id)[1]
+        resumed = idea("resume", exploration_id, "--watch", "--quiet")
+
+    assert (found["status"], found["stats"]["stop_reason"]) == ("partial", "approval_expired")
+    assert (code, err) == (1, "idea: The time to decide is over; nothing was written.\n")
+    assert report.startswith("# Half")
+    assert resumed[0] == 0
+    assert (folder / "a.txt").read_text() == "old a\n"
