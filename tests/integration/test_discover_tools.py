@@ -1,8 +1,6 @@
 """The five tools as the model calls them: real index, real library, a catalogue over the wire."""
 
-import threading
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,91 +8,42 @@ import pytest
 
 from idea_explorer.adapters.embedder_local import LexiconEmbedder
 from idea_explorer.adapters.library_sqlite import SqliteLibrary
-from idea_explorer.adapters.tidal import ClientCredentials, Tidal
-from idea_explorer.adapters.track_index_qdrant import QdrantTrackIndex
 from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
-from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
-from idea_explorer.domain.errors import UnavailableError
+from idea_explorer.agent.wrappers import Bounded, Executed, Validated
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.music import IndexedTrack, OwnedTrack
-from idea_explorer.domain.tools import ToolCall, ToolResult
-from idea_explorer.ports.music import Catalogue, Library, TrackIndex
-from idea_explorer.tools.discover import discover_tools
-from idea_explorer.usecases.import_library import import_library
+from idea_explorer.domain.tools import ToolCall
 from idea_explorer.usecases.index_tracks import index_tracks
-from tests.fakes.clock import ManualClock
-from tests.fakes.engine import RecordedLog, Recorder
+from tests.fakes.discovering import (
+    NOT_OWNED,
+    OWNED,
+    RAINY,
+    SAMPLE,
+    Bench,
+    Music,
+    catalogue_of,
+    playlist,
+    sample_music,
+    sample_tidal,
+)
 from tests.fakes.json_server import Fault
-from tests.fakes.qdrant_server import FakeQdrant
 from tests.fakes.tidal_server import FakeTidal
-
-SAMPLE = Path(__file__).parents[2] / "examples" / "music"
-OWNED = "ZZHRR1900001"  # Wet Asphalt Hymn, in the sample library
-NOT_OWNED = "ZZNNR2100001"  # Skylight, indexed but not in it
-RAINY = "melancholic love songs for a rainy drive"
-
-
-class Bench:
-    """The tools behind the wrappers that the engine puts around them, without the thread."""
-
-    def __init__(
-        self,
-        index: TrackIndex,
-        library: Library,
-        catalogue: Catalogue | None = None,
-        lookup_seconds: float = 10.0,
-    ) -> None:
-        self.clock = ManualClock()
-        self.log = RecordedLog()
-        self.seen = Recorder()
-        self.tools = discover_tools(
-            index, library, catalogue, self.clock, self.log, lookup_seconds=lookup_seconds
-        )
-        checked = Validated(self.tools, Retried(Executed(self.log), self.clock, self.log), self.log)
-        self.caller = Recorded(checked, self.seen, self.clock)
-
-    def result(self, name: str, **given: Any) -> ToolResult:
-        return self.caller.call(ToolCall(id="c", name=name, input=given))
-
-    def call(self, name: str, **given: Any) -> Any:
-        return self.result(name, **given).payload
 
 
 @pytest.fixture(scope="module")
-def music(tmp_path_factory: pytest.TempPathFactory) -> tuple[SqliteTrackIndex, SqliteLibrary]:
-    path = tmp_path_factory.mktemp("music") / "music.db"
-    index, library = SqliteTrackIndex(path, LexiconEmbedder()), SqliteLibrary(path)
-    index_tracks(SAMPLE / "tracks.jsonl", index)
-    import_library(SAMPLE / "library.jsonl", library)
-    return index, library
+def music(tmp_path_factory: pytest.TempPathFactory) -> Music:
+    return sample_music(tmp_path_factory.mktemp("music"))
 
 
 @pytest.fixture
 def server() -> Iterator[FakeTidal]:
-    with FakeTidal() as tidal:
-        tidal.add_album(
-            "11",
-            "Wipers on Low",
-            "Harrow Lane",
-            [(OWNED, "Wet Asphalt Hymn"), ("ZZHRR1900099", "Bonus"), ("", "Hidden Track")],
-        )
-        tidal.add_album("22", "Elsewhere", "Nobody Yet", [("ZZNBD2000001", "Rain on Tin")])
+    with sample_tidal() as tidal:
         yield tidal
 
 
 @pytest.fixture
-def bench(music: tuple[SqliteTrackIndex, SqliteLibrary], server: FakeTidal) -> Bench:
+def bench(music: Music, server: FakeTidal) -> Bench:
     return Bench(*music, catalogue_of(server))
-
-
-def catalogue_of(server: FakeTidal) -> Tidal:
-    return Tidal(
-        lambda: ClientCredentials("id", "secret"),
-        ManualClock(),
-        api_url=server.api_url,
-        auth_url=server.auth_url,
-    )
 
 
 TRACK = {"isrc", "title", "artist", "album", "inLibrary", "isIndexed"}
@@ -222,7 +171,7 @@ def test_an_unknown_album_is_not_found(bench: Bench) -> None:
 
 
 def test_without_a_catalogue_its_tools_say_what_is_missing(
-    music: tuple[SqliteTrackIndex, SqliteLibrary],
+    music: Music,
 ) -> None:
     bench = Bench(*music)
     for name, given in (("tidalSearch", {"query": "x"}), ("albumTracks", {"albumId": "1"})):
@@ -294,9 +243,7 @@ def test_details_come_in_the_order_asked_for_and_name_what_is_missing(bench: Ben
     assert len(found["tracks"][1]["description"].split()) > 50
 
 
-def test_a_hundred_isrcs_fit_into_one_call(
-    bench: Bench, music: tuple[SqliteTrackIndex, SqliteLibrary]
-) -> None:
+def test_a_hundred_isrcs_fit_into_one_call(bench: Bench, music: Music) -> None:
     isrcs = sorted(hit.track.isrc for hit in music[0].search("love night city family", 50).hits)
     asked = [*isrcs, *(f"ZZTST20{number:05}" for number in range(50))]
     found = bench.call("batchMetadata", isrcs=asked)
@@ -322,16 +269,6 @@ def test_an_invalid_isrc_is_refused_and_nothing_runs(wrong: str) -> None:
 
 
 # suggestPlaylist
-
-
-def playlist(**changes: Any) -> JsonObject:
-    track = {
-        "isrc": OWNED,
-        "title": "Wet Asphalt Hymn",
-        "artist": "Harrow Lane",
-        "reasoning": "It drives home in the rain.",
-    }
-    return {"title": "Rain", "tracks": [{**track, **changes}]}
 
 
 def test_a_playlist_comes_back_with_albums_flags_and_reasons(bench: Bench) -> None:
@@ -411,7 +348,7 @@ def test_arguments_at_their_limits_are_taken(bench: Bench, name: str, given: Jso
 
 
 def test_fifty_long_suggestions_come_back_whole(
-    music: tuple[SqliteTrackIndex, SqliteLibrary],
+    music: Music,
 ) -> None:
     bench = Bench(*music)
     checked = Validated(bench.tools, Bounded(Executed(bench.log)), bench.log)
@@ -425,118 +362,3 @@ def test_every_description_says_what_the_tool_does_not_understand(bench: Bench) 
     for definition in bench.tools.definitions:
         assert "NOT" in str(definition["description"])
         assert "Example: {" in str(definition["description"])
-
-
-# Look-ups that fail, or are slow
-
-
-@dataclass
-class Shaky:
-    """A library that can be told to fail or to hang; counts what it is asked."""
-
-    failure: Exception | None = None
-    hanging: threading.Event | None = None
-    asked: list[str] = field(default_factory=list)
-
-    def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]:
-        return self._answer("isrcs")
-
-    def known_albums(self, keys: Collection[str]) -> frozenset[str]:
-        return self._answer("albums")
-
-    def add(self, tracks: Sequence[OwnedTrack]) -> None:
-        raise NotImplementedError
-
-    def _answer(self, what: str) -> frozenset[str]:
-        self.asked.append(what)
-        if self.failure:
-            raise self.failure
-        if self.hanging:
-            self.hanging.wait(5)
-        return frozenset()
-
-
-def flags_of(found: Any, name: str) -> set[bool | None]:
-    return {track[name] for track in found["tracks"]}
-
-
-@pytest.mark.parametrize("failure", [UnavailableError("down"), RuntimeError("bug")])
-def test_a_library_that_is_down_makes_flags_unknown_and_never_false(
-    music: tuple[SqliteTrackIndex, SqliteLibrary], server: FakeTidal, failure: Exception
-) -> None:
-    bench = Bench(music[0], Shaky(failure), catalogue_of(server))
-    calls: list[tuple[str, JsonObject]] = [
-        ("semanticSearch", {"query": RAINY}),
-        ("tidalSearch", {"query": "harrow"}),
-        ("albumTracks", {"albumId": "11"}),
-        ("batchMetadata", {"isrcs": [OWNED]}),
-        ("suggestPlaylist", playlist()),
-    ]
-    for name, given in calls:
-        found = bench.call(name, **given)
-        assert found["ok"] is True
-        assert flags_of(found, "inLibrary") == {None}
-        assert True in flags_of(found, "isIndexed")
-        assert "library look-up failed: inLibrary is not known" in found["summary"]
-    assert bench.call("tidalSearch", query="harrow")["albums"][0]["inLibrary"] is None
-    assert bench.call("albumTracks", albumId="11")["album"]["inLibrary"] is None
-    endings = [
-        event.summary for event in bench.seen.of(ToolCallEnd) if isinstance(event, ToolCallEnd)
-    ]
-    assert all("inLibrary is not known" in summary for summary in endings)
-    assert bench.log.of("flag_lookup_failed")[0]["source"] == "library"
-
-
-def test_a_library_that_hangs_is_not_waited_for(
-    music: tuple[SqliteTrackIndex, SqliteLibrary],
-) -> None:
-    released = threading.Event()
-    try:
-        bench = Bench(music[0], Shaky(hanging=released), lookup_seconds=0.05)
-        found = bench.call("semanticSearch", query=RAINY)
-    finally:
-        released.set()
-    assert flags_of(found, "inLibrary") == {None}
-
-
-def test_an_index_that_is_down_makes_the_catalogue_s_flags_unknown(
-    music: tuple[SqliteTrackIndex, SqliteLibrary], server: FakeTidal
-) -> None:
-    with FakeQdrant() as qdrant:
-        index = QdrantTrackIndex(qdrant.url, "tracks")
-    found = Bench(index, music[1], catalogue_of(server)).call("tidalSearch", query="harrow")
-    assert flags_of(found, "isIndexed") == {None}
-    assert True in flags_of(found, "inLibrary")
-    assert "index look-up failed: isIndexed is not known" in found["summary"]
-
-
-def test_flags_of_a_hundred_tracks_cost_one_request_for_each_source_and_result_set() -> None:
-    with FakeQdrant() as qdrant, FakeTidal() as tidal:
-        for number in range(100):
-            tidal.add_album(
-                str(number), f"Disc {number}", "Marathon", [(f"ZZMRT20{number:05}", "Lap")]
-            )
-        index = QdrantTrackIndex(qdrant.url, "tracks")
-        index.add(
-            [
-                IndexedTrack(
-                    isrc="ZZMRT2000007",
-                    title="Lap",
-                    artist="Marathon",
-                    album="Disc 7",
-                    description="Round and round.",
-                )
-            ]
-        )
-        qdrant.requests.clear()
-        library = Shaky()
-        bench = Bench(index, library, catalogue_of(tidal))
-        found = bench.call("tidalSearch", query="marathon", limit=100)
-        assert (len(found["tracks"]), len(found["albums"])) == (100, 100)
-        assert sum(track["isIndexed"] for track in found["tracks"]) == 1
-        assert sum(album["isIndexed"] for album in found["albums"]) == 1
-        assert sorted(library.asked) == ["albums", "isrcs"]
-        assert sorted(request.path for request in qdrant.requests) == [
-            "/collections/tracks/facet",
-            "/collections/tracks/points",
-        ]

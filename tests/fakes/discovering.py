@@ -1,0 +1,95 @@
+"""The discover tools over the sample music, with a catalogue over the wire."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from idea_explorer.adapters.embedder_local import LexiconEmbedder
+from idea_explorer.adapters.library_sqlite import SqliteLibrary
+from idea_explorer.adapters.tidal import ClientCredentials, Tidal
+from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
+from idea_explorer.agent.wrappers import Executed, Recorded, Retried, Validated
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.tools import ToolCall, ToolResult
+from idea_explorer.ports.music import Catalogue, Library, TrackIndex
+from idea_explorer.tools.discover import discover_tools
+from idea_explorer.usecases.import_library import import_library
+from idea_explorer.usecases.index_tracks import index_tracks
+from tests.fakes.clock import ManualClock
+from tests.fakes.engine import RecordedLog, Recorder
+from tests.fakes.tidal_server import FakeTidal
+
+SAMPLE = Path(__file__).parents[2] / "examples" / "music"
+OWNED = "ZZHRR1900001"  # Wet Asphalt Hymn, in the sample library
+NOT_OWNED = "ZZNNR2100001"  # Skylight, indexed but not in it
+RAINY = "melancholic love songs for a rainy drive"
+
+Music: TypeAlias = tuple[SqliteTrackIndex, SqliteLibrary]
+
+
+class Bench:
+    """The tools behind the wrappers that the engine puts around them, without the thread."""
+
+    def __init__(
+        self,
+        index: TrackIndex,
+        library: Library,
+        catalogue: Catalogue | None = None,
+        lookup_seconds: float = 10.0,
+    ) -> None:
+        self.clock = ManualClock()
+        self.log = RecordedLog()
+        self.seen = Recorder()
+        self.tools = discover_tools(
+            index, library, catalogue, self.clock, self.log, lookup_seconds=lookup_seconds
+        )
+        checked = Validated(self.tools, Retried(Executed(self.log), self.clock, self.log), self.log)
+        self.caller = Recorded(checked, self.seen, self.clock)
+
+    def result(self, name: str, **given: Any) -> ToolResult:
+        return self.caller.call(ToolCall(id="c", name=name, input=given))
+
+    def call(self, name: str, **given: Any) -> Any:
+        return self.result(name, **given).payload
+
+
+def sample_music(folder: Path) -> Music:
+    path = folder / "music.db"
+    index, library = SqliteTrackIndex(path, LexiconEmbedder()), SqliteLibrary(path)
+    index_tracks(SAMPLE / "tracks.jsonl", index)
+    import_library(SAMPLE / "library.jsonl", library)
+    return index, library
+
+
+@contextmanager
+def sample_tidal() -> Iterator[FakeTidal]:
+    """Two albums, of which one is known here."""
+    with FakeTidal() as tidal:
+        tidal.add_album(
+            "11",
+            "Wipers on Low",
+            "Harrow Lane",
+            [(OWNED, "Wet Asphalt Hymn"), ("ZZHRR1900099", "Bonus"), ("", "Hidden Track")],
+        )
+        tidal.add_album("22", "Elsewhere", "Nobody Yet", [("ZZNBD2000001", "Rain on Tin")])
+        yield tidal
+
+
+def catalogue_of(server: FakeTidal) -> Tidal:
+    return Tidal(
+        lambda: ClientCredentials("id", "secret"),
+        ManualClock(),
+        api_url=server.api_url,
+        auth_url=server.auth_url,
+    )
+
+
+def playlist(**changes: Any) -> JsonObject:
+    track = {
+        "isrc": OWNED,
+        "title": "Wet Asphalt Hymn",
+        "artist": "Harrow Lane",
+        "reasoning": "It drives home in the rain.",
+    }
+    return {"title": "Rain", "tracks": [{**track, **changes}]}
