@@ -7,14 +7,17 @@ import pytest
 
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.domain.usage import Usage
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.resume import resume
+from idea_explorer.usecases.settle import settle
 from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.work import books_of
 from tests.fakes.engine import Bench
-from tests.fakes.models import calls, says, scripted
+from tests.fakes.models import Reply, calls, says, scripted
 from tests.fakes.service import FakeQueue
 
 DEAR = Usage(input_tokens=100_000, output_tokens=100)  # $0.20
@@ -28,12 +31,16 @@ CUT_OFF = [
 class Again(Bench):
     """An exploration that was cut off after it had spent something, and its next run."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, scripted(CUT_OFF))
+    def __init__(
+        self, folder: Path, *replies: Reply, documents: int = 0, max_cost_usd: float = 1.0
+    ) -> None:
+        super().__init__(folder, scripted(replies or CUT_OFF))
+        for number in range(documents):
+            self.write(f"{number}.md", f"{number} tea leaves " * 3_500)
         self.asking = Terms(min_deadline_seconds=1, model_ids=MODELS, prices=PRICES)
-        self.partial = self.run(max_cost_usd=1.0)
-        assert self.partial.status == "partial"
-        self.with_model(scripted([says("# Whole")]))
+        self.partial = self.run(max_cost_usd=max_cost_usd)
+        self.model = scripted([says("# Whole")])
+        self.with_model(self.model)
 
     def taken_up(self, **limits: float) -> Exploration:
         return resume(
@@ -91,6 +98,68 @@ def test_publishing_what_is_written_needs_no_budget(tmp_path: Path) -> None:
         lambda e: e.model_copy(update={"status": "failed", "outcome": "completed"}),
     )
     assert again.taken_up(max_cost_usd=0.0001).outcome == "completed"
+
+
+DOCUMENTS: list[tuple[str, JsonObject]] = [("read_research", {"path": f"{n}.md"}) for n in range(4)]
+READ = calls(*DOCUMENTS)
+
+
+def refusal(again: Again, max_cost_usd: float) -> str:
+    with pytest.raises(InvalidRequestError) as refused:
+        again.taken_up(max_cost_usd=max_cost_usd)
+    (told,) = refused.value.fields.values()
+    return told
+
+
+def least_in(told: str) -> float:
+    return float(re.findall(r"\d+\.\d+", told)[0])
+
+
+def test_what_was_read_counts_for_what_is_needed(tmp_path: Path) -> None:
+    """A conversation of 56,000 tokens costs more to be read again than a new one."""
+    small = Again(tmp_path / "small", READ, *CUT_OFF[1:])
+    large = Again(tmp_path / "large", READ, *CUT_OFF[1:], documents=4)
+
+    assert least_in(refusal(large, 0.01)) > least_in(refusal(small, 0.01)) + 0.01
+
+
+def test_what_is_named_for_a_large_conversation_is_enough(tmp_path: Path) -> None:
+    again = Again(tmp_path, READ, *CUT_OFF[1:], documents=4)
+    least = least_in(refusal(again, 0.01))
+    assert "to write anything at all" in refusal(again, least - 0.002)
+
+    queued = again.taken_up(max_cost_usd=least)
+    done = explore(queued.id, queued.run, again.engine)
+
+    assert again.store.load_report(done.id) == "# Whole"
+    assert done.stats.over_budget_usd == 0
+
+
+def test_what_the_budget_ended_is_taken_up_only_for_another_look(tmp_path: Path) -> None:
+    again = Again(tmp_path, READ, says("# So far"), documents=4, max_cost_usd=0.6)
+    assert (again.partial.status, again.partial.stats.stop_reason) == ("partial", "budget")
+    told = refusal(again, 0.7)
+    assert re.fullmatch(
+        r"must be at least \d\.\d{3} to look any further; 0\.\d{3} is spent already", told
+    )
+
+    queued = again.taken_up(max_cost_usd=least_in(told))
+    explore(queued.id, queued.run, again.engine)
+
+    assert again.model.tools_off[0] is False
+
+
+def test_a_run_that_was_killed_names_what_its_conversation_needs(tmp_path: Path) -> None:
+    again = Again(tmp_path, READ, *CUT_OFF[1:], documents=4)
+    whole = again.partial.go_on_usd
+    again.store.take_over(
+        again.partial.id,
+        lambda e: e.model_copy(update={"status": "running", "outcome": None, "go_on_usd": None}),
+    )
+
+    settled = settle(again.partial.id, 1, "timed_out", books_of(again.engine))
+
+    assert settled.go_on_usd == whole
 
 
 def _with_budget(exploration: Exploration, usd: float) -> Exploration:

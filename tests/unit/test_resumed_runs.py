@@ -11,6 +11,7 @@ from idea_explorer.domain.transcript import Restarted, Said
 from idea_explorer.observability import LogSink
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, RecordedLog
 from tests.fakes.models import Reply, ScriptedModel, calls, raw, says, scripted
@@ -120,7 +121,7 @@ def test_a_search_that_the_output_limit_cut_off_does_not_keep_a_resume_from_gath
     assert model.tools_off[0] is False
 
 
-def test_a_resume_that_can_pay_for_too_little_keeps_conversation_and_report(
+def test_a_resume_on_a_day_that_can_pay_for_too_little_keeps_conversation_and_report(
     tmp_path: Path,
 ) -> None:
     bench = bench_with_documents(tmp_path, READ_L, READ_M, says("# Te", "max_tokens"), WHOLE)
@@ -130,7 +131,10 @@ def test_a_resume_that_can_pay_for_too_little_keeps_conversation_and_report(
     assert ended.status == "partial"
     bench.with_model(model := scripted([says("# Nothing is known")]))
 
-    done = bench.resume(ended, max_cost_usd=(ended.stats.cost_usd or 0) + 0.05)
+    little = Terms(min_deadline_seconds=1, daily_cost_usd=0.05, spend=bench.store)
+    bench.engine = replace(bench.engine, terms=little)
+
+    done = bench.resume(ended)
 
     assert model.requests == []
     assert not [e for e in bench.entries(done) if isinstance(e, Restarted)]

@@ -39,18 +39,32 @@ class Budget:
         and found and from an ordinary tool result; where the results are larger, the report is written
         from as much of them as `input_room` allows. The call that writes may take everything.
         """
-        history = estimated_tokens(request)
-        found = searches * self.search_tokens
-        worst = Usage(cache_write_tokens=history, input_tokens=found, searches=searches)
-        after = Usage()
-        if not request.tools_off:
-            grown = history + found + RESULT_TOKENS
-            after = Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
+        worst, after = self._worst(request, searches)
         room = self._output_room(spent + worst + after, read_again=not request.tools_off)
         max_tokens = request.max_tokens if room is None else min(request.max_tokens, room)
         reserved = worst + Usage(output_tokens=max(max_tokens, 0))
         floor = min(limits.MIN_OUTPUT_TOKENS, request.max_tokens)
         return Allowance(max_tokens=max_tokens, fits=max_tokens >= floor, reserved=reserved)
+
+    def least_usd(self, request: ModelRequest, *, searches: int) -> float | None:
+        """What must be left for `allow` to let a call be made; None where no price is known."""
+        if self.price is None:
+            return None
+        worst, after = self._worst(request, searches)
+        output = Usage(output_tokens=limits.MIN_OUTPUT_TOKENS)
+        if not request.tools_off:
+            output += Usage(cache_write_tokens=limits.MIN_OUTPUT_TOKENS)
+        return self.price.cost(worst + after + output)
+
+    def _worst(self, request: ModelRequest, searches: int) -> tuple[Usage, Usage]:
+        """The most that a call can take beside its output, and what is kept for the report after it."""
+        history = estimated_tokens(request)
+        found = searches * self.search_tokens
+        worst = Usage(cache_write_tokens=history, input_tokens=found, searches=searches)
+        if request.tools_off:
+            return worst, Usage()
+        grown = history + found + RESULT_TOKENS
+        return worst, Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
 
     def input_room(self, spent: Usage) -> int | None:
         """How many tokens a call may read that then writes a report; None where nothing limits them."""

@@ -11,6 +11,7 @@ from idea_explorer.domain.transcript import Restarted, StoredResult, WriteReason
 
 CUT = " […]"
 MAX_EVIDENCE_TOKENS = 100_000  # half of the smallest context window
+MAX_EVIDENCE_BYTES = int(MAX_EVIDENCE_TOKENS * BYTES_PER_TOKEN)
 MIN_EVIDENCE_TOKENS = 2_000  # a few passages; with less of what was found, a report would mislead
 
 
@@ -22,13 +23,20 @@ def affordable_start(
     None where too little of it could be paid for: a report of nothing is worth nothing, and the
     conversation is kept for a resume with a larger budget.
     """
-    whole = fresh_start(state, reason, room=int(MAX_EVIDENCE_TOKENS * BYTES_PER_TOKEN))
+    whole = fresh_start(state, reason, room=MAX_EVIDENCE_BYTES)
     if room is None or tokens_with(whole) <= room:
         return whole
     least = tokens_with(fresh_start(state, reason, room=0))
-    if room < min(tokens_with(whole), least + MIN_EVIDENCE_TOKENS):
+    if room < least + MIN_EVIDENCE_TOKENS:
         return None
     return fresh_start(state, reason, room=int((room - least) * BYTES_PER_TOKEN))
+
+
+def least_start_tokens(state: State, tokens_with: Callable[[Restarted], int]) -> int:
+    """The room with which `affordable_start` gives anything at all."""
+    whole = tokens_with(fresh_start(state, "budget", room=MAX_EVIDENCE_BYTES))
+    least = tokens_with(fresh_start(state, "budget", room=0))
+    return min(whole, least + MIN_EVIDENCE_TOKENS)
 
 
 def fresh_start(state: State, reason: WriteReason, *, room: int) -> Restarted:

@@ -13,6 +13,7 @@ from idea_explorer.agent.budget import Budget, estimated_tokens
 from idea_explorer.agent.fresh_start import affordable_start
 from idea_explorer.agent.moves import Ask, Bounds, Finish, Restart, RunTools, Say, next_move
 from idea_explorer.agent.prompts import prompt
+from idea_explorer.agent.requests import request_of
 from idea_explorer.agent.retrying import ATTEMPTS, next_try
 from idea_explorer.agent.searches import searches_in
 from idea_explorer.agent.side_by_side import side_by_side
@@ -37,7 +38,6 @@ from idea_explorer.domain.transcript import (
     Said,
     StoredResult,
     ToolsRan,
-    messages,
 )
 from idea_explorer.ports import EventSink, Journal, Model, ModelRequest
 
@@ -95,17 +95,11 @@ class Agent:
         )
 
     def _request(self, state: State, *, tools_off: bool) -> ModelRequest:
-        opening = state.opening
+        """While there is time to gather, the most may be said; a report, what there is time for."""
         writing_time = int(OUTPUT_TOKENS_PER_SECOND * max(self.deadline.left, 0))
-        return ModelRequest(
-            model_id=opening.model_id,
-            system=opening.system,
-            tools=opening.tools,
-            messages=messages(state.entries),
-            max_tokens=min(limits.MAX_OUTPUT_TOKENS, writing_time)
-            if tools_off
-            else limits.MAX_OUTPUT_TOKENS,
-            tools_off=tools_off,
+        most = limits.MAX_OUTPUT_TOKENS
+        return request_of(
+            state, tools_off=tools_off, max_tokens=min(most, writing_time) if tools_off else most
         )
 
     def _ask(self, state: State, move: Ask) -> Finish | None:

@@ -131,6 +131,7 @@ class Exploration(BaseModel):
     base_cost_usd: float = 0.0  # what earlier runs had cost
     base_steps: int = 0  # steps of earlier runs, which a resumed run does not have to share
     receipt: Receipt | None = None
+    go_on_usd: float | None = None  # the least that a resume costs, beside what was spent
     limit_usd: float | None = None  # what all runs may cost, as it was when this one began
     charged_on: date | None = None  # the owner's day that pays for this run; None before it begins
     base_commit: str | None = None  # code: the commit that every run reads
@@ -156,6 +157,11 @@ class Exploration(BaseModel):
         """What a run waits for at this moment, in a sentence."""
         waits = self.pause is not None and self.status == "running" and now < self.pause.until
         return self.pause.sentence if self.pause and waits else None
+
+    @property
+    def was_short_of_money(self) -> bool:
+        """Whether the budget ended it with a report, so that a resume for less would write the same."""
+        return self.status == "partial" and self.stats.stop_reason == "budget"
 
     @property
     def is_final(self) -> bool:

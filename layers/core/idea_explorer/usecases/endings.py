@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from idea_explorer.agent.budget import Budget
+from idea_explorer.agent.going_on import least_to_look_further, least_to_write
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import ErrorCode
@@ -26,6 +28,15 @@ def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price])
         step_durations=tuple(answer.duration_ms for answer in state.answers),
         tool_calls=tuple(state.records),
     )
+
+
+def least_to_go_on(state: State, finish: Finish, budget: Budget) -> float | None:
+    """What a resume needs beside what is spent: where the budget ended it, another step, because it
+    would write the same again for less; elsewhere a report. None where that is not known."""
+    if finish.status == "completed":
+        return None
+    short = (finish.status, finish.stop_reason) == ("partial", "budget")
+    return least_to_look_further(state, budget) if short else least_to_write(state, budget)
 
 
 # What a person is told of an ending that was nobody's error.

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
-from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
@@ -16,7 +15,7 @@ from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.transcript import Answered, AnyEntry, Said
+from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import (
     Approvals,
@@ -35,9 +34,9 @@ from idea_explorer.usecases.approvals import EXPIRED, act, all_decided, ask, is_
 from idea_explorer.usecases.conclude import conclude
 from idea_explorer.usecases.counting import Counted
 from idea_explorer.usecases.earlier import Origin
-from idea_explorer.usecases.endings import receipt_for, stats_of
+from idea_explorer.usecases.endings import least_to_go_on, receipt_for, stats_of
 from idea_explorer.usecases.history import Everywhere, GroupedText, History
-from idea_explorer.usecases.opening import opening, refused, started_from
+from idea_explorer.usecases.opening import begin_or_go_on, refused, started_from
 from idea_explorer.usecases.terms import Terms
 
 MAX_START_SHARE = 0.1  # of a deadline; a short one is not used up by the allowance for its start
@@ -122,7 +121,8 @@ def _run(
 ) -> Exploration:
     over = is_over(journal.entries, exploration.run)
     if not over:
-        _open(journal, exploration, earlier, toolset, engine)
+        model_id = engine.model_ids[exploration.request.model]
+        begin_or_go_on(journal, exploration, earlier, toolset, model_id)
     sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{exploration.run}",
@@ -201,32 +201,6 @@ def _refuse(
     return ended
 
 
-def _open(
-    journal: Journal,
-    exploration: Exploration,
-    earlier: Origin | None,
-    toolset: Toolset,
-    engine: Engine,
-) -> None:
-    """Say the first words, or take up what was said before a crash or a resume."""
-    if not journal.entries:
-        model_id = engine.model_ids[exploration.request.model]
-        journal.append(opening(exploration, earlier, toolset, model_id))
-    elif _ended_early(journal, exploration):
-        journal.append(Said(purpose="resume", run=exploration.run, text=prompt("resume")))
-
-
-def _ended_early(journal: Journal, exploration: Exploration) -> bool:
-    """Whether an earlier run of this exploration had come to an end that a resume should go beyond."""
-    state = State(journal.entries)
-    if exploration.run == 1 or exploration.run in state.resumed:
-        return False
-    last = state.last
-    asked_for_tools = isinstance(last, Answered) and last.stop_reason in {"tool_use", "pause_turn"}
-    open_question = asked_for_tools or state.pending or bool(state.waiting)
-    return state.steps == exploration.base_steps and not open_question
-
-
 def _agent(
     exploration: Exploration, journal: Journal, toolset: Toolset, sink: EventSink, engine: Engine
 ) -> Agent:
@@ -243,15 +217,19 @@ def _agent(
         tools=Recorded(Validated(toolset, runner, log), sink, clock),
         sink=sink,
         deadline=deadline,
-        budget=Budget(
-            price=engine.prices.get(State(journal.entries).opening.model_id),
-            max_cost_usd=exploration.limit_usd,
-            max_total_tokens=engine.max_total_tokens,
-            search_tokens=engine.search_tokens,
-        ),
+        budget=_budget(exploration, State(journal.entries), engine),
         max_steps=exploration.base_steps + request.steps,
         cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.toolset == "code",
+    )
+
+
+def _budget(exploration: Exploration, state: State, engine: Engine) -> Budget:
+    return Budget(
+        price=engine.prices.get(state.opening.model_id),
+        max_cost_usd=exploration.limit_usd,
+        max_total_tokens=engine.max_total_tokens,
+        search_tokens=engine.search_tokens,
     )
 
 
@@ -284,6 +262,7 @@ def _conclude(
             "verdict": conclusion.verdict,
             "model_id": state.opening.model_id,
             "receipt": receipt_for(exploration, finish, stats, has_text=bool(text)),
+            "go_on_usd": least_to_go_on(state, finish, _budget(exploration, state, engine)),
         }
     )
     charge(exploration, stats.cost_usd, engine.terms.spend)  # a crash in between comes here again

@@ -3,11 +3,13 @@
 from datetime import datetime
 
 from idea_explorer.agent.prompts import prompt, system_prompt
+from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Opening
+from idea_explorer.domain.transcript import Answered, Opening, Said
+from idea_explorer.ports import Journal
 from idea_explorer.usecases.earlier import Earlier, Origin, Thread
 
 NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a new document."
@@ -34,6 +36,31 @@ def refused(exploration: Exploration, error: ExplorerError, now: datetime) -> Ex
     return exploration.model_copy(
         update={"outcome": "failed", "receipt": receipt, "finished_at": now, "updated_at": now}
     )
+
+
+def begin_or_go_on(
+    journal: Journal,
+    exploration: Exploration,
+    earlier: Origin | None,
+    toolset: Toolset,
+    model_id: str,
+) -> None:
+    """Say the first words, or take up what was said before a crash or a resume."""
+    if not journal.entries:
+        journal.append(opening(exploration, earlier, toolset, model_id))
+    elif _ended_early(journal, exploration):
+        journal.append(Said(purpose="resume", run=exploration.run, text=prompt("resume")))
+
+
+def _ended_early(journal: Journal, exploration: Exploration) -> bool:
+    """Whether an earlier run of this exploration had come to an end that a resume should go beyond."""
+    state = State(journal.entries)
+    if exploration.run == 1 or exploration.run in state.resumed:
+        return False
+    last = state.last
+    asked_for_tools = isinstance(last, Answered) and last.stop_reason in {"tool_use", "pause_turn"}
+    open_question = asked_for_tools or state.pending or bool(state.waiting)
+    return state.steps == exploration.base_steps and not open_question
 
 
 def opening(

@@ -34,7 +34,7 @@ def resume(
     if wanted.deadline_seconds is not None:
         terms.check_deadline(wanted.deadline_seconds)
     if before.status in RESUMABLE and not _written_outcome(before):
-        terms.check_budget(_with(before, wanted), before.stats.cost_usd or 0.0)
+        terms.check_resume(_with(before, wanted), before)
     terms.check_quota(owner, clock.now())
     now = clock.now()
     queued = explorations.take_over(before.id, lambda e: _next_run(e, wanted, now))

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from idea_explorer.agent.budget import Budget
+from idea_explorer.agent.going_on import least_to_write
 from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
@@ -125,11 +127,14 @@ def _from_checkpoint(
     text = without_preamble(best_text(entries))
     if text:
         books.reports.save_report(exploration.id, exploration.lease, text)
-    stats = stats_of(State(entries), cause, books.prices) if entries else Stats(stop_reason=cause)
+    state = State(entries) if entries else None
+    stats = stats_of(state, cause, books.prices) if state else Stats(stop_reason=cause)
+    price = books.prices.get(state.opening.model_id) if state else None
     return exploration.finished(
         ending.status,
         at=books.clock.now(),
         stats=stats,
+        go_on_usd=least_to_write(state, Budget(price=price)) if state else None,
         title=title_of(text, exploration.request.idea),
         verdict=verdict_of(text),
         receipt=_receipt(exploration, ending, stats, has_text=bool(text)),

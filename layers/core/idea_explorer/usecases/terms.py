@@ -11,6 +11,7 @@ from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import is_public, is_this_machine, literal_of
 from idea_explorer.domain.errors import BlockedAddressError, InvalidRequestError, QuotaSpentError
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import Spend, Uploads
@@ -25,6 +26,7 @@ ONLY_FOR = {
 }
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
 
+ANYTHING = "write anything at all"
 NOT_PUBLIC = "must be a public address"
 NOTHING_TO_SIGN = "must come with 'webhook_url': it signs what is sent there"
 
@@ -77,11 +79,17 @@ class Terms:
         given = (system, request.idea, request.context or "")
         tokens = int(sum(len(text.encode()) for text in given) / BYTES_PER_TOKEN) + TOOLS_TOKENS
         writing = Usage(cache_write_tokens=tokens, output_tokens=limits.MIN_OUTPUT_TOKENS)
-        least = spent_usd + price.cost(writing)
-        if budget < least:
-            sentence = f"must be at least {_rounded_up(least)} to write anything at all"
-            told = f"{sentence}; {spent_usd:.3f} is spent already" if spent_usd else sentence
-            raise _wrong("max_cost_usd", told)
+        _check_least(budget, price.cost(writing), spent_usd, ANYTHING)
+
+    def check_resume(self, request: ExploreRequest, before: Exploration) -> None:
+        """A budget must pay for going on from what was said, which may have become much: for another
+        step where the budget ended the last run, for a report everywhere else."""
+        spent, budget = before.stats.cost_usd or 0.0, request.max_cost_usd or self.max_cost_usd
+        if before.go_on_usd is None:
+            self.check_budget(request, spent)
+        elif budget is not None:
+            purpose = "look any further" if before.was_short_of_money else ANYTHING
+            _check_least(budget, before.go_on_usd, spent, purpose)
 
     def check_files(self, request: ExploreRequest, owner: str) -> None:
         if not request.files:
@@ -104,6 +112,14 @@ class Terms:
         if self.daily_cost_usd is None or self.spend is None:
             return None
         return self.daily_cost_usd - self.spend.spent(owner, now.date())
+
+
+def _check_least(budget: float, least_usd: float, spent_usd: float, purpose: str) -> None:
+    least = spent_usd + least_usd
+    if budget < least:
+        sentence = f"must be at least {_rounded_up(least)} to {purpose}"
+        told = f"{sentence}; {spent_usd:.3f} is spent already" if spent_usd else sentence
+        raise _wrong("max_cost_usd", told)
 
 
 def _rounded_up(usd: float) -> str:

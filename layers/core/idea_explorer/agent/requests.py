@@ -1,0 +1,21 @@
+"""The next call to the model, from what was said so far."""
+
+from idea_explorer.agent.state import State
+from idea_explorer.domain import limits
+from idea_explorer.domain.transcript import messages
+from idea_explorer.ports import ModelRequest
+
+
+def request_of(
+    state: State, *, tools_off: bool, max_tokens: int = limits.MAX_OUTPUT_TOKENS
+) -> ModelRequest:
+    """System, tools and model are those of the opening, word for word, whatever a deploy has changed."""
+    opening = state.opening
+    return ModelRequest(
+        model_id=opening.model_id,
+        system=opening.system,
+        tools=opening.tools,
+        messages=messages(state.entries),
+        max_tokens=max_tokens,
+        tools_off=tools_off,
+    )
