@@ -1,4 +1,4 @@
-"""What many tests work against: stores, the embedded one and the cloud's by the same name, and a GitHub."""
+"""What many tests work against: stores (embedded and cloud by the same name), a GitHub, and music."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,9 @@ import pytest
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import Stores, cloud_stores, local_stores
 from tests.fakes.aws import REGION, fake_aws
+from tests.fakes.discovering import Music, sample_music, sample_tidal
 from tests.fakes.github_server import FakeGitHub
+from tests.fakes.tidal_server import FakeTidal
 
 
 @pytest.fixture
@@ -28,4 +30,15 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
 @pytest.fixture
 def github(tmp_path: Path) -> Iterator[FakeGitHub]:
     with FakeGitHub(tmp_path / "github", token="t0ken") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def music(tmp_path_factory: pytest.TempPathFactory) -> Music:
+    return sample_music(tmp_path_factory.mktemp("music"))
+
+
+@pytest.fixture
+def tidal() -> Iterator[FakeTidal]:
+    with sample_tidal() as server:
         yield server

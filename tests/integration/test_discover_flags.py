@@ -1,7 +1,7 @@
 """What is in the library and in the index, told even where a look-up fails or is slow: as not known."""
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,22 +19,9 @@ from tests.fakes.discovering import (
     Music,
     catalogue_of,
     playlist,
-    sample_music,
-    sample_tidal,
 )
 from tests.fakes.qdrant_server import FakeQdrant
 from tests.fakes.tidal_server import FakeTidal
-
-
-@pytest.fixture(scope="module")
-def music(tmp_path_factory: pytest.TempPathFactory) -> Music:
-    return sample_music(tmp_path_factory.mktemp("music"))
-
-
-@pytest.fixture
-def server() -> Iterator[FakeTidal]:
-    with sample_tidal() as tidal:
-        yield tidal
 
 
 @dataclass
@@ -69,9 +56,9 @@ def flags_of(found: Any, name: str) -> set[bool | None]:
 
 @pytest.mark.parametrize("failure", [UnavailableError("down"), RuntimeError("bug")])
 def test_a_library_that_is_down_makes_flags_unknown_and_never_false(
-    music: Music, server: FakeTidal, failure: Exception
+    music: Music, tidal: FakeTidal, failure: Exception
 ) -> None:
-    bench = Bench(music[0], Shaky(failure), catalogue_of(server))
+    bench = Bench(music[0], Shaky(failure), catalogue_of(tidal))
     calls: list[tuple[str, JsonObject]] = [
         ("semanticSearch", {"query": RAINY}),
         ("tidalSearch", {"query": "harrow"}),
@@ -107,11 +94,11 @@ def test_a_library_that_hangs_is_not_waited_for(
 
 
 def test_an_index_that_is_down_makes_the_catalogue_s_flags_unknown(
-    music: Music, server: FakeTidal
+    music: Music, tidal: FakeTidal
 ) -> None:
     with FakeQdrant() as qdrant:
         index = QdrantTrackIndex(qdrant.url, "tracks")
-    found = Bench(index, music[1], catalogue_of(server)).call("tidalSearch", query="harrow")
+    found = Bench(index, music[1], catalogue_of(tidal)).call("tidalSearch", query="harrow")
     assert flags_of(found, "isIndexed") == {None}
     assert True in flags_of(found, "inLibrary")
     assert "index look-up failed: isIndexed is not known" in found["summary"]

@@ -1,6 +1,5 @@
 """The five tools as the model calls them: real index, real library, a catalogue over the wire."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +22,14 @@ from tests.fakes.discovering import (
     Music,
     catalogue_of,
     playlist,
-    sample_music,
-    sample_tidal,
 )
 from tests.fakes.json_server import Fault
 from tests.fakes.tidal_server import FakeTidal
 
 
-@pytest.fixture(scope="module")
-def music(tmp_path_factory: pytest.TempPathFactory) -> Music:
-    return sample_music(tmp_path_factory.mktemp("music"))
-
-
 @pytest.fixture
-def server() -> Iterator[FakeTidal]:
-    with sample_tidal() as tidal:
-        yield tidal
-
-
-@pytest.fixture
-def bench(music: Music, server: FakeTidal) -> Bench:
-    return Bench(*music, catalogue_of(server))
+def bench(music: Music, tidal: FakeTidal) -> Bench:
+    return Bench(*music, catalogue_of(tidal))
 
 
 TRACK = {"isrc", "title", "artist", "album", "inLibrary", "isIndexed"}
@@ -183,9 +169,9 @@ def test_without_a_catalogue_its_tools_say_what_is_missing(
 
 @pytest.mark.parametrize("status", [429, 503, 504])
 def test_a_passing_failure_is_tried_once_more_after_a_second(
-    bench: Bench, server: FakeTidal, status: int
+    bench: Bench, tidal: FakeTidal, status: int
 ) -> None:
-    server.fail(status, path="/v2")
+    tidal.fail(status, path="/v2")
     result = bench.result("tidalSearch", query="harrow")
     assert result.ok
     assert result.was_retried
@@ -198,34 +184,34 @@ def test_a_passing_failure_is_tried_once_more_after_a_second(
     [(429, "rate_limited"), (503, "service_unavailable"), (504, "timeout")],
 )
 def test_a_failure_that_lasts_is_told_after_one_more_try(
-    bench: Bench, server: FakeTidal, status: int, error_type: str
+    bench: Bench, tidal: FakeTidal, status: int, error_type: str
 ) -> None:
-    server.fail(status, status, status, path="/v2")
+    tidal.fail(status, status, status, path="/v2")
     result = bench.result("tidalSearch", query="harrow")
     assert result.error_type == error_type
-    assert len(server.asked("/v2")) == 2
+    assert len(tidal.asked("/v2")) == 2
     (ended,) = bench.seen.of(ToolCallError)
     assert isinstance(ended, ToolCallError)
     assert (ended.retryable, ended.was_retried) == (True, True)
 
 
-def test_a_catalogue_that_hangs_is_tried_twice(bench: Bench, server: FakeTidal) -> None:
-    server.broken = Fault("hang", path="/v2")
+def test_a_catalogue_that_hangs_is_tried_twice(bench: Bench, tidal: FakeTidal) -> None:
+    tidal.broken = Fault("hang", path="/v2")
     result = bench.result("tidalSearch", query="harrow")
     assert (result.error_type, result.was_retried) == ("timeout", True)
-    assert len(server.asked("/v2")) == 2
+    assert len(tidal.asked("/v2")) == 2
 
 
 @pytest.mark.parametrize(
     ("status", "error_type"), [(401, "auth_failed"), (403, "auth_failed"), (404, "internal_error")]
 )
 def test_a_lasting_failure_is_not_tried_again(
-    bench: Bench, server: FakeTidal, status: int, error_type: str
+    bench: Bench, tidal: FakeTidal, status: int, error_type: str
 ) -> None:
-    server.fail(status, path="/v2")
+    tidal.fail(status, path="/v2")
     result = bench.result("tidalSearch", query="harrow")
     assert (result.error_type, result.was_retried) == (error_type, False)
-    assert len(server.asked("/v2")) == 1
+    assert len(tidal.asked("/v2")) == 1
 
 
 # batchMetadata
