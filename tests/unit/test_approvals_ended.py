@@ -1,5 +1,6 @@
 """Runs that end while they wait for a person: they died, nobody decided, or somebody cancelled."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,28 @@ def test_a_change_that_nobody_decided_on_ends_the_run_partial(tmp_path: Path) ->
     assert isinstance(told, ToolCallError)
     assert told.record is not None
     assert told.record.error_type == "approval_expired"
+
+
+def test_a_change_that_nobody_decided_on_is_closed_in_the_live_view(tmp_path: Path) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    waiting = world.bench.explore()
+    first, second = world.asked(waiting)
+    world.decide(waiting, first, decision="approve")
+
+    world.expire(waiting)
+    ended = world.bench.publish(world.go_on(waiting))
+    world.bench.publish(world.go_on(waiting))
+
+    stored = [json.loads(event.data) for event in world.bench.store.read(ended.id)]
+    kinds = [event["type"] for event in stored]
+    decided = [event for event in stored if event["type"] == "approval_decided"]
+    assert [(event["approvalId"], event["decision"]) for event in decided] == [
+        (first.id, "approve"),
+        (second.id, "expire"),
+    ]
+    assert decided[1]["reason"] == "Nobody decided in time."
+    closed = len(kinds) - 1 - kinds[::-1].index("approval_decided")
+    assert closed < kinds.index("tool_call_error")
 
 
 def test_what_the_model_had_written_before_an_expired_change_is_kept(tmp_path: Path) -> None:

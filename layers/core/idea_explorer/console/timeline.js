@@ -161,7 +161,7 @@ export class Timeline {
 	}
 
 	approval_decided(event) {
-		const deed = event.decision === "approve" ? "approved" : "rejected";
+		const deed = { approve: "approved", reject: "rejected" }[event.decision] ?? "closed";
 		this.note(`${this.asked.get(event.approvalId) ?? "A change"} was ${deed}${event.reason ? `: ${event.reason}` : ""}`);
 	}
 

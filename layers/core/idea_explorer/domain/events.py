@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
+from idea_explorer.domain.approvals import Verdict
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
@@ -100,7 +101,7 @@ class ApprovalRequested(Event):
 class ApprovalDecided(Event):
     type: Literal["approval_decided"] = "approval_decided"
     approval_id: str
-    decision: Literal["approve", "reject"]
+    decision: Verdict
     reason: str | None = None
 
 

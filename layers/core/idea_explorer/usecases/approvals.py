@@ -13,7 +13,12 @@ from idea_explorer.domain.errors import (
     ConfigurationError,
     ExplorerError,
 )
-from idea_explorer.domain.events import ApprovalRequested, ToolCallEnd, ToolCallError
+from idea_explorer.domain.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    ToolCallEnd,
+    ToolCallError,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
@@ -28,6 +33,7 @@ from idea_explorer.domain.transcript import (
 from idea_explorer.ports import Approvals, ChangeWriter, EventSink, Explorations, Journal
 
 EXPIRED = "approval_expired"
+TOO_LATE = "Nobody decided in time."
 
 
 def ask(
@@ -113,7 +119,7 @@ def act(
     if writer is None:
         raise ConfigurationError("This exploration has no place to write changes to.")
     results: list[StoredResult] = []
-    endings: list[ToolCallEnd | ToolCallError] = []
+    endings: list[ApprovalDecided | ToolCallEnd | ToolCallError] = []
     written: list[WrittenChange] = []
     step = State(journal.entries).steps
     for call in waiting:
@@ -125,6 +131,9 @@ def act(
         record = _record(call, result, step)
         asked = ToolCall(id=call.call_id, name=call.name, input=call.input)
         results.append(stored_result(asked, result, record))
+        if approval.decision == "expire":  # what a person decided was told when they did
+            closed = ApprovalDecided(approval_id=approval.id, decision="expire", reason=TOO_LATE)
+            endings.append(closed)
         endings.append(_ending(call, result, record))
     journal.append(
         Decided(step=step, run=exploration.run, results=tuple(results), written=tuple(written))
