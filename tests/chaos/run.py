@@ -173,13 +173,14 @@ def run(seeds: int, every: int, jobs: int, *, planted_bug: bool = False) -> Tall
     """Each job has a world of its own, with servers of its own."""
     shares = [range(job, seeds, jobs) for job in range(jobs)]
     work = partial(run_share, every=every, planted_bug=planted_bug)
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("forkserver")) as pool:
         return sum(pool.map(work, shares), start=Tally())
 
 
 def run_share(seeds: range, *, every: int, planted_bug: bool) -> Tally:
     tally = Tally()
-    with tempfile.TemporaryDirectory() as folder, servers(Path(folder, "servers"), SCRIPTS) as at:
+    scripts = SCRIPTS[: seeds.stop]
+    with tempfile.TemporaryDirectory() as folder, servers(Path(folder, "servers"), scripts) as at:
         world = World(Path(folder, "world"), at, planted_bug=planted_bug)
         measured: dict[int, tuple[int, int]] = {}
         for seed in seeds:

@@ -8,7 +8,8 @@ from typing import Self
 
 import httpx
 
-from tests.fakes.command import Program, start
+from tests.fakes.command import start
+from tests.fakes.forked import Program
 
 TOKEN = "a-token-for-tests"
 

@@ -1,15 +1,15 @@
 """The stand-in for IAM: it must refuse, or the tests that run under it prove nothing."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
 
-from tests.e2e.harness.iam import POLICY, REFUSALS, Need, Policy, needs
-from tests.e2e.harness.template import ROOT
+from tests.e2e.harness.iam import POLICY, REFUSALS, Need, Policy, enforce, needs
 
 TABLE = "arn:aws:dynamodb:us-east-1:123456789012:table/t"
 ROLE = [
@@ -57,12 +57,10 @@ def test_a_call_needs_what_aws_asks_for_it() -> None:
     ]
 
 
-CALLS = """
-import boto3, moto
-with moto.mock_aws():
-    boto3.client("s3").create_bucket(Bucket="bucket")
-    boto3.client("s3").get_object(Bucket="bucket", Key="reports/none")
-"""
+def ask_for_a_report() -> None:
+    s3: Any = boto3.Session(region_name="us-east-1").client("s3")
+    s3.create_bucket(Bucket="bucket")
+    s3.get_object(Bucket="bucket", Key="reports/none")
 
 
 @pytest.mark.parametrize(
@@ -76,24 +74,23 @@ with moto.mock_aws():
     ids=len,
 )
 def test_a_process_is_refused_what_its_policy_lacks(
-    tmp_path: Path, allowed: list[str], ends: str, refused: list[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    allowed: list[str],
+    ends: str,
+    refused: list[str],
 ) -> None:
     file = tmp_path / "refusals"
-    site = ROOT / "tests" / "e2e" / "harness" / "site"
-    environment = {
-        **os.environ,
-        POLICY: json.dumps([{"actions": allowed, "resources": ["*"]}]),
-        REFUSALS: str(file),
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(site)]),
-        "AWS_LAMBDA_FUNCTION_NAME": "explore",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-    }
-    ended = subprocess.run(
-        [sys.executable, "-c", CALLS], env=environment, capture_output=True, text=True, check=False
-    )
+    monkeypatch.setenv(POLICY, json.dumps([{"actions": allowed, "resources": ["*"]}]))
+    monkeypatch.setenv(REFUSALS, str(file))
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "explore")
+    back = enforce()
+    try:
+        with mock_aws(), pytest.raises(ClientError) as raised:
+            ask_for_a_report()
+    finally:
+        back()
 
-    assert ends in ended.stderr.splitlines()[-1]
+    assert ends in str(raised.value)
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     assert [json.loads(line)["action"] for line in lines] == refused

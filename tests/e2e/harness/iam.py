@@ -7,7 +7,7 @@ on AWS, and stands in the file of refusals besides, for a test to say which it w
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,10 +99,10 @@ def _table(name: str) -> str:
     return f"arn:aws:dynamodb:{ACCOUNT}:table/{name}"
 
 
-def enforce() -> None:
-    """Refuse, in this process from now on, what its policy does not allow."""
+def enforce() -> Callable[[], None]:
+    """Refuse, in this process from now on, what its policy does not allow. Gives the way back."""
     if POLICY not in os.environ:
-        return
+        return lambda: None
     import botocore
 
     policy = Policy(json.loads(os.environ[POLICY]))
@@ -136,6 +136,7 @@ def enforce() -> None:
         session.register("after-call.s3", after)
 
     botocore.register_initializer(watch)
+    return lambda: botocore.unregister_initializer(watch)
 
 
 def _refused(need: Need) -> None:

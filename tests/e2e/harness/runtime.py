@@ -1,14 +1,13 @@
 """One execution environment: a process with the real runtime client, and the API it polls.
 
-The process runs `awslambdaric` as on Lambda. It is killed, really, when its invocation takes longer
-than the function may, and it may be killed by a test at any moment.
+The process runs `awslambdaric` as on Lambda, under what its role allows. It is killed, really, when its
+invocation takes longer than the function may, and it may be killed by a test at any moment.
 """
 
 import json
 import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -19,8 +18,10 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.harness.iam import enforce
 from tests.e2e.harness.serving import Replying, port_of, serve, stop
 from tests.e2e.harness.template import ACCOUNT, REGION
+from tests.fakes import forked
 
 START_SECONDS = 120.0  # a busy machine may take this long to start a process
 INVOCATION = "/2018-06-01/runtime/invocation/"
@@ -80,26 +81,27 @@ class Environment:
         self._current: _Invocation | None = None
         self._doomed = False
         self._api = _serve_runtime_api(self)
-        with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "awslambdaric", function.handler],
+        with log.open("ab") as output, Path(os.devnull).open() as nothing:
+            self._process = forked.start(
+                _run_function,
+                function.handler,
+                [str(function.code), *map(str, function.python_path)],
+                streams=[nothing.fileno(), output.fileno(), output.fileno()],
                 env=self._variables(),
-                cwd=function.code,
-                stdout=output,
-                stderr=subprocess.STDOUT,
+                folder=function.code,
             )
         threading.Thread(target=self._watch, daemon=True).start()
 
     @property
     def alive(self) -> bool:
-        return not self._doomed and self.process.poll() is None
+        return not self._doomed and self._process.code is None
 
     def invoke(self, event: bytes) -> Answer:
         timeout = self.function.timeout
         invocation = _Invocation(str(uuid.uuid4()), event, timeout)
         self._current = invocation
         self._next.put(invocation)
-        if self.process.poll() is not None:  # it died before it could be told
+        if self._process.code is not None:  # it died before it could be told
             self._ended()
         invocation.begun.wait(START_SECONDS)
         try:
@@ -116,11 +118,11 @@ class Environment:
     def kill(self) -> None:
         """As the platform does it: no warning, no clean-up."""
         self._doomed = True
-        self.process.send_signal(signal.SIGKILL)
+        self._process.send_signal(signal.SIGKILL)
 
     def close(self) -> None:
         self.kill()
-        self.process.wait()
+        self._process.wait()
         self._next.put(None)
         stop(self._api)
 
@@ -136,13 +138,13 @@ class Environment:
             current.answer.put(answer)
 
     def _watch(self) -> None:
-        self.process.wait()
+        self._process.wait(None)
         self._ended()
 
     def _ended(self) -> None:
         current = self._current
         if current:
-            how = self.process.returncode
+            how = self._process.code
             reason = "signal: killed" if how == -signal.SIGKILL else f"exit status {how}"
             message = f"RequestId: {current.id} Error: Runtime exited with error: {reason}"
             current.answer.put(failed("Runtime.ExitError", message))
@@ -150,7 +152,6 @@ class Environment:
 
     def _variables(self) -> dict[str, str]:
         function = self.function
-        path = [str(function.code), *map(str, function.python_path)]
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
         return {
             **kept,
@@ -162,10 +163,20 @@ class Environment:
             "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
             "AWS_LAMBDA_LOG_STREAM_NAME": "local",
             "LAMBDA_TASK_ROOT": str(function.code),
-            "PYTHONPATH": os.pathsep.join(path),
-            "PYTHONUNBUFFERED": "1",
             **function.environment,
         }
+
+
+def _run_function(handler: str, path: list[str]) -> None:
+    """What the process of a function does. Our own modules are loaded anew, with its variables."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "idea_explorer"]:
+        del sys.modules[name]
+    sys.path[:0] = path
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is no other's
+    enforce()
+    from awslambdaric.__main__ import main
+
+    main(["awslambdaric", handler])
 
 
 def _serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:

@@ -321,7 +321,7 @@ class Stack:
                 **{name: str(value) for name, value in resolved.items()},
                 **self._options.environment,
             },
-            python_path=(ROOT / "layers" / "core", ROOT, Path(__file__).parent / "site"),
+            python_path=(ROOT / "layers" / "core",),
             handler=declared["Handler"],
             reserved=self._options.reserved.get(resource),
         )

@@ -1,0 +1,102 @@
+"""Processes of their own that are there at once.
+
+A new interpreter needs seconds to load the clients of the model and of AWS, a fork of one that has
+loaded them does not: the processes are forked from a server that has everything imported and nothing
+started. What a fresh interpreter loads is tested in `tests/unit/test_startup.py` and `test_imports.py`.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkServerProcess
+from multiprocessing.reduction import DupFd
+from pathlib import Path
+from typing import Any
+
+_forks = get_context("forkserver")
+_forks.set_forkserver_preload(
+    [
+        "idea_explorer.adapters.claude",
+        "idea_explorer.adapters.github_publisher",
+        "idea_explorer.cli.explore",
+        "idea_explorer.cli.here",
+        "idea_explorer.cli.serve",
+        "idea_explorer.tools.research",
+        "httpcore",
+        "httpcore2",
+        "aws_lambda_powertools.event_handler",
+        "aws_lambda_powertools.metrics",
+        "boto3",
+    ]
+)
+# the code of one that ended can be read once, and starting another reads it too
+_turn = threading.Lock()
+
+
+class Program:
+    """A running process, to be waited for or killed. Safe to use from many threads."""
+
+    def __init__(self, process: ForkServerProcess) -> None:
+        self._process = process
+
+    @property
+    def code(self) -> int | None:
+        """How it ended: the number of a signal is negative. None while it runs."""
+        with _turn:
+            return self._process.exitcode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        assert self._process.pid is not None
+        if self.code is None:
+            os.kill(self._process.pid, number)
+
+    def wait(self, timeout: float | None = 60) -> int:
+        wait([self._process.sentinel], timeout)
+        code = self.code
+        assert code is not None, "it goes on and on"
+        return code
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+        self.wait()
+
+
+def start(
+    target: Callable[..., None],
+    *arguments: object,
+    streams: Sequence[int],
+    env: Mapping[str, str],
+    folder: Path,
+) -> Program:
+    """Start a function as a program with these files as its stdin, stdout and stderr, these variables
+    and no others, and in this folder."""
+    duplicates = [DupFd(stream) for stream in streams]
+    options = (target, arguments, duplicates, dict(env), str(folder))
+    with _turn:
+        process = _forks.Process(target=_become, args=options)
+        process.start()
+    return Program(process)
+
+
+def _become(
+    target: Callable[..., None],
+    arguments: Sequence[object],
+    streams: Sequence[Any],
+    env: Mapping[str, str],
+    folder: str,
+) -> None:
+    for number, stream in enumerate(streams):
+        os.dup2(stream.detach(), number)
+    sys.stdin, sys.stdout = (
+        os.fdopen(number, mode, encoding="utf-8", closefd=False)
+        for number, mode in enumerate(("r", "w"))
+    )
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(folder)
+    target(*arguments)
