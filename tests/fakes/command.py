@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,11 +35,13 @@ def start(
     *,
     env: Mapping[str, str],
     folder: Path | None = None,
+    nohup: bool = False,
 ) -> Program:
     """Start `idea` with these variables, and with these files as its stdin, stdout and stderr."""
     return forked.start(
         _be_idea,
         tuple(arguments),
+        nohup,
         streams=streams,
         env=environment(env),
         folder=folder or Path.cwd(),
@@ -72,7 +75,9 @@ def _read(file: IO[str]) -> str:
     return file.read()
 
 
-def _be_idea(arguments: Sequence[str]) -> None:
+def _be_idea(arguments: Sequence[str], nohup: bool) -> None:
+    if nohup:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from idea_explorer.cli import main
 
     sys.argv = ["idea", *arguments]

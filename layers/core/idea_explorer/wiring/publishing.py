@@ -1,5 +1,6 @@
 """The parts of publishing: where reports go, who hears of them, and what is known of them."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,10 +97,20 @@ def _pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequ
     return code.pull_requests_for(settings, exploration)
 
 
-def webhooks(clock: Clock) -> Webhooks:
-    from idea_explorer.adapters.http import PublicHttp
+class _OverHttp:
+    """Loads the HTTP client for the first post: most explorations have none."""
 
-    return PublicHttp(clock)
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
+        from idea_explorer.adapters.http import PublicHttp
+
+        return PublicHttp(self._clock).post(url, body, headers, timeout)
+
+
+def webhooks(clock: Clock) -> Webhooks:
+    return _OverHttp(clock)
 
 
 def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
