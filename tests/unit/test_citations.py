@@ -1,5 +1,7 @@
 """Citations are checked against what was read or found."""
 
+import pytest
+
 from idea_explorer.domain.citations import UNMATCHED, check_citations, cited_passages
 from idea_explorer.domain.evidence import Passage, passage
 
@@ -30,6 +32,15 @@ def test_a_citation_that_matches_nothing_is_marked_where_it_stands_and_in_the_li
     )
     assert checked.text.count(UNMATCHED) == 3
     assert (checked.citations, checked.unmatched) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "odd", ["https://example.com？q=1", "http://[bad", "https://exa%5Bmple.com/", "https://[::1"]
+)
+def test_an_address_that_is_none_is_marked_like_any_that_was_not_read(odd: str) -> None:
+    checked = check_citations(f"See [here]({odd}).", [PAGE])
+    assert f"[here]({odd}) {UNMATCHED}" in checked.text
+    assert (checked.citations, checked.unmatched) == (1, 1)
 
 
 def test_the_same_source_keeps_its_number() -> None:

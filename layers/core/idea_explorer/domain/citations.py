@@ -91,7 +91,10 @@ def _is_citation(target: str) -> bool:
 def _key(source: str) -> str:
     """The same for spellings of the same source."""
     if source.startswith(("http://", "https://")):
-        parts = urlsplit(unquote(source))
+        try:
+            parts = urlsplit(unquote(source))
+        except ValueError:  # a model writes what it likes: such a source is like no other
+            return source
         query = f"?{parts.query}" if parts.query else ""
         return (
             f"{(parts.hostname or '').removeprefix('www.')}{parts.path.rstrip('/')}{query}".lower()
