@@ -18,7 +18,8 @@ from idea_explorer.ports import Filter
 from tests.fakes.anthropic_faults import hang
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
-from tests.fakes.command import Program, idea, start
+from tests.fakes.command import idea, start
+from tests.fakes.forked import Program
 from tests.fakes.served import Served
 
 LOOK = answer(tool_use("list_research", {}))
