@@ -18,6 +18,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.publication import Place, idea_key, parse_log, places_for
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.text import slug
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 DAY = date(2026, 11, 16)
@@ -157,6 +158,26 @@ def test_ideas_are_the_same_apart_from_case_spaces_and_punctuation() -> None:
     assert idea_key("A tea-room,  in Bern!") == idea_key("a TEA room in bern")
     assert idea_key("a tea room in Bern") != idea_key("a tea room in Basel")
     assert idea_key("!!!") != idea_key("???")
+
+
+LANGUAGES = ["A linter for C", "A linter for C++", "A linter for C#", "A linter for C+"]
+
+
+def test_languages_that_differ_in_a_sign_are_different_ideas() -> None:
+    assert len({idea_key(idea) for idea in LANGUAGES}) == len(LANGUAGES)
+    assert len({slug(idea) for idea in LANGUAGES}) == len(LANGUAGES)
+    assert slug("C# & C++ in one editor") == "c-sharp-c-plus-plus-in-one-editor"
+
+
+def test_signs_that_belong_to_no_word_are_punctuation() -> None:
+    assert idea_key("# Tea + cake #") == idea_key("tea cake")
+    assert slug("# Tea + cake #") == "tea-cake"
+
+
+def test_folders_named_before_signs_counted_are_still_found() -> None:
+    names = ["2026-01-01-a-linter-for-c", "2026-02-01-a-linter-for-c-sharp"]
+    found = [place.folder for place in places_for("A linter for C#", names)]
+    assert found == list(reversed(names))
 
 
 @pytest.mark.parametrize("text", ["{", "{}", "[1]", '[["a"]]', "null", "[" * 100_000])

@@ -68,6 +68,7 @@ def test_only_the_same_words_are_wholly_alike() -> None:
     assert 0.3 < similar("Pipe test two", known)[0].score < 0.8
     assert similar("Tea rooms in libraries", known)[0].score < 1.0
     assert [hit.score for hit in similar("Tea", written("Tea"))] == [1.0]
+    assert similar("Linting rules for C#", written("Linting rules for C++"))[0].score < 1.0
 
 
 def test_a_hit_carries_what_a_person_decides_by(index: Index) -> None:

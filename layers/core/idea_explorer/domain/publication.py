@@ -11,7 +11,7 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.text import slug
+from idea_explorer.domain.text import slug, slugs, with_signs_spelled
 
 DOCUMENT = "research.md"
 LOG = "exploration-log.json"
@@ -54,7 +54,8 @@ def new_place(exploration: Exploration, taken: set[str]) -> Place:
 
 def places_for(idea: str, names: Iterable[str]) -> list[Place]:
     """The folders whose name says that they may hold this idea, newest first."""
-    own = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}-{re.escape(slug(idea))}(-\d{{1,6}})?")
+    names_of_it = "|".join(re.escape(name) for name in slugs(idea))
+    own = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}-(?:{names_of_it})(-\d{{1,6}})?")
     found = [name for name in names if own.fullmatch(name)]
     return [Place(name) for name in sorted(found, key=age, reverse=True)]
 
@@ -66,8 +67,9 @@ def age(folder: str) -> tuple[str, int]:
 
 
 def idea_key(idea: str) -> str:
-    """The same for two ideas that say the same, apart from case, spaces and punctuation."""
-    words = " ".join(re.findall(r"\w+", idea.casefold())) or idea
+    """The same for two ideas that say the same, apart from case, spaces and punctuation. The signs of
+    a word are no punctuation: C++ is not C."""
+    words = " ".join(re.findall(r"\w+", with_signs_spelled(idea.casefold()))) or idea
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -10,6 +10,9 @@ _JS_SPACES = (
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 MAX_SLUG_LENGTH = 50  # a folder name that still reads in a terminal and a URL
+_NAMING = 2_000  # characters of an idea: more than a name can hold
+_SIGNS = re.compile(r"(?<=\w)[+#]+")
+_SPELLED = {"+": " plus ", "#": " sharp "}
 
 
 def trim(text: str) -> str:
@@ -23,12 +26,26 @@ def is_blank(text: str) -> bool:
 
 def slug(idea: str) -> str:
     """A folder name from the idea's words: deterministic and never empty."""
+    return _slug(idea, with_signs_spelled(idea[:_NAMING]))
+
+
+def slugs(idea: str) -> set[str]:
+    """Every folder name the idea may have: signs did not count in the names of older folders."""
+    return {slug(idea), _slug(idea, idea[:_NAMING])}
+
+
+def _slug(idea: str, naming: str) -> str:
     from slugify import slugify
 
-    words = slugify(idea[:2_000], max_length=MAX_SLUG_LENGTH, word_boundary=True, save_order=True)
+    words = slugify(naming, max_length=MAX_SLUG_LENGTH, word_boundary=True, save_order=True)
     if words:
         return str(words)
     return f"idea-{hashlib.sha256(idea.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def with_signs_spelled(text: str) -> str:
+    """The text with the signs that belong to a word as words: C, C++ and C# are three languages."""
+    return _SIGNS.sub(lambda found: "".join(_SPELLED[sign] for sign in found[0]), text)
 
 
 def one_line(text: str, limit: int) -> str:
