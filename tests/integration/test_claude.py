@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from idea_explorer.adapters.claude import Claude
+from idea_explorer.agent.watching import Interrupted
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
     ExternalError,
@@ -115,6 +116,30 @@ def test_usage_counts_caches_and_searches() -> None:
         input_tokens=11, output_tokens=22, cache_write_tokens=33, cache_read_tokens=44, searches=1
     )
     assert watched.usages[-1] == found.usage
+
+
+@dataclass
+class Impatient(Watched):
+    """Breaks the answer off at the first chance."""
+
+    def tick(self) -> None:
+        raise Interrupted("cancelled")
+
+
+def test_what_the_first_event_tells_is_counted_before_the_answer_is_broken_off() -> None:
+    watched = Impatient()
+    deadline = Deadline.after(ManualClock(), seconds=30)
+    with FakeAnthropic([RICH]) as server, pytest.raises(Interrupted):
+        Claude("test-key", server.url).answer(REQUEST, watched, deadline)
+    (told,) = watched.usages
+    assert (told.input_tokens, told.cache_write_tokens) == (11, 33)
+
+
+def test_an_answer_that_came_whole_is_kept() -> None:
+    deadline = Deadline.after(ManualClock(), seconds=30)
+    with FakeAnthropic([RICH], force_json=True) as server:
+        found = Claude("test-key", server.url).answer(REQUEST, Impatient(), deadline)
+    assert found.usage.output_tokens == 22
 
 
 def test_blocks_go_back_as_they_came_and_are_accepted() -> None:

@@ -100,7 +100,13 @@ class _Assembly:
         self._whole = False
 
     def take(self, event: dict[str, Any]) -> None:
-        self._watcher.tick()
+        """What an event tells is counted before the clock can break the answer off; one that is whole
+        is paid for and kept."""
+        self._read(event)
+        if not self._whole:
+            self._watcher.tick()
+
+    def _read(self, event: dict[str, Any]) -> None:
         match event["type"]:
             case "message_start":
                 self._count(event["message"].get("usage") or {})
@@ -120,7 +126,6 @@ class _Assembly:
                 pass
 
     def take_whole(self, message: dict[str, Any]) -> None:
-        self._watcher.tick()
         if not isinstance(message.get("content"), list):
             raise UnavailableError("Claude's answer could not be read.", hint="Try again.")
         self._count(message.get("usage") or {})
