@@ -141,6 +141,13 @@ def test_a_document_that_cannot_be_read_is_found_and_says_so(root: Path) -> None
     assert "harbour" in hit["excerpt"]
 
 
+def test_a_name_that_is_not_utf_8_is_spelled_out_and_its_text_found(root: Path) -> None:
+    (root / "ideas" / os.fsdecode(b"caf\xe9.md")).write_text("# Plan\n\nOpen a zeppelin harbour.")
+    (hit,) = answer(root, "search_research", {"query": "zeppelin"})["results"]
+    assert (hit["path"], "does not take" in hit["note"]) == ("caf%E9.md", True)
+    assert "caf%E9.md" in {info.path for info in Folder(root).list()}
+
+
 def test_searching_finds_the_document_and_shows_the_words(root: Path) -> None:
     found = answer(root, "search_research", {"query": "honey"})
     assert (found["query"], found["totalFound"]) == ("honey", 1)

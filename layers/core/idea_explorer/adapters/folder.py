@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import (
     ExternalError,
     NotADocumentError,
 )
-from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
+from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath, spell
 from idea_explorer.ports import Document, DocumentInfo
 
 SEARCHABLE = (".md", ".markdown", ".txt")
@@ -55,11 +55,11 @@ class Folder:
         return Document(content=data.decode("utf-8", "replace"), size=len(data))
 
     def list(self) -> Sequence[DocumentInfo]:
-        return [DocumentInfo(path, info.st_size) for path, info in sorted(self._files())]
+        return [DocumentInfo(_shown(path), info.st_size) for path, info in sorted(self._files())]
 
     def read_all(self) -> Sequence[tuple[str, str]]:
         return [
-            (path, self.read(ResearchPath(path)).content)
+            (_shown(path), self.read(ResearchPath(path)).content)
             for path, info in sorted(self._files())
             if path.endswith(SEARCHABLE) and info.st_size <= limits.MAX_DOCUMENT_BYTES
         ]
@@ -72,6 +72,11 @@ class Folder:
                 info = file.lstat()
                 if stat.S_ISREG(info.st_mode) and not name.startswith("."):
                     yield file.relative_to(self._ideas).as_posix(), info
+
+
+def _shown(path: str) -> str:
+    """A path that can be stored and sent: a file's name may be any bytes."""
+    return spell(os.fsencode(path))[0]
 
 
 def _read_no_follow(path: Path, limit: int) -> bytes:

@@ -7,7 +7,6 @@ mapped into memory: opening it is instant, and it stays readable while mapped, e
 import hashlib
 import json
 import mmap
-import re
 import struct
 import zlib
 from collections.abc import Iterable
@@ -19,13 +18,11 @@ from typing import BinaryIO
 from idea_explorer.domain.errors import RejectedError, ToolError
 from idea_explorer.domain.git import blob_sha
 from idea_explorer.domain.limits import CodeLimits
-from idea_explorer.domain.paths import repository_path
+from idea_explorer.domain.paths import repository_path, spell
 from idea_explorer.domain.snapshots import NOT_KEPT, ContentKind, Entry, ended
-from idea_explorer.domain.text import trim
 
 _TAIL = struct.Struct(">Q8s")
 _MAGIC = b"IDEAPCK1"
-_STRANGE = re.compile(r"[\x00-\x1f\\\ud800-\udfff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,24 +127,6 @@ def _without_shadowed(entries: dict[str, Entry]) -> list[Entry]:
         return not folder or (folder not in entries and is_free(folder.rpartition("/")[0]))
 
     return [entry for path, entry in entries.items() if is_free(path.rpartition("/")[0])]
-
-
-def spell(name: bytes) -> tuple[str, bool]:
-    """A name as a path that can be shown and given back, and whether it is the very name.
-
-    Bytes that are not UTF-8, control characters, backslashes and spaces at the ends become %XX.
-    """
-    text = name.decode("utf-8", "surrogateescape")
-    spelled = _STRANGE.sub(lambda found: _escaped(found[0]), text)
-    inner = trim(spelled)
-    before = spelled.index(inner)
-    after = before + len(inner)
-    spelled = _escaped(spelled[:before]) + inner + _escaped(spelled[after:])
-    return spelled, spelled == text
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))
 
 
 def _is_usable(path: str) -> bool:

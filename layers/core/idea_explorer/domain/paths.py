@@ -118,3 +118,24 @@ def repository_path(given: str) -> RepositoryPath:
     plain = "/".join(s for s in _segments(path) if s not in {"", "."})
     # what stood before a slash may be blank now that it stands at an end
     return RepositoryPath(plain) if plain == trim(plain) else repository_path(plain)
+
+
+_STRANGE = re.compile(r"[\x00-\x1f\\\ud800-\udfff]+")
+
+
+def spell(name: bytes) -> tuple[str, bool]:
+    """A name as a path that can be shown and given back, and whether it is the very name.
+
+    Bytes that are not UTF-8, control characters, backslashes and spaces at the ends become %XX.
+    """
+    text = name.decode("utf-8", "surrogateescape")
+    spelled = _STRANGE.sub(lambda found: _escaped(found[0]), text)
+    inner = trim(spelled)
+    before = spelled.index(inner)
+    after = before + len(inner)
+    spelled = _escaped(spelled[:before]) + inner + _escaped(spelled[after:])
+    return spelled, spelled == text
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))
