@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from idea_explorer.adapters.presence import Presence
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Filter
 from tests.fakes.anthropic_faults import hang
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -55,9 +57,20 @@ class Machine:
         finally:
             program.kill()
 
+    @property
+    def store(self) -> SqliteStore:
+        return SqliteStore(self.folder / ".idea-explorer" / "explorations.db")
+
+    def left_queued(self, idea: str) -> Exploration:
+        """What a command leaves behind that is killed before its run begins."""
+        a_minute_ago = datetime.now(UTC) - timedelta(minutes=1)
+        request = ExploreRequest(idea=idea)
+        left = Exploration.new(request, "local", at=a_minute_ago, by_command=True)
+        self.store.create(left)
+        return left
+
     def named(self, idea: str) -> Exploration:
-        store = SqliteStore(self.folder / ".idea-explorer" / "explorations.db")
-        found = store.page("local", Filter(), limit=9, cursor=None).explorations
+        found = self.store.page("local", Filter(), limit=9, cursor=None).explorations
         return next(e for e in found if e.request.idea == idea)
 
 
@@ -115,3 +128,22 @@ def test_a_run_is_worked_on_as_long_as_any_process_is(tmp_path: Path) -> None:
         assert not here.is_at_work(new_id(2))
     assert not here.is_at_work(run)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_server_runs_nothing_that_a_command_was_killed_before_beginning(
+    machine: Machine,
+) -> None:
+    left = machine.left_queued("Coffee")
+
+    with Served(machine.folder, machine.env) as served, served.client() as client:
+        until(lambda: client.get(f"/explorations/{left.id}").json()["status"] == "failed")
+
+    assert machine.model.requests == []
+
+
+def test_a_command_that_was_killed_before_it_began_is_resumed_as_it_is(machine: Machine) -> None:
+    left = machine.left_queued("Coffee")
+
+    done = idea("resume", left.id, env={}, folder=machine.folder)
+
+    assert (done.returncode, machine.named("Coffee").run) == (0, 1)

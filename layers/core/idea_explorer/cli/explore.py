@@ -24,6 +24,7 @@ from idea_explorer.domain.errors import (
     MissingError,
 )
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.ports import EventSink
@@ -70,17 +71,21 @@ def run(arguments: argparse.Namespace) -> int:
     outlets = publishing.outlets(settings, engine.clock, commit=arguments.commit)
     _check_place(outlets, request)
     close_what_broke_off(engine, outlets, settings, arguments)
-    exploration = submit(
-        with_files(request, files, OWNER, settings),
-        OWNER,
-        engine.explorations,
-        engine.clock,
-        terms=terms,
-        research=wiring.research_repository(settings),
-    )
     if arguments.commit and not publishing.commits(settings):
         _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
-    final = run_here(exploration, engine, outlets, settings, shown if watched else None)
+    new = new_id(int(engine.clock.now().timestamp() * 1_000))
+    with wiring.presence(settings).at_work(new):
+        exploration = submit(
+            with_files(request, files, OWNER, settings),
+            OWNER,
+            engine.explorations,
+            engine.clock,
+            terms=terms,
+            exploration_id=new,
+            research=wiring.research_repository(settings),
+            by_command=True,
+        )
+        final = run_here(exploration, engine, outlets, settings, shown if watched else None)
     log.info(
         "exploration_finished",
         explorationId=final.id,

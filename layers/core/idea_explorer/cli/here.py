@@ -24,13 +24,15 @@ def run_here(
     settings: Settings,
     shown: list[EventSink] | None,
 ) -> Exploration:
-    """Run and publish. Where somebody watches, `shown` takes the progress, and they may be asked."""
-    with wiring.presence(settings).at_work(exploration.id):
-        if shown is None:
-            return _run_through(exploration, engine, outlets, None)
-        with progress_for(exploration, settings) as progress:
-            shown.append(progress)
-            return _run_through(exploration, engine, outlets, at_terminal(engine))
+    """Run and publish. Where somebody watches, `shown` takes the progress, and they may be asked.
+
+    Whoever calls this is at work on the run already, by `presence`: before it could be found queued.
+    """
+    if shown is None:
+        return _run_through(exploration, engine, outlets, None)
+    with progress_for(exploration, settings) as progress:
+        shown.append(progress)
+        return _run_through(exploration, engine, outlets, at_terminal(engine))
 
 
 def close_what_broke_off(

@@ -27,16 +27,18 @@ def run(arguments: argparse.Namespace) -> int:
     engine = wiring.local_engine(settings, wiring.cli_log(None), shown)
     outlets = publishing.outlets(settings, engine.clock)
     close_what_broke_off(engine, outlets, settings, arguments, but=arguments.id)
-    exploration = _next(arguments, engine)
-    watched = not (arguments.quiet or arguments.json)
-    final = run_here(exploration, engine, outlets, settings, shown if watched else None)
+    found = find(arguments.id, OWNER, engine.explorations)
+    with wiring.presence(settings).at_work(found.id):
+        exploration = _next(found, arguments, engine)
+        watched = not (arguments.quiet or arguments.json)
+        final = run_here(exploration, engine, outlets, settings, shown if watched else None)
     return ended(final, engine, arguments)
 
 
-def _next(arguments: argparse.Namespace, engine: Engine) -> Exploration:
-    """The run to go on with: the one that waits for decisions, or a new one."""
-    exploration = find(arguments.id, OWNER, engine.explorations)
-    if exploration.status in {"awaiting_approval", "running"}:
+def _next(exploration: Exploration, arguments: argparse.Namespace, engine: Engine) -> Exploration:
+    """The run to go on with: the one that waits for decisions or was broken off, or a new one."""
+    left = exploration.status == "queued" and exploration.by_command
+    if left or exploration.status in {"awaiting_approval", "running"}:
         return exploration
     given = {name: getattr(arguments, name) for name in LIMITS}
     try:
@@ -53,6 +55,7 @@ def _next(arguments: argparse.Namespace, engine: Engine) -> Exploration:
         clock=engine.clock,
         log=engine.log,
         terms=engine.terms,
+        by_command=True,
     )
 
 

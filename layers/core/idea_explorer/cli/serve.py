@@ -92,7 +92,8 @@ def _recovery(
             service.queue.send(exploration.id, exploration.run)
         moment = service.clock.now() - timedelta(seconds=LOST_SECONDS)
         for exploration in service.explorations.unchanged_since("queued", moment):
-            service.queue.send(exploration.id, exploration.run)
+            if not exploration.by_command:
+                service.queue.send(exploration.id, exploration.run)
         now = service.clock.now()
         for exploration in service.explorations.unchanged_since("awaiting_approval", now):
             if exploration.updated_at < now - timedelta(days=approval_days):

@@ -116,6 +116,7 @@ class Exploration(BaseModel):
     owner: str
     request: ExploreRequest
     status: Status = "queued"
+    by_command: bool = False  # the command that asked for this run does it itself: no worker may
     conversation_id: ExplorationId
     created_at: datetime
     updated_at: datetime
@@ -192,6 +193,7 @@ class Exploration(BaseModel):
         at: datetime,
         exploration_id: ExplorationId | None = None,
         conversation_id: ExplorationId | None = None,
+        by_command: bool = False,
     ) -> "Exploration":
         """One that is asked for now, the first of its conversation unless that is named."""
         new = exploration_id or new_id(int(at.timestamp() * 1_000))
@@ -199,6 +201,7 @@ class Exploration(BaseModel):
             id=new,
             owner=owner,
             request=request,
+            by_command=by_command,
             conversation_id=conversation_id or new,
             created_at=at,
             updated_at=at,

@@ -1,4 +1,4 @@
-"""Close what a process of this machine left running when it was killed."""
+"""Close what a process of this machine left undone when it was killed."""
 
 from collections.abc import Callable
 
@@ -19,8 +19,11 @@ def settle_lost(
     """Give each run that nobody works on any more its end, and its owner back what was held for it.
 
     What was there is kept, and a resume goes on from it. `but` is about to be taken up as it is. Who
-    asked for a webhook has yet to be told.
+    asked for a webhook has yet to be told. What is queued for the workers is theirs to begin.
     """
-    running = engine.explorations.unchanged_since("running", engine.clock.now())
-    lost = [e for e in running if e.owner == owner and e.id != but and not is_worked_on(e)]
+    now = engine.clock.now()
+    queued = engine.explorations.unchanged_since("queued", now)
+    begun = engine.explorations.unchanged_since("running", now)
+    open_runs = [*(e for e in queued if e.by_command), *begun]
+    lost = [e for e in open_runs if e.owner == owner and e.id != but and not is_worked_on(e)]
     return [settle(e.id, e.run, "broken", books_of(engine)) for e in lost]

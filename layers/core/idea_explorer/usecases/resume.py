@@ -25,6 +25,7 @@ def resume(
     clock: Clock,
     log: Log,
     terms: Terms,
+    by_command: bool = False,
 ) -> Exploration:
     """Queue the next run. It shares transcript, evidence and meter with the runs before it.
 
@@ -37,13 +38,15 @@ def resume(
         terms.check_resume(_with(before, wanted), before)
     terms.check_quota(owner, clock.now())
     now = clock.now()
-    queued = explorations.take_over(before.id, lambda e: _next_run(e, wanted, now))
+    queued = explorations.take_over(before.id, lambda e: _next_run(e, wanted, now, by_command))
     History(events, queued).emit(StatusChanged(from_=before.status, to="queued"))
     enqueue(queued, queue, log)
     return queued
 
 
-def _next_run(exploration: Exploration, wanted: ResumeRequest, now: datetime) -> Exploration:
+def _next_run(
+    exploration: Exploration, wanted: ResumeRequest, now: datetime, by_command: bool
+) -> Exploration:
     if exploration.status not in RESUMABLE:
         raise ConflictError(
             f"Exploration {exploration.id} is {exploration.status};"
@@ -53,6 +56,7 @@ def _next_run(exploration: Exploration, wanted: ResumeRequest, now: datetime) ->
         "queued",
         at=now,
         run=exploration.run + 1,
+        by_command=by_command,
         request=_with(exploration, wanted),
         base_steps=exploration.stats.steps,
         base_cost_usd=exploration.stats.cost_usd or 0.0,

@@ -21,10 +21,12 @@ def submit(
     terms: Terms,
     exploration_id: ExplorationId | None = None,
     research: ResearchRepository | None = None,
+    by_command: bool = False,
 ) -> Exploration:
     """Store the request; an id that is taken answers with what is stored under it, unchanged.
 
     `research` is where a document to continue from is looked for if the store does not know it.
+    What is asked for `by_command` is done by whoever asks, and left alone by the workers.
     """
     terms.check(request, owner, clock.now())
     parent = _parent(request, owner, explorations, research)
@@ -37,6 +39,7 @@ def submit(
         at=clock.now(),
         exploration_id=exploration_id,
         conversation_id=parent.conversation_id if parent else None,
+        by_command=by_command,
     )
     return exploration if explorations.create(exploration) else explorations.load(exploration.id)
 
