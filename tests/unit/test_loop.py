@@ -380,6 +380,33 @@ def test_text_of_a_broken_run_is_kept_as_a_partial_report(tmp_path: Path) -> Non
     assert "# Notes so far" in Path(done.path).read_text("utf-8")
 
 
+LOOKING: Block = {"type": "text", "text": "Looking."}
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        calls(("list_research", {}), text="Looking."),
+        raw(LOOKING, *search_blocks("s1", pending=True), stop_reason="pause_turn"),
+    ],
+)
+def test_remarks_beside_calls_are_no_report(tmp_path: Path, remark: ModelAnswer) -> None:
+    b = bench(tmp_path, remark, AuthFailedError("Revoked."))
+    done = b.run()
+    assert (done.status, done.path) == ("failed", None)
+    assert done.receipt is not None
+    assert not done.receipt.has_partial_text
+    assert not list((tmp_path / "ideas").iterdir())
+
+    b.with_model(scripted([says(REPORT)]))
+    assert b.publish(b.resume(done)).status == "completed"
+
+
+def test_a_remark_in_place_of_the_report_is_not_published(tmp_path: Path) -> None:
+    done = bench(tmp_path, calls(("list_research", {}), text="Looking.")).run(max_steps=1)
+    assert (done.status, done.stats.stop_reason, done.path) == ("failed", "empty_answer", None)
+
+
 def test_a_broken_call_is_metered_by_what_had_arrived(tmp_path: Path) -> None:
     b = bench(tmp_path, says(REPORT))
 

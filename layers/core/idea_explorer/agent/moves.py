@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import (
     RefusedError,
     TooLongError,
 )
-from idea_explorer.domain.report import best_text, written_text
+from idea_explorer.domain.report import best_text, reported_text, written_text
 from idea_explorer.domain.transcript import (
     Answered,
     Cut,
@@ -141,7 +141,7 @@ def _after_pause(state: State, bounds: Bounds) -> Move:
 
 def _after_end(state: State, bounds: Bounds) -> Move:
     answer = state.answers[-1]
-    if not written_text(state.entries):
+    if not reported_text(state.entries):
         if state.writing or bounds.out_of_time:
             return Finish("failed", "empty_answer", EmptyReportError("The model wrote no report."))
         return Say("write", "empty_answer")

@@ -19,6 +19,8 @@ from idea_explorer.domain.transcript import (
 
 Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
 
+STOPPED_AT_A_CALL = frozenset({"tool_use", "pause_turn"})
+CALLS = frozenset({"tool_use", "server_tool_use"})
 _FIRST_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
 _VERDICT_SECTION = re.compile(r"^#{1,6} .*verdict.*$", re.MULTILINE | re.IGNORECASE)
@@ -28,33 +30,52 @@ _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C",
 
 def written_text(entries: Sequence[AnyEntry]) -> str:
     """The text of the whole final turn, paused and continued parts joined, citations kept as links."""
-    turn: list[Block] = []
+    return cited_text([block for a in _last_turn(entries) for block in a.content]).strip()
+
+
+def _last_turn(entries: Sequence[AnyEntry]) -> list[Answered]:
+    turn: list[Answered] = []
     for entry in entries:
         match entry:
             case Answered():
-                turn.extend(entry.content)
+                turn.append(entry)
             case Opening() | Restarted() | ToolsRan() | Decided():
                 turn = []
             case Said() if entry.purpose != "continue":
                 turn = []
             case _:
                 pass
-    return cited_text(turn).strip()
+    return turn
+
+
+def reported_text(entries: Sequence[AnyEntry]) -> str:
+    """The text of the final turn where it is more than remarks beside calls."""
+    return "" if _only_remarks(_last_turn(entries)) else written_text(entries)
 
 
 def best_text(entries: Sequence[AnyEntry]) -> str:
     """What there is to keep when a run ends early: the text of the turn that was being written, else
-    the last report that was whole, else everything that was said on the way."""
-    if written := written_text(entries):
+    the reports that were whole, or begun beside a call. Remarks beside calls are no report."""
+    if reported := reported_text(entries):
         tail = entries[-1]
-        return f"{written}\n\n{tail.text}".strip() if isinstance(tail, Cut) else written
+        return f"{reported}\n\n{tail.text}".strip() if isinstance(tail, Cut) else reported
     for entry in reversed(entries):
         if isinstance(entry, Cut) and entry.text.strip():
             return entry.text.strip()
         if isinstance(entry, ToolsRan):
             break
-    answers = [entry for entry in entries if isinstance(entry, Answered)]
+    answers = [e for e in entries if isinstance(e, Answered) and not _only_remarks([e])]
     return "\n\n".join(text for answer in answers if (text := cited_text(answer.content).strip()))
+
+
+def _only_remarks(turn: Sequence[Answered]) -> bool:
+    """Whether a turn that stopped at a call says no more than what it is about to look up."""
+    if not turn or turn[-1].stop_reason not in STOPPED_AT_A_CALL:
+        return False
+    content = [block for answer in turn for block in answer.content]
+    calling = any(block.get("type") in CALLS for block in content)
+    citing = any(_cited_urls(block) for block in content)
+    return calling and not citing and not _FIRST_HEADING.search(cited_text(content))
 
 
 def cited_text(content: Sequence[Block]) -> str:
