@@ -119,6 +119,19 @@ def test_a_server_ends_what_a_killed_command_left_running(machine: Machine) -> N
     assert last == {"type": "status_changed", "from": "running", "to": "failed"}, json.dumps(told)
 
 
+def test_a_run_that_is_alive_is_not_taken_from_its_command(machine: Machine) -> None:
+    with machine.hanging():
+        running = machine.named("Coffee")
+        done = idea("resume", running.id, env=machine.env, folder=machine.folder)
+
+        assert (done.returncode, done.stderr) == (
+            1,
+            f"idea: Exploration {running.id} is running here.\n",
+        )
+        assert machine.named("Coffee") == running
+    assert len(machine.model.requests) == 2
+
+
 def test_a_run_is_worked_on_as_long_as_any_process_is(tmp_path: Path) -> None:
     here, there, run = Presence(tmp_path), Presence(tmp_path), new_id(1)
     with there.at_work(run):

@@ -107,3 +107,13 @@ def test_a_job_that_is_done_never_comes_again(world: World) -> None:
     world.clock.pass_time(1_000)
 
     assert world.queue.take() is None
+
+
+def test_a_job_is_taken_as_long_as_its_worker_lives(world: World) -> None:
+    world.queue.send(FIRST, 1)
+    waiting = world.queue.is_taken(FIRST, 1)
+    world.take()
+    taken = world.queue.is_taken(FIRST, 1)
+    world.clock.pass_time(CLAIM_SECONDS + 1)
+
+    assert (waiting, taken, world.queue.is_taken(FIRST, 1)) == (False, True, False)

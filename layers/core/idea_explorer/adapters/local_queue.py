@@ -42,6 +42,11 @@ class LocalQueue:
         query = "SELECT 1 FROM work WHERE id = ? AND run = ?"
         return self._database.row(query, [exploration_id, run]) is not None
 
+    def is_taken(self, exploration_id: ExplorationId, run: int) -> bool:
+        """Whether a worker that lives does this run."""
+        query = "SELECT 1 FROM work WHERE id = ? AND run = ? AND taken AND due > ?"
+        return self._database.row(query, [exploration_id, run, self._now()]) is not None
+
     def take(self) -> Job | None:
         now = self._now()
         with self._database.transaction() as db:

@@ -9,6 +9,7 @@ from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.explore import OWNER, ended
 from idea_explorer.cli.here import close_what_broke_off, run_here
+from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ResumeRequest, invalid_request
 from idea_explorer.ports import EventSink
@@ -26,8 +27,10 @@ def run(arguments: argparse.Namespace) -> int:
     shown: list[EventSink] = []
     engine = wiring.local_engine(settings, wiring.cli_log(None), shown)
     outlets = publishing.outlets(settings, engine.clock)
-    close_what_broke_off(engine, outlets, settings, arguments, but=arguments.id)
     found = find(arguments.id, OWNER, engine.explorations)
+    if wiring.running_here(settings)(found):
+        raise ConflictError(f"Exploration {found.id} is running here.")
+    close_what_broke_off(engine, outlets, settings, arguments, but=found.id)
     with wiring.presence(settings).at_work(found.id):
         exploration = _next(found, arguments, engine)
         watched = not (arguments.quiet or arguments.json)

@@ -31,6 +31,7 @@ from idea_explorer.wiring.keeping import (
     local_stores,
     local_uploads,
     presence,
+    running_here,
     stores,
     worked_on_here,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "operator_secrets",
     "presence",
     "research_repository",
+    "running_here",
     "service",
     "span_sinks",
     "stack_outputs",
