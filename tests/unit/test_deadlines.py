@@ -9,6 +9,7 @@ import pytest
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
+from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.ports import ModelAnswer, ModelRequest
@@ -37,6 +38,31 @@ def test_a_search_that_does_not_end_in_time_is_given_up_for_a_report(tmp_path: P
     assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
     assert model.tools_off == [False, False, True]
     assert len(model.requests[-1].messages) == 1  # a conversation of its own
+
+
+def test_a_rate_limit_that_outlasts_gathering_is_waited_for_and_then_written(
+    tmp_path: Path,
+) -> None:
+    limited = RateLimitedError("Too many.", retry_after=75)
+    model = scripted([calls(("list_research", {})), limited, says("# Tea\n\nSteeped.")])
+    b = Bench(tmp_path, model)
+
+    done = b.run(deadline_seconds=120)  # 48 s of it are kept for writing
+
+    assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
+    assert (model.tools_off, b.clock.slept) == ([False, False, True], [75])
+    assert b.store.load_report(done.id) == "# Tea\n\nSteeped."
+
+
+def test_a_rate_limit_that_leaves_too_little_time_to_write_is_not_waited_for(
+    tmp_path: Path,
+) -> None:
+    limited = RateLimitedError("Too many.", retry_after=100)
+    b = Bench(tmp_path, model := scripted([calls(("list_research", {})), limited]))
+
+    done = b.run(deadline_seconds=120)
+
+    assert (done.status, b.clock.slept, len(model.requests)) == ("failed", [], 2)
 
 
 def test_a_run_taken_up_after_its_deadline_calls_nobody(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ class Agent:
             if isinstance(error, TooLongError):
                 return None
             again = next_try(error, attempt, step=state.steps + 1)
-            if again is None or again.seconds >= self._time_for(move).left:
+            if again is None or again.seconds >= self._longest_wait(move):
                 return self._give_up(error, move)
             self._wait(again)
             if self.cancelled():
@@ -204,6 +204,12 @@ class Agent:
         """A call that gathers ends where the time for writing begins."""
         kept = WRITE_MARGIN_SECONDS if move.tools_off else self.deadline.reserve
         return Deadline(self.deadline.clock, self.deadline.at - kept, 0.0)
+
+    def _longest_wait(self, move: Ask) -> float:
+        """While gathering, a wait may outlast the time for it: half of the reserve holds a report."""
+        if move.tools_off:
+            return self._time_for(move).left
+        return self.deadline.left - self.deadline.reserve / 2
 
     def _give_up(self, error: ExternalError, move: Ask) -> Finish | None:
         """No answer is to be had. While gathering, what is known may still be worth writing up."""
