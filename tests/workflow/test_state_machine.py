@@ -96,6 +96,22 @@ def test_a_killed_function_is_tried_again(error: str) -> None:
     assert {task for task, retried in retries() if retried == error} >= {"Explore", "Publish"}
 
 
+def waited(task: str, error: str) -> float:
+    """The seconds between the first attempt and the last, where each fails at once."""
+    (retry,) = [retry for retry in TASKS[task]["Retry"] if error in retry["ErrorEquals"]]
+    longest = retry.get("MaxDelaySeconds", float("inf"))
+    waits = (
+        retry["IntervalSeconds"] * retry["BackoffRate"] ** number
+        for number in range(retry["MaxAttempts"])
+    )
+    return sum(min(wait, longest) for wait in waits)
+
+
+@pytest.mark.parametrize("error", ["RetryableError", "ThrottledError"])
+def test_an_outage_of_github_is_waited_for_half_an_hour(error: str) -> None:
+    assert 30 * 60 <= waited("Publish", error) <= 40 * 60
+
+
 @pytest.mark.parametrize("task", ["Explore", "AwaitApproval", "Publish"])
 def test_whatever_else_happens_the_record_is_settled(task: str) -> None:
     assert TASKS[task]["Catch"][-1] == {
