@@ -26,6 +26,8 @@ from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
 from tests.fakes.service import FakeQueue
 
+DAY_USD = 1.0  # what each owner may spend in a day
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -106,11 +108,19 @@ class Api:
             webhooks=lambda: self.webhooks,
             repository="acme/ideas",
             branch="main",
-            terms=Terms(min_deadline_seconds=60, uploads=self.uploads),
+            terms=Terms(
+                min_deadline_seconds=60,
+                uploads=self.uploads,
+                daily_cost_usd=DAY_USD,
+                spend=self.store,
+            ),
             approvals=self.approvals,
             wake=lambda e: self.woken.append(e.id),
         )
-        self._handle = handler_for(self.service)
+        self.handle = handler_for(self.service)
+
+    def spend_the_day(self, owner: str = "ada") -> None:
+        self.store.record(owner, self.clock.now().date(), "a-run", DAY_USD)
 
     def research(self) -> Folder | None:
         found = Folder(self.folder)
@@ -136,7 +146,7 @@ class Api:
         return self.send(gateway_event(method, target, headers or {}, data, owner))
 
     def send(self, event: dict[str, Any]) -> Reply:
-        answer = self._handle(event, self.context)
+        answer = self.handle(event, self.context)
         many = answer.get("multiValueHeaders") or {}
         headers = {name.lower(): ", ".join(values) for name, values in many.items()}
         return Reply(answer["statusCode"], headers, answer["body"] or "")

@@ -4,10 +4,14 @@ import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from idea_explorer.api.server import ApiServer
+from idea_explorer.domain.tokens import dump_tokens, stored_token
 from tests.fakes.anthropic_faults import refusing_url
+from tests.fakes.api import Api
 from tests.fakes.in_process import Idea
 from tests.fakes.served import TOKEN, Served
 from tests.fakes.serving import Listening
@@ -244,6 +248,27 @@ def test_an_address_where_nobody_listens(idea: Idea, monkeypatch: pytest.MonkeyP
 
     assert code == 1
     assert err.startswith(f"idea: {url} could not be reached.")
+
+
+def test_a_spent_day_is_told_at_once_and_not_tried_again(
+    idea: Idea, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    api = Api(tmp_path)
+    api.spend_the_day()
+    tokens = dump_tokens([stored_token(TOKEN, "ada", now=api.clock.now())])
+    calls: list[str] = []
+
+    def handle(event: dict[str, Any], context: object) -> dict[str, Any]:
+        calls.append(event["path"])
+        return api.handle(event, context)
+
+    server = ApiServer(("127.0.0.1", 0), handle, lambda: tokens)
+    with Listening(server):
+        monkeypatch.setenv("IDEA_API_URL", server.url)
+        code, out, err = idea("submit", "Tea")
+
+    assert (code, out, calls) == (1, "", ["/explorations"])
+    assert err.startswith("idea: Today's budget of $1.00 is spent")
 
 
 @pytest.mark.parametrize("status", [200, 404, 403, 500, 301])

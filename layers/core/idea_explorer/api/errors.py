@@ -34,13 +34,13 @@ TYPES: Mapping[int, str] = {
     500: "internal",
     503: "unavailable",
 }
+QUOTA_SPENT = "quota_spent"  # 429 too, but trying again in a moment does not help
 STATUSES: tuple[tuple[type[ExplorerError], int], ...] = (
     (InvalidRequestError, 422),
     (MissingError, 404),
     (ConflictError, 409),
     (LeaseLostError, 409),
     (RateLimitedError, 429),
-    (QuotaSpentError, 429),
     (ExternalError, 503),
 )
 MESSAGES: Mapping[int, str] = {
@@ -70,9 +70,17 @@ class ErrorAnswer(BaseModel):
 class RequestError(Exception):
     """A request that cannot be answered as asked, with the status that says so."""
 
-    def __init__(self, status: int, message: str = "", fields: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        status: int,
+        message: str = "",
+        fields: Mapping[str, str] | None = None,
+        *,
+        kind: str | None = None,
+    ):
         super().__init__(message)
         self.status = status
+        self.kind = kind or TYPES[status]
         self.message = message or MESSAGES.get(status, HTTPStatus(status).phrase + ".")
         self.fields = fields or {}
 
@@ -84,7 +92,7 @@ class RequestError(Exception):
         ]
         return ErrorAnswer(
             error=ErrorBody(
-                type=TYPES[self.status],
+                type=self.kind,
                 message=self.message[:MAX_MESSAGE],
                 details=details or None,
             )
@@ -100,6 +108,8 @@ def request_error(error: Exception) -> RequestError:
             return RequestError(422, error.sentence, error.fields)
         case ValidationError():
             return invalid_body(error)
+        case QuotaSpentError():
+            return RequestError(429, error.sentence, kind=QUOTA_SPENT)
         case ExplorerError():
             status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
             return RequestError(status, "" if status in MESSAGES else error.sentence)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import models_json_schema
 
 from idea_explorer import __version__
-from idea_explorer.api.errors import TYPES, ErrorAnswer
+from idea_explorer.api.errors import QUOTA_SPENT, TYPES, ErrorAnswer
 from idea_explorer.api.routes import ROUTES, Content, Route
 from idea_explorer.domain.json import JsonObject
 
@@ -22,7 +22,7 @@ FAILURES = {
     409: "The exploration is not in a status for this.",
     413: "The body is too large.",
     422: "A field is not valid; `details` says which and why.",
-    429: "Too many requests.",
+    429: "Too many requests; with the type `quota_spent`, the owner's budget for today is spent.",
     500: "Something went wrong here.",
     503: "A part of the service is not available.",
 }
@@ -35,7 +35,7 @@ MEANINGS = {
 DESCRIPTION = (
     "Send in an idea; minutes later a researched, cited report stands in your repository. "
     "Each token names an owner, and owners see only what is theirs. "
-    f"Errors are of the types {', '.join(TYPES[status] for status in FAILURES)}."
+    f"Errors are of the types {', '.join([*(TYPES[status] for status in FAILURES), QUOTA_SPENT])}."
 )
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from idea_explorer.api.errors import QUOTA_SPENT
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,
@@ -17,6 +18,7 @@ from idea_explorer.domain.errors import (
     InvalidRequestError,
     MissingError,
     NetworkError,
+    QuotaSpentError,
     RateLimitedError,
     RejectedError,
     UnavailableError,
@@ -147,7 +149,7 @@ class Remote:
 
     def _refused(self, answer: httpx.Response) -> ExplorerError:
         status = answer.status_code
-        said = _message(answer)
+        said = _told(answer, "message")
         if status == 401:
             return AuthFailedError(
                 "The API does not know this token (401).", hint="Check IDEA_API_TOKEN."
@@ -163,6 +165,8 @@ class Remote:
                 return MissingError(str(said))
             case 409:
                 return ConflictError(str(said))
+            case 429 if said and _told(answer, "type") == QUOTA_SPENT:
+                return QuotaSpentError(said)
             case 429:
                 return RateLimitedError("Too many requests (429).", hint="Try again in a moment.")
             case _ if status >= 500:
@@ -203,10 +207,10 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-def _message(answer: httpx.Response) -> str | None:
-    """The sentence of an error in our shape."""
+def _told(answer: httpx.Response, what: str) -> str | None:
+    """The type or the sentence of an error in our shape."""
     try:
-        said = answer.json()["error"]["message"]
+        said = answer.json()["error"][what]
     except (ValueError, KeyError, TypeError):
         return None
     return said if isinstance(said, str) else None
