@@ -99,11 +99,11 @@ def test_a_killed_function_is_tried_again(error: str) -> None:
 def waited(task: str, error: str) -> float:
     """The seconds between the first attempt and the last, where each fails at once."""
     (retry,) = [retry for retry in TASKS[task]["Retry"] if error in retry["ErrorEquals"]]
-    longest = retry.get("MaxDelaySeconds", float("inf"))
-    waits = (
+    longest: float = retry.get("MaxDelaySeconds", float("inf"))
+    waits: list[float] = [
         retry["IntervalSeconds"] * retry["BackoffRate"] ** number
         for number in range(retry["MaxAttempts"])
-    )
+    ]
     return sum(min(wait, longest) for wait in waits)
 
 
