@@ -105,6 +105,7 @@ def test_callers_at_the_same_time_do_not_meet(served: Served) -> None:
         ("POST /explorations HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 411),
         ("BREW /explorations HTTP/1.1\r\nHost: x\r\n\r\n", 404),
         ("nonsense\r\n\r\n", 400),
+        ("GET http://[x/ HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         ("GET /explorations?a=%zz&%00 HTTP/1.1\r\nHost: x\r\n\r\n", 401),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from idea_explorer.api.answer import SECURITY_HEADERS
 from idea_explorer.api.app import Handler
@@ -35,7 +35,7 @@ def gateway_event(
     method: str, target: str, headers: Mapping[str, str], body: bytes, owner: str | None
 ) -> dict[str, Any]:
     """A request as API Gateway's REST proxy hands it to a function."""
-    parts = urlsplit(target)
+    parts = _split(target)
     query = parse_qs(parts.query, keep_blank_values=True)
     return {
         "httpMethod": method,
@@ -57,6 +57,13 @@ def gateway_event(
         "body": base64.b64encode(body).decode() if body else None,
         "isBase64Encoded": bool(body),
     }
+
+
+def _split(target: str) -> SplitResult:
+    try:
+        return urlsplit(target)
+    except ValueError as error:
+        raise RequestError(400, "This is not a valid address.") from error
 
 
 Store: TypeAlias = Callable[[str, str, bytes], None]
@@ -109,12 +116,12 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         try:
-            body = self._body()
+            headers = dict(self.headers.items())
+            body, owner = self._body(), self._owner(headers)
+            event = gateway_event(self.command, self.path, headers, body, owner)
         except RequestError as error:
             self._refuse(error)
             return
-        headers = dict(self.headers.items())
-        event = gateway_event(self.command, self.path, headers, body, self._owner(headers))
         answer = self.server.handle(event, LocalContext())
         many = answer.get("multiValueHeaders") or {}
         self._answer(
@@ -134,7 +141,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _store(self) -> None:
         owner = self._owner(dict(self.headers.items()))
-        folder, _, file_id = urlsplit(self.path).path.rpartition("/")
+        folder, _, file_id = _split(self.path).path.rpartition("/")
         if owner is None:
             raise RequestError(401)
         if folder != "/files" or self.server.store is None:
