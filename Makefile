@@ -32,7 +32,7 @@ $(DEV): requirements-dev.lock $(RUNTIME)
 setup: $(DEV) ## Install everything into .venv
 
 demo: $(RUNTIME) ## Run one exploration here: no key, no AWS, no GitHub
-	@rm -rf demo && mkdir demo && cp -R examples/ideas demo/ideas
+	@test -d demo/ideas || { mkdir -p demo && cp -R examples/ideas demo/ideas; }
 	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore --if-exists run "A subscription box for urban beekeepers"
 
 test: $(DEV) ## Run the tests
@@ -91,7 +91,7 @@ lock: $(VENV)/bin/python ## Resolve the dependencies anew and write the locks
 	@./scripts/lock $(BIN)
 
 clean: ## Remove what was built
-	rm -rf $(VENV) .aws-sam demo artifacts
+	rm -rf $(VENV) .aws-sam artifacts
 
 .PHONY: adversarial chaos
 adversarial: $(DEV) ## A thousand models that spend all they can, against small budgets

@@ -1,0 +1,45 @@
+"""What the Makefile's targets do to the files of whoever runs them."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def make(folder: Path, target: str) -> None:
+    """Run a target in a copy of the project without an environment; `true` stands for each program."""
+    ready = ["--old-file", ".venv/.runtime", f"BIN={folder}/bin"]
+    subprocess.run(["make", *ready, target], cwd=folder, check=True, capture_output=True)
+
+
+def project(folder: Path) -> Path:
+    (folder / "bin").mkdir()
+    (folder / "bin" / "idea").symlink_to(str(shutil.which("true")))
+    shutil.copy(ROOT / "Makefile", folder)
+    sample = folder / "examples" / "ideas" / "sample.md"
+    sample.parent.mkdir(parents=True)
+    sample.write_text("# Sample")
+    return folder
+
+
+def test_the_demo_starts_from_the_sample_research(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    make(folder, "demo")
+    assert (folder / "demo" / "ideas" / "sample.md").read_text() == "# Sample"
+
+
+def test_a_second_demo_keeps_what_people_explored_in_its_folder(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    make(folder, "demo")
+    own = folder / "demo" / "ideas" / "2026-11-16-tea" / "research.md"
+    own.parent.mkdir()
+    own.write_text("# Tea")
+    changed = folder / "demo" / "ideas" / "sample.md"
+    changed.write_text("# Sample, with remarks")
+
+    make(folder, "demo")
+    make(folder, "clean")
+
+    assert own.read_text() == "# Tea"
+    assert changed.read_text() == "# Sample, with remarks"
