@@ -133,7 +133,7 @@ class Bench:
             queue=NoQueue(),
             clock=self.clock,
             log=self.log,
-            terms=Terms(min_deadline_seconds=1),
+            terms=self.terms,
         )
         return explore(queued.id, queued.run, self.engine)
 

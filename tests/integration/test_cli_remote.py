@@ -1,13 +1,14 @@
 """The commands against a deployment, over the wire."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from idea_explorer.api.call import Context
 from idea_explorer.api.server import ApiServer
 from idea_explorer.domain.tokens import dump_tokens, stored_token
 from tests.fakes.anthropic_faults import refusing_url
@@ -258,7 +259,7 @@ def test_a_spent_day_is_told_at_once_and_not_tried_again(
     tokens = dump_tokens([stored_token(TOKEN, "ada", now=api.clock.now())])
     calls: list[str] = []
 
-    def handle(event: dict[str, Any], context: object) -> dict[str, Any]:
+    def handle(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         calls.append(event["path"])
         return api.handle(event, context)
 

@@ -16,7 +16,7 @@ from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.resume import resume
-from idea_explorer.usecases.settle import settle
+from idea_explorer.usecases.settle import Cause, settle
 from idea_explorer.usecases.terms import Terms
 from idea_explorer.usecases.work import books_of
 from tests.fakes.engine import Bench
@@ -243,6 +243,21 @@ def test_what_is_held_back_refuses_more_with_a_sentence(tmp_path: Path) -> None:
     day.killed(at=0, max_cost_usd=2.0)
     with pytest.raises(QuotaSpentError, match="held for what is running"):
         day.engine.terms.check(ExploreRequest(idea="More"), "tester", day.clock.now())
+
+
+@pytest.mark.parametrize("cause", ["broken"])
+def test_a_report_that_is_written_is_published_on_a_spent_day_too(
+    tmp_path: Path, cause: Cause
+) -> None:
+    day = Day(tmp_path, says("# R"))
+    written = day.explore()
+    settle(written.id, 1, cause, books_of(day.engine))
+    day.store.record("tester", day.clock.now().date(), "another", 3.0)
+    day.terms = day.engine.terms
+
+    published = day.publish(day.resume(written))
+
+    assert (published.status, published.run) == ("completed", 2)
 
 
 def test_without_a_limit_for_the_day_nothing_is_held_back(tmp_path: Path) -> None:

@@ -99,6 +99,19 @@ def test_research_that_is_there_answers_at_once(known: Api) -> None:
     assert known.queue.sent == []
 
 
+def test_a_spent_day_refuses_a_run_but_not_what_costs_nothing(known: Api) -> None:
+    known.spend_the_day()
+    reusable, new = "Beehives on city rooftops", "A tea room"
+
+    replies = [
+        known.post("/explorations", {"idea": idea, "if_exists": "reuse"})
+        for idea in (reusable, new)
+    ]
+
+    assert [reply.status for reply in replies] == [200, 429]
+    assert replies[1].error["type"] == "quota_spent"
+
+
 class LostReports(SqliteStore):
     def save_report(self, exploration_id: ExplorationId, lease: int, markdown: str) -> None:
         raise UnavailableError("The report could not be stored.")

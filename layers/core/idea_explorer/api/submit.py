@@ -52,7 +52,7 @@ def _reused(
 ) -> JsonObject | None:
     if request.if_exists != "reuse":
         return None
-    service.terms.check(request, call.owner, service.clock.now())
+    service.terms.check_request(request, call.owner)
     found = reuse(
         request,
         call.owner,

@@ -36,7 +36,7 @@ def resume(
         terms.check_deadline(wanted.deadline_seconds)
     if before.status in RESUMABLE and not _written_outcome(before):
         terms.check_resume(_with(before, wanted), before)
-    terms.check_quota(owner, clock.now())
+        terms.check_quota(owner, clock.now())
     now = clock.now()
     queued = explorations.take_over(before.id, lambda e: _next_run(e, wanted, now, by_command))
     History(events, queued).emit(StatusChanged(from_=before.status, to="queued"))

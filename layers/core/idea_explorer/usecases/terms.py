@@ -45,6 +45,11 @@ class Terms:
 
     def check(self, request: ExploreRequest, owner: str, now: datetime) -> None:
         """Raises InvalidRequestError with the field, or QuotaSpentError."""
+        self.check_request(request, owner)
+        self.check_quota(owner, now)
+
+    def check_request(self, request: ExploreRequest, owner: str) -> None:
+        """All but whether the owner's day can pay, which is no matter where no model will be called."""
         self.check_toolset(request.toolset)
         check_fields_count(request)
         check_webhook(request)
@@ -52,7 +57,6 @@ class Terms:
         self.check_budget(request)
         self.check_repository(request)
         self.check_files(request, owner)
-        self.check_quota(owner, now)
 
     def check_toolset(self, toolset: str) -> None:
         if missing := self.missing.get(toolset):
