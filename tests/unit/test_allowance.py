@@ -245,7 +245,7 @@ def test_what_is_held_back_refuses_more_with_a_sentence(tmp_path: Path) -> None:
         day.engine.terms.check(ExploreRequest(idea="More"), "tester", day.clock.now())
 
 
-@pytest.mark.parametrize("cause", ["broken"])
+@pytest.mark.parametrize("cause", ["broken", "stopped"])
 def test_a_report_that_is_written_is_published_on_a_spent_day_too(
     tmp_path: Path, cause: Cause
 ) -> None:

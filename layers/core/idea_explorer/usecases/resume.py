@@ -76,6 +76,8 @@ def _with(exploration: Exploration, wanted: ResumeRequest) -> ExploreRequest:
 
 
 def _written_outcome(exploration: Exploration) -> Status | None:
-    """What the run came to where only publishing it failed: then it is published, not paid for again."""
-    written = exploration.status == "failed" and exploration.outcome in {"completed", "partial"}
-    return exploration.outcome if written else None
+    """What the run came to where only publishing it failed or was stopped: then it is published, not
+    paid for again."""
+    unpublished = exploration.status in {"failed", "cancelled"}
+    written = exploration.outcome in {"completed", "partial"}
+    return exploration.outcome if unpublished and written else None
