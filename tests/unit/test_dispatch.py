@@ -9,7 +9,7 @@ from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
-from idea_explorer.domain.message import Message
+from idea_explorer.domain.message import QUEUE_OWNER, Message
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability import SilentLog
 from idea_explorer.usecases.cancel import cancel
@@ -40,13 +40,16 @@ class Service:
             clock=self.clock,
             log=SilentLog(),
             max_running=2,
-            terms=Terms(min_deadline_seconds=60),
+            terms=Terms(min_deadline_seconds=60, daily_cost_usd=1.0, spend=self.store),
             ask_for_notice=lambda exploration: ask_for_notice(exploration, self, SilentLog()),
         )
         self.asked: list[tuple[ExplorationId, int]] = []
 
     def ask(self, exploration_id: ExplorationId, run: int) -> None:
         self.asked.append((exploration_id, run))
+
+    def spend_the_day(self) -> None:
+        self.store.record(QUEUE_OWNER, self.clock.now().date(), "a-run", 1.0)
 
     def submitted(self, idea: str = "An idea", **request_fields: str) -> Exploration:
         request = ExploreRequest(idea=idea, **request_fields)  # type: ignore[arg-type]
@@ -185,6 +188,30 @@ def test_a_poison_message_fails_the_exploration_it_names(
     assert failed.receipt is not None
     assert failed.receipt.resume == f"idea resume {exploration.id}"
     assert json.loads(service.events(exploration.id)[-1])["to"] == "failed"
+
+
+def test_a_request_on_a_spent_day_is_stored_as_failed_with_the_reason(service: Service) -> None:
+    service.spend_the_day()
+
+    assert service.deliver({**REQUEST, "dedup_key": "bees"}) == "set_aside"
+
+    [(_, reason)] = service.queue.dead
+    failed = service.store.load(id_from_key(QUEUE_OWNER, "bees"))
+    assert failed.receipt is not None
+    assert (failed.status, failed.receipt.code) == ("failed", "BUDGET_EXCEEDED")
+    assert failed.receipt.message == reason
+    assert reason.startswith("Today's budget of $1.00 is spent")
+    assert service.workflow.started == []
+
+
+def test_a_second_delivery_on_a_spent_day_leaves_what_was_started_alone(service: Service) -> None:
+    service.deliver({**REQUEST, "dedup_key": "bees"})
+    service.spend_the_day()
+
+    assert service.deliver({**REQUEST, "dedup_key": "bees"}) == "known"
+
+    assert service.store.load(id_from_key(QUEUE_OWNER, "bees")).status == "running"
+    assert service.queue.dead == []
 
 
 def test_whoever_asked_is_told_of_what_a_poison_message_failed(service: Service) -> None:

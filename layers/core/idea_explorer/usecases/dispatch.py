@@ -1,7 +1,7 @@
 """Turn a message of the queue into an execution: once, and only while there is room for one more."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -11,6 +11,7 @@ from idea_explorer.domain.errors import (
     ExplorerError,
     InvalidRequestError,
     MissingError,
+    QuotaSpentError,
 )
 from idea_explorer.domain.events import Failed, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Receipt
@@ -28,7 +29,8 @@ from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
 
 DEFER_SECONDS = 30  # how long a message waits for room before it asks again
-POISON = (InvalidRequestError, MissingError, ConflictError)  # wrong however often it is tried
+# wrong however often it is tried, or until tomorrow, which is longer than the queue tries
+POISON = (InvalidRequestError, MissingError, ConflictError, QuotaSpentError)
 LAST_RECEIVE = 4  # one before the queue's own redrive, which could not mark the exploration failed
 
 Dispatched = Literal["started", "deferred", "known", "set_aside"]
@@ -100,9 +102,12 @@ def _named(message: Message, desk: Desk) -> tuple[Exploration, int]:
         QUEUE_OWNER,
         desk.explorations,
         desk.clock,
-        terms=desk.terms,
+        terms=replace(desk.terms, daily_cost_usd=None),
         exploration_id=named.id,
     )
+    if exploration.status == "queued":
+        # only once it is stored: so there is something to resume on another day
+        desk.terms.check_quota(QUEUE_OWNER, desk.clock.now())
     return exploration, exploration.run
 
 
