@@ -114,6 +114,27 @@ def test_what_went_to_a_folder_is_undone_there(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["new"] is False
 
 
+def test_what_a_server_wrote_to_a_folder_is_undone_there(tmp_path: Path) -> None:
+    home, elsewhere = tmp_path / "served", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with Served(home) as served:
+        client = {"IDEA_API_URL": served.url, "IDEA_API_TOKEN": TOKEN}
+        idea("submit", IDEA, "--watch", "--quiet", env=client, folder=home)
+        [document] = home.glob("ideas/*/research.md")
+        log = document.with_name("exploration-log.json").read_text("utf-8")
+        exploration_id = json.loads(log)[0]["jobId"]
+        far = idea("revert", exploration_id, env=client, folder=elsewhere)
+        near = idea("revert", exploration_id, env=client, folder=home)
+
+    assert (far.returncode, far.stderr) == (
+        2,
+        f"idea: Exploration {exploration_id} wrote to a folder."
+        f" Undo it there: idea revert {exploration_id} --research DIR.\n",
+    )
+    assert (near.returncode, near.stderr) == (0, "")
+    assert not document.exists()
+
+
 def test_what_cannot_be_undone_is_one_sentence(
     over_github: dict[str, str], repo: Repository, tmp_path: Path
 ) -> None:

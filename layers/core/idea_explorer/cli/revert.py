@@ -1,7 +1,7 @@
 """`idea revert`: undo what an exploration wrote, on GitHub by a pull request.
 
 It is opened with the settings of this machine, also for an exploration of a deployment: whoever undoes
-something needs a token of their own for it.
+something needs a token of their own for it. What `idea serve` wrote to a folder is undone in that folder.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.shown import details_in
-from idea_explorer.domain.errors import MissingError
+from idea_explorer.domain.errors import ConfigurationError, MissingError
 from idea_explorer.domain.ids import ExplorationId, begun_at, is_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
@@ -28,7 +28,7 @@ OWNER = "local"
 
 def run(arguments: argparse.Namespace) -> int:
     settings = settings_for(arguments.research)
-    if os.environ.get("IDEA_API_URL"):
+    if os.environ.get("IDEA_API_URL") and not _is_kept_here(arguments.id, settings):
         undone = _of_deployment(arguments.id, settings)
     else:
         undone = _of_this_machine(arguments.id, settings)
@@ -39,6 +39,16 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(harmless(_in_words(undone)))
     return 0
+
+
+def _is_kept_here(exploration_id: str, settings: Settings) -> bool:
+    if not settings.store.is_file():
+        return False
+    try:
+        find(exploration_id, OWNER, wiring.local_stores(settings).explorations)
+    except MissingError:
+        return False
+    return True
 
 
 def _of_this_machine(exploration_id: str, settings: Settings) -> Undone:
@@ -64,6 +74,11 @@ def _of_this_machine(exploration_id: str, settings: Settings) -> Undone:
 def _of_deployment(exploration_id: str, settings: Settings) -> Undone:
     with Remote.from_environment() as remote:
         details = details_in(remote.exploration(exploration_id))
+    if details.path and details.links.published is None and not settings.uses_github:
+        raise ConfigurationError(
+            f"Exploration {details.id} wrote to a folder.",
+            hint=f"Undo it there: idea revert {details.id} --research DIR.",
+        )
     wrote = ExploreRequest(
         idea=details.idea, toolset="code", repository=details.repository, ref=details.ref
     )
