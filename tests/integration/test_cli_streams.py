@@ -8,14 +8,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from idea_explorer.cli import main
+from tests.fakes import forked
 from tests.fakes.anthropic_faults import hang
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
-from tests.fakes.command import idea, start
+from tests.fakes.command import environment, idea, start
 
 FULL = Path("/dev/full")
 IDEA = ("explore", "Calendars for narwhals")
@@ -105,6 +108,27 @@ def test_a_run_that_is_told_to_stop_ends_cancelled_and_can_go_on(
     assert program.wait() == 4
     assert "cancelled" in last
     assert "Go on with: idea resume" in last
+
+
+def _idea_without_a_client(arguments: Sequence[str]) -> None:
+    """`idea` where Claude's client, which takes seconds to load, never comes to be loaded."""
+    for name in [name for name in sys.modules if name.startswith("idea_explorer.adapters.claude")]:
+        del sys.modules[name]
+    sys.modules["anthropic"] = None  # type: ignore[assignment]  # how an import is made to fail
+    sys.exit(main(arguments))
+
+
+def test_a_person_sees_what_is_run_before_the_client_is_loaded(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    env = environment({"ANTHROPIC_API_KEY": "k"})
+    streams = [0, writing, writing]
+    program = forked.start(_idea_without_a_client, IDEA, streams=streams, env=env, folder=tmp_path)
+    os.close(writing)
+    said = drained(reading)
+
+    assert program.wait() == 1
+    header = ["Exploring: Calendars for narwhals", "research/business · sonnet · deadline 120 s"]
+    assert said.splitlines()[:2] == header
 
 
 def test_a_run_started_with_nohup_does_not_mind_a_closed_terminal(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ class Engine:
     earlier_for: Callable[[Exploration], Origin | None] = lambda _: None
     base_of: Callable[[Exploration], str | None] | None = None
     start_seconds: float = 0.0  # of the deadline, that have passed when a run first gets here
+    prepare: Callable[[], None] = lambda: None  # what a run's deadline is not to pay for
 
 
 def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:
@@ -72,6 +73,7 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
 
     Entering takes the lease: a worker that still runs the same exploration writes nothing more.
     """
+    engine.prepare()
     now = engine.clock.now()
     was = engine.explorations.load(exploration_id)
     if was.status == "awaiting_approval" and not (was.cancel_requested or _is_decided(was, engine)):

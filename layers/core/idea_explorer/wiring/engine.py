@@ -1,12 +1,14 @@
 """The engine: model, toolsets, stores and terms."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import EventSink, Log, Model
+from idea_explorer.ports import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_secrets
 from idea_explorer.wiring.keeping import Stores, cloud_stores, local_stores
@@ -62,17 +64,39 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
     ]
 
 
+class _LateModel:
+    """A model that is made when a run begins: Claude's client takes seconds to load, and whoever
+    started the run should see before that what it is."""
+
+    def __init__(self, make: Callable[[], Model]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Model:
+        return self._make()
+
+    def load(self) -> None:
+        _ = self._made
+
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        return self._made.answer(request, watcher, deadline)
+
+
 def local_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "Engine":
     """The engine on this machine: SQLite and files."""
-    return _engine(settings, local_stores(settings), log, sinks)
+    late = _LateModel(partial(model, settings))
+    engine = _engine(settings, late, local_stores(settings), log, sinks)
+    return replace(engine, prepare=late.load)
 
 
 def cloud_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "Engine":
     """The engine of a deployment. Made anew for each run, so that it has the current secrets."""
-    return _engine(settings, cloud_stores(settings), log, sinks)
+    return _engine(settings, model(settings), cloud_stores(settings), log, sinks)
 
 
-def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[EventSink]) -> "Engine":
+def _engine(
+    settings: Settings, asked: Model, kept_in: Stores, log: Log, sinks: Sequence[EventSink]
+) -> "Engine":
     from idea_explorer.observability import LogSink
     from idea_explorer.usecases.earlier import origin_of
     from idea_explorer.usecases.explore import Engine
@@ -82,7 +106,7 @@ def _engine(settings: Settings, kept_in: Stores, log: Log, sinks: Sequence[Event
         journals=kept_in.journals,
         events=kept_in.events,
         reports=kept_in.reports,
-        model=model(settings),
+        model=asked,
         toolset_for=partial(toolset_for, settings, log, kept_in.uploads),
         approvals=kept_in.approvals,
         writer_for=partial(writer_for, settings),
