@@ -133,6 +133,17 @@ def test_a_webhook_to_an_address_that_is_not_public_is_refused_without_a_look_up
     assert caught.value.fields == {"webhook_url": "must be a public address"}
 
 
+@pytest.mark.parametrize("who", ["ada:secret@", "ada@", "@"])
+def test_a_webhook_with_credentials_is_refused_and_none_is_repeated(who: str) -> None:
+    request = ExploreRequest(idea="Tea", webhook_url=f"https://{who}hooks.example/")
+
+    with pytest.raises(
+        InvalidRequestError, match="'webhook_url': must hold no user name"
+    ) as caught:
+        terms().check(request, "ada", NOW)
+    assert "ada" not in caught.value.sentence
+
+
 @pytest.mark.parametrize("host", ["8.8.8.8", "hooks.example:8443", "[2606:4700:4700::1111]"])
 def test_a_webhook_to_a_name_or_a_public_address_is_taken(host: str) -> None:
     terms().check(ExploreRequest(idea="Tea", webhook_url=f"https://{host}/hook"), "ada", NOW)

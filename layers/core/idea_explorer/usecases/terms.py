@@ -28,6 +28,7 @@ TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
 
 ANYTHING = "write anything at all"
 NOT_PUBLIC = "must be a public address"
+NO_CREDENTIALS = "must hold no user name and no password: they would not be sent"
 NOTHING_TO_SIGN = "must come with 'webhook_url': it signs what is sent there"
 
 
@@ -148,9 +149,12 @@ def check_fields_count(request: ExploreRequest) -> None:
 
 def check_webhook(request: ExploreRequest) -> None:
     """Refuse at once what can be refused without a look-up; the rest is refused on connecting."""
-    host = urlsplit(request.webhook_url or "").hostname
+    parts = urlsplit(request.webhook_url or "")
+    host = parts.hostname
     if host is None:
         return
+    if "@" in parts.netloc:
+        raise _wrong("webhook_url", NO_CREDENTIALS)
     try:
         literal = literal_of(host)
     except BlockedAddressError as error:
