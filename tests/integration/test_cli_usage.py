@@ -55,6 +55,7 @@ WRONG_USAGE = [
     (["explore", "Tea", "--toolset", "x"], "--toolset must be one of: research, assistant"),
     (["explore", "Tea", "--repository", "x"], "--repository must look like owner/name."),
     (["explore", "Tea", "--deadline-seconds", "1"], "--deadline-seconds must be at least 60."),
+    (["explore", "Tea", "--context", "notse.md"], "The context notse.md is no file."),
     (
         ["explore", "Tea", "--callback-secret", "x"],
         "--callback-secret must come with 'webhook_url'",

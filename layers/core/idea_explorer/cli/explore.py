@@ -1,7 +1,9 @@
 """`idea explore`: one exploration on this machine, on the engine that Lambda runs."""
 
 import argparse
+import errno
 import json
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +39,8 @@ from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import publishing
 
 OWNER = "local"
+MAX_PATH = 200  # a longer word is a text in a language without spaces
+SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 REQUEST_FLAGS = (
     "toolset", "mode", "model", "context", "update", "continue_from", "if_exists",
     "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
@@ -176,8 +180,21 @@ def _text_or_file(given: str) -> str:
         if len(given) < 1_000 and Path(given).is_file():
             return Path(given).read_text("utf-8")
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            return given
         raise InvalidRequestError(f"The context {given} cannot be read: {error}.") from error
+    if _looks_like_a_path(given):
+        raise InvalidRequestError(
+            f"The context {given} is no file.", hint="Text of your own has more than one word."
+        )
     return given
+
+
+def _looks_like_a_path(given: str) -> bool:
+    """What was meant as a file must not become the context by a slip; an address is a text."""
+    if len(given.split()) != 1 or len(given) > MAX_PATH or "://" in given:
+        return False
+    return "/" in given or SUFFIX.search(given) is not None or Path(given).is_dir()
 
 
 def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
