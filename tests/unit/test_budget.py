@@ -1,11 +1,13 @@
 """The price is known before it is spent."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from idea_explorer.agent.budget import RESULT_TOKENS, WRITE_TOKENS, Budget, estimated_tokens
+from idea_explorer.agent.searches import searches_in
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import NetworkError
 from idea_explorer.domain.json import Block, JsonObject
@@ -15,7 +17,7 @@ from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.usecases.replay import replay
 from tests.adversarial import budget as adversarial
 from tests.fakes.engine import Bench
-from tests.fakes.models import calls, says, scripted
+from tests.fakes.models import ScriptedModel, calls, says, scripted
 
 SONNET = PRICES[MODELS["sonnet"]]
 REQUEST = ModelRequest(
@@ -66,11 +68,66 @@ def test_an_unknown_price_is_a_limit_in_tokens() -> None:
 
 def test_searches_that_no_longer_fit_turn_the_tools_off(tmp_path: Path) -> None:
     bench = Bench(tmp_path, scripted([says("# Tea")]))
-    done = bench.run(max_cost_usd=0.25)
+    done = bench.run(max_cost_usd=0.08)
     assert bench.engine.model.tools_off == [True]  # type: ignore[attr-defined]
     assert (done.status, done.stats.stop_reason) == ("partial", "budget")
     assert done.receipt is not None
     assert done.receipt.code == "BUDGET_EXCEEDED"
+
+
+def test_a_budget_too_small_for_any_research_says_so_and_what_would_do(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, scripted([says("# Tea")]))
+    done = bench.run(max_cost_usd=0.08)
+    assert done.receipt is not None
+    told = re.fullmatch(
+        r"The budget pays for no research; the report was written without any\. "
+        r"It takes \$(0\.\d\d) at least to resume it with some\.",
+        done.receipt.message,
+    )
+    assert told
+    bench.with_model(again := scripted([calls(("list_research", {})), says("# Tea, looked up")]))
+    bench.resume(done, max_cost_usd=float(told[1]))
+    assert again.tools_off[0] is False
+
+
+@pytest.mark.parametrize(
+    ("model", "usd", "searches"),
+    [
+        ("sonnet", 0.12, 1), ("sonnet", 0.19, 2), ("sonnet", 0.25, 1), ("sonnet", 0.30, 2),
+        ("sonnet", 0.45, 5), ("opus", 0.22, 1), ("opus", 0.45, 1), ("opus", 0.60, 2),
+    ],
+)  # fmt: skip
+def test_a_small_budget_looks_with_fewer_searches(
+    tmp_path: Path, model: str, usd: float, searches: int
+) -> None:
+    bench = Bench(tmp_path, asked := scripted([calls(("list_research", {})), says("# Tea")]))
+    done = bench.run(max_cost_usd=usd, model=model)
+    assert asked.tools_off[0] is False
+    assert [searches_in(request.tools) for request in asked.requests] == [searches] * 2
+    assert bench.store.load_report(done.id) == "# Tea"
+
+
+@pytest.mark.parametrize("usd", [0.12, 0.14, 0.17, 0.22, 0.30, 0.45])
+def test_the_worst_first_call_leaves_the_price_of_a_report(tmp_path: Path, usd: float) -> None:
+    def worst(request: ModelRequest, number: int) -> ModelAnswer:
+        if request.tools_off:
+            return says("# Tea")
+        count = searches_in(request.tools)
+        usage = Usage(
+            cache_write_tokens=estimated_tokens(request),
+            input_tokens=count * Budget().search_tokens,
+            output_tokens=request.max_tokens,
+            searches=count,
+        )
+        found: list[Block] = [b for n in range(count) for b in _found(f"s{n}", "x" * 25_000)]
+        reading: Block = {"type": "tool_use", "id": "t", "name": "list_research", "input": {}}
+        return ModelAnswer([*found, reading], "tool_use", usage)
+
+    bench = Bench(tmp_path, model := ScriptedModel(worst))
+    done = bench.run(max_cost_usd=usd)
+
+    assert (model.tools_off, bench.store.load_report(done.id)) == ([False, True], "# Tea")
+    assert (done.stats.cost_usd or 0) <= usd
 
 
 def test_a_budget_that_is_large_enough_changes_nothing(tmp_path: Path) -> None:
@@ -114,7 +171,7 @@ def test_lost_attempts_that_use_the_budget_up_still_end_in_a_report(tmp_path: Pa
     lost = [NetworkError("reset")] * 3  # each is taken to have cost all it could
     bench = Bench(tmp_path, model := scripted([*lost, says("# Tea")]))
 
-    done = bench.run(max_cost_usd=1.10)
+    done = bench.run(max_cost_usd=1.05)
 
     assert (done.status, done.stats.stop_reason) == ("partial", "budget")
     assert model.tools_off[-1]
@@ -122,12 +179,7 @@ def test_lost_attempts_that_use_the_budget_up_still_end_in_a_report(tmp_path: Pa
 
 
 def test_a_paused_search_that_cannot_be_paid_for_is_given_up_for_a_report(tmp_path: Path) -> None:
-    found: Block = {
-        "type": "web_search_tool_result", "tool_use_id": "s0",
-        "content": [{"type": "web_search_result", "url": "https://tea.example", "title": "Tea",
-                     "encrypted_content": "x" * 2_000, "page_age": None}],
-    }  # fmt: skip
-    blocks = [_search("s0"), found, _search("s1")]
+    blocks = [*_found("s0", "x" * 2_000), _search("s1")]
     paused = ModelAnswer(
         blocks, "pause_turn", Usage(input_tokens=60_000, output_tokens=1_500, searches=5)
     )
@@ -143,6 +195,15 @@ def test_a_paused_search_that_cannot_be_paid_for_is_given_up_for_a_report(tmp_pa
 
 def _search(call: str) -> Block:
     return {"type": "server_tool_use", "id": call, "name": "web_search", "input": {"query": "tea"}}
+
+
+def _found(call: str, text: str) -> list[Block]:
+    page: Block = {"type": "web_search_result", "url": "https://tea.example", "title": "Tea",
+                   "encrypted_content": text, "page_age": None}  # fmt: skip
+    return [
+        _search(call),
+        {"type": "web_search_tool_result", "tool_use_id": call, "content": [page]},
+    ]
 
 
 def test_models_that_spend_all_they_can_stay_within_the_budget(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_resume_on_a_day_that_can_pay_for_too_little_keeps_conversation_and_re
     assert ended.status == "partial"
     bench.with_model(model := scripted([says("# Nothing is known")]))
 
-    little = Terms(min_deadline_seconds=1, daily_cost_usd=0.05, spend=bench.store)
+    little = Terms(min_deadline_seconds=1, daily_cost_usd=0.03, spend=bench.store)
     bench.engine = replace(bench.engine, terms=little)
 
     done = bench.resume(ended)

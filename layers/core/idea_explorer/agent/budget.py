@@ -12,6 +12,8 @@ BYTES_PER_TOKEN = (
 )
 WRITE_TOKENS = 4_096  # output kept back for the report while gathering goes on
 RESULT_TOKENS = int(limits.MAX_DOCUMENT_BYTES / BYTES_PER_TOKEN)  # one document, read whole
+MIN_EVIDENCE_TOKENS = 2_000  # a few passages; with less of what was found, a report would mislead
+OUR_WORDS_TOKENS = 1_000  # what is said to the model when it goes on and has to write, read twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,43 +34,67 @@ class Budget:
     max_total_tokens: int | None = None
     search_tokens: int = 10_000
 
-    def allow(self, request: ModelRequest, spent: Usage, *, searches: int) -> Allowance:
+    def allow(
+        self, request: ModelRequest, spent: Usage, *, searches: int, first: bool = False
+    ) -> Allowance:
         """Lower `max_tokens` until the worst case of the call fits what is left.
 
         A call with tools on must leave enough to write the report afterwards, from all that was said
         and found and from an ordinary tool result; where the results are larger, the report is written
-        from as much of them as `input_room` allows. The call that writes may take everything.
+        from as much of them as `input_room` allows. The call that writes may take everything. So that
+        small budgets look at all, the first call need not leave more than a short report from the
+        least of the evidence takes.
         """
-        worst, after = self._worst(request, searches)
-        room = self._output_room(spent + worst + after, read_again=not request.tools_off)
+        allowance = self._allow(request, spent, searches, lean=False)
+        if allowance.fits or request.tools_off or not first:
+            return allowance
+        return self._allow(request, spent, searches, lean=True)
+
+    def _allow(
+        self, request: ModelRequest, spent: Usage, searches: int, *, lean: bool
+    ) -> Allowance:
+        worst, after = self._worst(request, searches, lean=lean)
+        read_again = not (request.tools_off or lean)
+        room = self._output_room(spent + worst + after, read_again=read_again)
         max_tokens = request.max_tokens if room is None else min(request.max_tokens, room)
         reserved = worst + Usage(output_tokens=max(max_tokens, 0))
         floor = min(limits.MIN_OUTPUT_TOKENS, request.max_tokens)
         return Allowance(max_tokens=max_tokens, fits=max_tokens >= floor, reserved=reserved)
 
-    def least_usd(self, request: ModelRequest, *, searches: int) -> float | None:
-        """What must be left for `allow` to let a call be made; None where no price is known."""
-        if self.price is None:
-            return None
-        worst, after = self._worst(request, searches)
+    def least(self, request: ModelRequest, *, searches: int, first: bool = False) -> Usage:
+        """What must be left for `allow` to let a call be made."""
+        lean = first and not request.tools_off
+        worst, after = self._worst(request, searches, lean=lean)
         output = Usage(output_tokens=limits.MIN_OUTPUT_TOKENS)
-        if not request.tools_off:
+        if not (request.tools_off or lean):
             output += Usage(cache_write_tokens=limits.MIN_OUTPUT_TOKENS)
-        return self.price.cost(worst + after + output)
+        return worst + after + output
 
-    def _worst(self, request: ModelRequest, searches: int) -> tuple[Usage, Usage]:
+    def least_usd(
+        self, request: ModelRequest, *, searches: int, first: bool = False
+    ) -> float | None:
+        """The price of `least`; None where no price is known."""
+        least = self.least(request, searches=searches, first=first)
+        return self.price.cost(least) if self.price else None
+
+    def _worst(self, request: ModelRequest, searches: int, *, lean: bool) -> tuple[Usage, Usage]:
         """The most that a call can take beside its output, and what is kept for the report after it."""
         history = estimated_tokens(request)
         found = searches * self.search_tokens
         worst = Usage(cache_write_tokens=history, input_tokens=found, searches=searches)
         if request.tools_off:
             return worst, Usage()
+        if lean:
+            read = history + OUR_WORDS_TOKENS + MIN_EVIDENCE_TOKENS
+            output = limits.MIN_OUTPUT_TOKENS
+            # so little is left that searches of twice the usual size would take it: kept besides
+            return worst, Usage(cache_write_tokens=read, input_tokens=found, output_tokens=output)
         grown = history + found + RESULT_TOKENS
         return worst, Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
 
-    def input_room(self, spent: Usage) -> int | None:
+    def input_room(self, spent: Usage, output: int = WRITE_TOKENS) -> int | None:
         """How many tokens a call may read that then writes a report; None where nothing limits them."""
-        committed = spent + Usage(output_tokens=WRITE_TOKENS)
+        committed = spent + Usage(output_tokens=output)
         if self.price is None:
             return self._tokens_left(committed)
         return self._affordable(committed, self.price.cache_write)

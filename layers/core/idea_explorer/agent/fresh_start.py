@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from idea_explorer.agent.budget import BYTES_PER_TOKEN
+from idea_explorer.agent.budget import BYTES_PER_TOKEN, MIN_EVIDENCE_TOKENS, WRITE_TOKENS, Budget
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
+from idea_explorer.domain import limits
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import canonical, text_of
 from idea_explorer.domain.transcript import Restarted, StoredResult, WriteReason
@@ -12,17 +13,26 @@ from idea_explorer.domain.transcript import Restarted, StoredResult, WriteReason
 CUT = " […]"
 MAX_EVIDENCE_TOKENS = 100_000  # half of the smallest context window
 MAX_EVIDENCE_BYTES = int(MAX_EVIDENCE_TOKENS * BYTES_PER_TOKEN)
-MIN_EVIDENCE_TOKENS = 2_000  # a few passages; with less of what was found, a report would mislead
 
 
 def affordable_start(
-    state: State, reason: WriteReason, room: int | None, tokens_with: Callable[[Restarted], int]
+    state: State, reason: WriteReason, budget: Budget, tokens_with: Callable[[Restarted], int]
 ) -> Restarted | None:
-    """With as much of the evidence as `room` for tokens allows; `tokens_with` counts a whole request.
+    """With as much of the evidence as the budget allows; `tokens_with` counts a whole request.
 
-    None where too little of it could be paid for: a report of nothing is worth nothing, and the
-    conversation is kept for a resume with a larger budget.
+    A short report is better than none. None where too little of the evidence could be paid for: a
+    report of nothing is worth nothing, and the conversation is kept for a resume with a larger budget.
     """
+    for output in (WRITE_TOKENS, limits.MIN_OUTPUT_TOKENS):
+        room = budget.input_room(state.spent, output)
+        if fresh := _start_within(room, state, reason, tokens_with):
+            return fresh
+    return None
+
+
+def _start_within(
+    room: int | None, state: State, reason: WriteReason, tokens_with: Callable[[Restarted], int]
+) -> Restarted | None:
     whole = fresh_start(state, reason, room=MAX_EVIDENCE_BYTES)
     if room is None or tokens_with(whole) <= room:
         return whole

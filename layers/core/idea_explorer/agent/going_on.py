@@ -1,20 +1,22 @@
 """What it costs at least to go on from where a run has ended."""
 
-from idea_explorer.agent.budget import WRITE_TOKENS, Budget, estimated_tokens
+from idea_explorer.agent.budget import OUR_WORDS_TOKENS, Budget, estimated_tokens
 from idea_explorer.agent.fresh_start import least_start_tokens
 from idea_explorer.agent.requests import request_of
 from idea_explorer.agent.searches import searches_in
 from idea_explorer.agent.state import State
+from idea_explorer.domain import limits
 from idea_explorer.domain.transcript import Restarted
 from idea_explorer.domain.usage import Usage
-
-OUR_WORDS_TOKENS = 1_000  # what is said to the model when it goes on and has to write, read twice
 
 
 def least_to_look_further(state: State, budget: Budget) -> float | None:
     """Dollars for one more step with tools, and for the report after it; None without a price."""
     request = request_of(state, tools_off=False)
-    return _with_our_words(budget, budget.least_usd(request, searches=searches_in(request.tools)))
+    searches = searches_in(request.tools)
+    return _with_our_words(
+        budget, budget.least_usd(request, searches=searches, first=not state.gathered)
+    )
 
 
 def least_to_write(state: State, budget: Budget) -> float | None:
@@ -27,7 +29,7 @@ def least_to_write(state: State, budget: Budget) -> float | None:
         return estimated_tokens(request_of(State([*state.entries, fresh]), tools_off=True))
 
     read = least_start_tokens(state, tokens_with)
-    anew = budget.price.cost(Usage(cache_write_tokens=read, output_tokens=WRITE_TOKENS))
+    anew = budget.price.cost(Usage(cache_write_tokens=read, output_tokens=limits.MIN_OUTPUT_TOKENS))
     return _with_our_words(budget, min(whole, anew))
 
 

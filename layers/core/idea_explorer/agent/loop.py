@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from idea_explorer.agent.budget import Budget, estimated_tokens
+from idea_explorer.agent.budget import Allowance, Budget, estimated_tokens
 from idea_explorer.agent.fresh_start import affordable_start
 from idea_explorer.agent.moves import Ask, Bounds, Finish, Restart, RunTools, Say, next_move
 from idea_explorer.agent.prompts import prompt
@@ -83,16 +83,18 @@ class Agent:
                         return finish
 
     def _bounds(self, state: State) -> Bounds:
-        gathering = self._request(state, tools_off=False)
-        searches = searches_in(gathering.tools)
-        writing = self._request(state, tools_off=True)
         return Bounds(
             max_steps=self.max_steps,
             out_of_time=self.deadline.must_write,
-            out_of_budget=not self.budget.allow(gathering, state.spent, searches=searches).fits,
-            too_dear_to_write=not self.budget.allow(writing, state.spent, searches=0).fits,
+            out_of_budget=not self._allowed(state, self._request(state, tools_off=False)).fits,
+            too_dear_to_write=not self._allowed(state, self._request(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
         )
+
+    def _allowed(self, state: State, request: ModelRequest) -> Allowance:
+        searches = 0 if request.tools_off else searches_in(request.tools)
+        first = not state.gathered
+        return self.budget.allow(request, state.spent, searches=searches, first=first)
 
     def _request(self, state: State, *, tools_off: bool) -> ModelRequest:
         """While there is time to gather, the most may be said; a report, what there is time for."""
@@ -135,8 +137,7 @@ class Agent:
         if self._time_for(move).passed:
             return Interrupted("deadline" if move.tools_off else "gathering_over")
         request = self._request(state, tools_off=move.tools_off)
-        searches = 0 if move.tools_off else searches_in(request.tools)
-        allowance = self.budget.allow(request, state.spent, searches=searches)
+        allowance = self._allowed(state, request)
         if not allowance.fits:
             return Interrupted("budget")
         step = state.steps + 1
@@ -244,8 +245,7 @@ class Agent:
             begun = State([*state.entries, fresh])
             return estimated_tokens(self._request(begun, tools_off=True))
 
-        room = self.budget.input_room(state.spent)
-        return affordable_start(state, move.reason, room, tokens_with)
+        return affordable_start(state, move.reason, self.budget, tokens_with)
 
     def _words(self, move: Say) -> Said:
         if move.purpose == "continue":

@@ -20,7 +20,14 @@ def search_record(block: Block, step: int) -> ToolRecord:
 
 def searches_in(tools: Sequence[Block]) -> int:
     """How many searches one call may make at most."""
-    uses = [
-        tool.get("max_uses") for tool in tools if str(tool.get("type")).startswith("web_search")
-    ]
+    uses = [tool.get("max_uses") for tool in tools if _searches(tool)]
     return sum(n for n in uses if isinstance(n, int))
+
+
+def with_searches(tools: Sequence[Block], count: int) -> list[Block]:
+    """The tools with so many searches a call."""
+    return [{**tool, "max_uses": count} if _searches(tool) else tool for tool in tools]
+
+
+def _searches(tool: Block) -> bool:
+    return str(tool.get("type")).startswith("web_search")

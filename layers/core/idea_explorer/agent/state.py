@@ -78,6 +78,11 @@ class State:
                     pass
         return found
 
+    @property
+    def gathered(self) -> bool:
+        """Whether any tool was called yet, to whatever result."""
+        return bool(self.records)
+
     @cached_property
     def spent(self) -> Usage:
         """Everything billed. A call that was announced and never answered counts in full."""

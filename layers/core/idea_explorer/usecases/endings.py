@@ -1,5 +1,6 @@
 """What a run came to, in figures and in words."""
 
+import math
 from collections.abc import Mapping
 
 from idea_explorer.agent.budget import Budget
@@ -60,13 +61,23 @@ ENDINGS: dict[str, tuple[ErrorCode, str]] = {
 }
 
 
+NO_RESEARCH = "The budget pays for no research; the report was written without any."
+
+
 def receipt_for(
-    exploration: Exploration, finish: Finish, stats: Stats, *, has_text: bool
+    exploration: Exploration,
+    finish: Finish,
+    stats: Stats,
+    *,
+    has_text: bool,
+    go_on_usd: float | None,
 ) -> Receipt | None:
     if finish.status == "completed":
         return None
     if finish.error:
         code, message = finish.error.code, finish.error.sentence
+    elif finish.stop_reason == "budget" and not stats.tool_calls:
+        code, message = "BUDGET_EXCEEDED", _no_research(stats.cost_usd, go_on_usd)
     else:
         code, message = ENDINGS[finish.stop_reason]
     return Receipt(
@@ -77,3 +88,10 @@ def receipt_for(
         has_partial_text=has_text,
         resume=f"idea resume {exploration.id}",
     )
+
+
+def _no_research(spent_usd: float | None, go_on_usd: float | None) -> str:
+    if spent_usd is None or go_on_usd is None:
+        return NO_RESEARCH
+    cents = math.ceil((spent_usd + go_on_usd) * 100)
+    return f"{NO_RESEARCH} It takes ${cents / 100:.2f} at least to resume it with some."

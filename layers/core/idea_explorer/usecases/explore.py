@@ -123,8 +123,10 @@ def _run(
 ) -> Exploration:
     over = is_over(journal.entries, exploration.run)
     if not over:
+        exploration = allot(exploration, engine.terms, engine.explorations, engine.clock.now())
         model_id = engine.model_ids[exploration.request.model]
-        begin_or_go_on(journal, exploration, earlier, toolset, model_id)
+        budget = _budget(exploration, model_id, engine)
+        begin_or_go_on(journal, exploration, earlier, toolset, model_id, budget)
     sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{exploration.run}",
@@ -134,7 +136,6 @@ def _run(
     )
     if over:
         return _conclude(exploration, journal, Finish("partial", EXPIRED), sink, engine)
-    exploration = allot(exploration, engine.terms, engine.explorations, engine.clock.now())
     counted = Counted(exploration, journal, engine.explorations, engine.clock, engine.prices)
     finish = _agent(exploration, journal, toolset, Everywhere([sink, counted]), engine).run()
     if finish.status == "awaiting_approval":
@@ -219,16 +220,16 @@ def _agent(
         tools=Recorded(Validated(toolset, runner, log), sink, clock),
         sink=sink,
         deadline=deadline,
-        budget=_budget(exploration, State(journal.entries), engine),
+        budget=_budget(exploration, State(journal.entries).opening.model_id, engine),
         max_steps=exploration.base_steps + request.steps,
         cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.toolset == "code",
     )
 
 
-def _budget(exploration: Exploration, state: State, engine: Engine) -> Budget:
+def _budget(exploration: Exploration, model_id: str, engine: Engine) -> Budget:
     return Budget(
-        price=engine.prices.get(state.opening.model_id),
+        price=engine.prices.get(model_id),
         max_cost_usd=exploration.limit_usd,
         max_total_tokens=engine.max_total_tokens,
         search_tokens=engine.search_tokens,
@@ -254,6 +255,8 @@ def _conclude(
             "over_budget_usd": round(over, 6),
         }
     )
+    budget = _budget(exploration, state.opening.model_id, engine)
+    go_on_usd = least_to_go_on(state, finish, budget)
     ended = exploration.model_copy(
         update={
             "outcome": finish.status,
@@ -263,8 +266,10 @@ def _conclude(
             "title": conclusion.title(exploration.request.idea),
             "verdict": conclusion.verdict,
             "model_id": state.opening.model_id,
-            "receipt": receipt_for(exploration, finish, stats, has_text=bool(text)),
-            "go_on_usd": least_to_go_on(state, finish, _budget(exploration, state, engine)),
+            "receipt": receipt_for(
+                exploration, finish, stats, has_text=bool(text), go_on_usd=go_on_usd
+            ),
+            "go_on_usd": go_on_usd,
         }
     )
     charge(exploration, stats.cost_usd, engine.terms.spend)  # a crash in between comes here again

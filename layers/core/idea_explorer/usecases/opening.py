@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from idea_explorer.agent.budget import Budget
+from idea_explorer.agent.first_call import fitted
 from idea_explorer.agent.prompts import prompt, system_prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
@@ -44,10 +46,11 @@ def begin_or_go_on(
     earlier: Origin | None,
     toolset: Toolset,
     model_id: str,
+    budget: Budget,
 ) -> None:
     """Say the first words, or take up what was said before a crash or a resume."""
     if not journal.entries:
-        journal.append(opening(exploration, earlier, toolset, model_id))
+        journal.append(fitted(opening(exploration, earlier, toolset, model_id), budget))
     elif _ended_early(journal, exploration):
         journal.append(Said(purpose="resume", run=exploration.run, text=prompt("resume")))
 

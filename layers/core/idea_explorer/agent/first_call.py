@@ -1,0 +1,27 @@
+"""How much the first call may look up: as much as the budget covers, so that a small one buys research."""
+
+from idea_explorer.agent.budget import WRITE_TOKENS, Budget
+from idea_explorer.agent.requests import request_of
+from idea_explorer.agent.searches import searches_in, with_searches
+from idea_explorer.agent.state import State
+from idea_explorer.domain import limits
+from idea_explorer.domain.transcript import Opening
+from idea_explorer.domain.usage import Usage
+
+
+def fitted(opening: Opening, budget: Budget) -> Opening:
+    """The opening with as many searches a call as can be paid for at worst, and at least with one.
+
+    It is chosen once: the tools of a conversation never change, because that would spoil its cache.
+    Fewer searches that leave the price of an ordinary report come before more that leave a short one.
+    """
+    if not searches_in(opening.tools):
+        return opening
+    for first in (False, True):
+        for count in range(limits.MAX_SEARCHES_PER_CALL, 0, -1):
+            fit = opening.model_copy(update={"tools": with_searches(opening.tools, count)})
+            request = request_of(State([fit]), tools_off=False)
+            allowance = budget.allow(request, Usage(), searches=count, first=first)
+            if allowance.max_tokens >= WRITE_TOKENS:
+                return fit
+    return opening.model_copy(update={"tools": with_searches(opening.tools, 1)})
