@@ -131,9 +131,10 @@ def test_adds_a_comment_once_it_is_approved(home: Home) -> None:
         assert (early.returncode, home.read("src/service.ts")) == (3, FILES["src/service.ts"])
         listed = home.idea("approve", outcome["id"], "--list")
         assert "+// Brews tea." in listed.stdout
-        approved = home.idea("approve", outcome["id"])
+        approved = home.idea("approve", outcome["id"], "--research", str(home.folder))
         assert approved.returncode == 0, approved.stderr
-        assert f"idea resume {outcome['id']}" in approved.stdout
+        here = f"{outcome['id']} --research {home.folder}"
+        assert approved.stdout.splitlines()[-1] == f"Go on with: idea resume {here}"
         assert home.read("src/service.ts") == FILES["src/service.ts"]
         again = home.idea("reject", outcome["id"], "--reason", "Too late")
         assert (again.returncode, "no decision" in again.stderr) == (1, True)

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from idea_explorer.cli.endings import named
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Approvals
@@ -33,12 +34,11 @@ def pending(approvals: Approvals, exploration: Exploration) -> list[Approval]:
 
 def how_to_decide(exploration: Exploration, paths: Sequence[str], research: str | None) -> str:
     """One sentence for whoever was not asked."""
-    where = f" --research {shlex.quote(research)}" if research else ""
-    named = f"{exploration.id}{where}"
+    it = named(exploration.id, research)
     return (
         f"Your decision is needed on {', '.join(dict.fromkeys(paths))}: see it with"
-        f" `idea approve {named} --list`, decide with `idea approve {named}` or"
-        f' `idea reject {named} --reason "…"`, then go on with `idea resume {named}`.'
+        f" `idea approve {it} --list`, decide with `idea approve {it}` or"
+        f' `idea reject {it} --reason "…"`, then go on with `idea resume {it}`.'
     )
 
 

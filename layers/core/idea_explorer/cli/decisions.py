@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from idea_explorer.api.approvals import ApprovalList, ApprovalView, approval_view
 from idea_explorer.cli.deciding import shown
+from idea_explorer.cli.endings import named
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.domain.errors import (
     ConflictError,
@@ -26,9 +27,11 @@ OWNER = "local"
 
 
 class Decisions(Protocol):
-    """Where decisions are made. `next_step` is what to do when all are."""
+    """Where decisions are made."""
 
-    next_step: str
+    def next_step(self, exploration_id: str) -> str:
+        """What to do when all are made."""
+        ...
 
     def all(self, exploration_id: str) -> list[ApprovalView]: ...
     def decide(self, exploration_id: str, approval_id: str, request: DecisionRequest) -> None: ...
@@ -47,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{approval.path}: {'approved' if arguments.approves else 'rejected'}")
     left = sum(a.status == "pending" for a in decisions.all(arguments.id))
     if not arguments.quiet:
-        print(f"{left} more to decide" if left else decisions.next_step.format(id=arguments.id))
+        print(f"{left} more to decide" if left else decisions.next_step(arguments.id))
     return 0
 
 
@@ -103,10 +106,11 @@ def _remote() -> Decisions:
     from idea_explorer.cli.remote.client import Remote
 
     class AtDeployment:
-        next_step = "It goes on. Follow it with: idea watch {id}"
-
         def __init__(self) -> None:
             self._remote = Remote.from_environment()
+
+        def next_step(self, exploration_id: str) -> str:
+            return f"It goes on. Follow it with: idea watch {exploration_id}"
 
         def all(self, exploration_id: str) -> list[ApprovalView]:
             answer = self._remote.get(self._remote.path(exploration_id, "approvals"))
@@ -130,7 +134,8 @@ def _here(arguments: argparse.Namespace) -> Decisions:
     stores = wiring.local_stores(settings_for(arguments.research))
 
     class OnThisMachine:
-        next_step = "Go on with: idea resume {id}"
+        def next_step(self, exploration_id: str) -> str:
+            return f"Go on with: idea resume {named(exploration_id, arguments.research)}"
 
         def all(self, exploration_id: str) -> list[ApprovalView]:
             exploration = find(exploration_id, OWNER, stores.explorations)

@@ -38,8 +38,13 @@ def how_to_go_on(final: Exploration, research: str | None) -> str | None:
     """What an early end leaves to do; None where all is done, or nothing was begun."""
     if final.status not in RESUMABLE or not final.stats.output_tokens:
         return None
+    return f"Go on with: idea resume {named(final.id, research)}"
+
+
+def named(exploration_id: str, research: str | None) -> str:
+    """An exploration as the next command has to name it: in the folder that this one was given."""
     where = f" --research {shlex.quote(research)}" if research else ""
-    return f"Go on with: idea resume {final.id}{where}"
+    return f"{exploration_id}{where}"
 
 
 def money(cost_usd: float | None) -> str:
