@@ -131,3 +131,23 @@ def test_it_prints_a_line_for_each_and_fails_where_there_is_a_problem(tmp_path: 
     assert unwell.returncode == 1
     states = [finding["state"] for finding in json.loads(unwell.stdout)]
     assert states.count("problem") == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "fix"),
+    [
+        ({"IDEA_MODELS": '{"opus": "new"}', "IDEA_MAX_TOTAL_TOKENS": "9000"}, "300000"),
+        ({"IDEA_MAX_COST_USD": "0.05"}, "0.2"),
+        ({"IDEA_MAX_COST_USD": "0.5"}, None),
+        ({"IDEA_MODELS": '{"opus": "new"}'}, None),
+    ],
+)
+def test_a_limit_that_pays_for_no_research_is_told(
+    tmp_path: Path, limits: dict[str, str], fix: str | None
+) -> None:
+    findings = found(tmp_path, ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=refusing_url(), **limits)
+    budget = findings.get("budget")
+    assert (budget is None) == (fix is None)
+    if budget and fix:
+        assert budget.text.endswith("pays for no research with opus")
+        assert fix in budget.fix

@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import NetworkError
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
-from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.settings import MODELS, PRICES, Settings
 from idea_explorer.usecases.replay import replay
 from tests.adversarial import budget as adversarial
 from tests.fakes.engine import Bench
@@ -105,6 +105,17 @@ def test_a_small_budget_looks_with_fewer_searches(
     assert asked.tools_off[0] is False
     assert [searches_in(request.tools) for request in asked.requests] == [searches] * 2
     assert bench.store.load_report(done.id) == "# Tea"
+
+
+def test_a_model_without_a_price_researches_by_default(tmp_path: Path) -> None:
+    looks = [calls(("read_research", {"path": f"{n}.md"})) for n in range(2)]
+    bench = Bench(tmp_path, asked := scripted([*looks, says("# Tea")]))
+    bench.engine = replace(bench.engine, prices={}, max_total_tokens=Settings().max_total_tokens)
+    done = bench.run()
+    assert (done.status, done.stats.cost_usd, asked.tools_off[:2]) == (
+        "completed", None, [False, False],
+    )  # fmt: skip
+    assert searches_in(asked.requests[0].tools) == limits.MAX_SEARCHES_PER_CALL
 
 
 @pytest.mark.parametrize("usd", [0.12, 0.14, 0.17, 0.22, 0.30, 0.45])

@@ -69,7 +69,7 @@ class Settings(BaseModel):
     min_deadline_seconds: int = Field(default=limits.MIN_DEADLINE_SECONDS, ge=1)
     max_cost_usd: float | None = Field(default=None, gt=0)
     daily_cost_usd: float | None = Field(default=None, gt=0)  # per owner
-    max_total_tokens: int = Field(default=80_000, gt=0)
+    max_total_tokens: int = Field(default=300_000, gt=0)  # two or three steps at their worst
     search_tokens: int = Field(
         default=10_000, gt=0
     )  # what one web search may bring, for the budget

@@ -7,6 +7,21 @@ from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.transcript import Opening
 from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import ModelRequest
+
+
+def least_to_research(system: str, tools_tokens: int, budget: Budget) -> Usage:
+    """About what a first call with one search takes at worst, and a short report after it."""
+    request = ModelRequest(
+        model_id="",
+        system=[{"type": "text", "text": system}],
+        tools=[],
+        messages=[],
+        max_tokens=limits.MAX_OUTPUT_TOKENS,
+        tools_off=False,
+    )
+    read_twice = Usage(cache_write_tokens=2 * tools_tokens)
+    return budget.least(request, searches=1, first=True) + read_twice
 
 
 def fitted(opening: Opening, budget: Budget) -> Opening:

@@ -1,6 +1,7 @@
 """What `idea doctor` looks at. What can be asked is asked, for a few seconds at most; nothing is changed."""
 
 import importlib.util
+import math
 import platform
 import shutil
 import sys
@@ -13,10 +14,14 @@ from urllib.parse import urlsplit
 import httpx
 
 from idea_explorer import __version__, wiring
+from idea_explorer.agent.budget import Budget
+from idea_explorer.agent.first_call import least_to_research
+from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.cli.environment import missing_for_github
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.terms import TOOLS_TOKENS
 from idea_explorer.wiring import music, publishing
 
 State = Literal["ok", "note", "problem"]
@@ -58,11 +63,30 @@ def _model(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Find
         yield Finding(
             "note",
             "model",
-            f"Claude{at}; no price is known for {', '.join(unpriced)}, so cost stays unknown",
+            f"Claude{at}; no price is known for {', '.join(unpriced)}, so cost stays unknown"
+            f" and a run may use {settings.max_total_tokens:,} tokens",
             'export IDEA_PRICES=\'{"MODEL": {"input": …, "output": …, "cache_write": …, "cache_read": …}}\'',
         )
     else:
         yield Finding("ok", "model", f"Claude{at}: {models}")
+
+
+def _budget(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
+    """A limit below the price of a first look is taken, but buys reports without research."""
+    if not settings.uses_claude:
+        return
+    system = system_prompt("research", "business")
+    least = least_to_research(system, TOOLS_TOKENS, Budget(search_tokens=settings.search_tokens))
+    for name, model in settings.models.items():
+        price, usd = settings.prices.get(model), settings.max_cost_usd
+        if price is None and settings.max_total_tokens < least.total_tokens:
+            text = f"IDEA_MAX_TOTAL_TOKENS pays for no research with {name}"
+            fix = f"export IDEA_MAX_TOTAL_TOKENS={Settings().max_total_tokens}"
+            yield Finding("note", "budget", text, fix)
+        elif price and usd is not None and usd < price.cost(least):
+            text = f"IDEA_MAX_COST_USD pays for no research with {name}"
+            cents = math.ceil(100 * price.cost(least))
+            yield Finding("note", "budget", text, f"export IDEA_MAX_COST_USD={cents / 100:.2f}")
 
 
 def _wrong_key(key: str, settings: Settings) -> Finding | None:
@@ -223,6 +247,7 @@ def _sam(_settings: Settings, _environment: Mapping[str, str]) -> Iterator[Findi
 CHECKS: tuple[Check, ...] = (
     _program,
     _model,
+    _budget,
     _repository,
     _deployment,
     _music,
