@@ -241,6 +241,12 @@ def test_a_stream_cut_at_any_event_is_never_a_whole_answer() -> None:
     assert found.stop_reason == "tool_use"
 
 
+def test_a_wait_for_the_first_byte_can_be_broken_off() -> None:
+    deadline = Deadline.after(ManualClock(), seconds=60)
+    with FakeAnthropic([faults.hang()]) as server, pytest.raises(Interrupted):
+        Claude("test-key", server.url, grace_seconds=0).answer(REQUEST, Impatient(), deadline)
+
+
 def test_silence_ends_when_the_deadline_comes() -> None:
     hanging = faults.hang()
     with FakeAnthropic([hanging]) as server, pytest.raises(UpstreamTimeoutError):

@@ -12,6 +12,7 @@ from typing import Any
 import anthropic
 import httpx2
 
+from idea_explorer.adapters.awaiting import awaited
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
     ExternalError,
@@ -30,12 +31,17 @@ from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
 READ_TIMEOUT_SECONDS = 20.0
 CONNECT_TIMEOUT_SECONDS = 10.0
+# An answer that has begun says what it cost so far; one that has not counts as all it may cost.
+GRACE_SECONDS = 3.0
 TOO_LONG = ("prompt is too long", "exceed context limit")  # how a 400 says so
 CACHE: Block = {"type": "ephemeral"}
 
 
 class Claude:
-    def __init__(self, api_key: str, base_url: str | None = None) -> None:
+    def __init__(
+        self, api_key: str, base_url: str | None = None, *, grace_seconds: float = GRACE_SECONDS
+    ) -> None:
+        self._grace_seconds = grace_seconds
         self._client = anthropic.Anthropic(
             api_key=api_key, base_url=base_url, max_retries=0, open_telemetry=False
         )
@@ -48,8 +54,15 @@ class Claude:
         )
         assembly = _Assembly(watcher)
         with _our_errors():
-            raw = self._client.messages.create(**_parameters(request), stream=True, timeout=timeout)
-            with raw as stream:
+            begun = awaited(
+                lambda: self._client.messages.create(
+                    **_parameters(request), stream=True, timeout=timeout
+                ),
+                watcher.tick,
+                grace_seconds=self._grace_seconds,
+                discard=lambda late: late.close(),
+            )
+            with begun as stream:
                 if "json" in stream.response.headers.get("content-type", ""):
                     # some gateways answer a streaming request with the whole message
                     assembly.take_whole(json.loads(stream.response.read()))

@@ -66,7 +66,8 @@ UNKNOWN_BILL = (NetworkError, UpstreamTimeoutError, Interrupted)
 
 
 class Watching:
-    """Sends what arrives on as events, and checks clock and cancellation at every stream event.
+    """Sends what arrives on as events, and checks clock and cancellation at every stream event and
+    while the first is waited for.
 
     A store that cannot be reached does not break the answer off, because the answer is paid for: what
     could not be told of it is lost, and where the store stays away, whatever follows the answer fails.

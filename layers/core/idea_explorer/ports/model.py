@@ -33,7 +33,7 @@ class Watcher(Protocol):
     """Told of everything while an answer streams. Raising from any method breaks the call off."""
 
     def tick(self) -> None:
-        """Something arrived, whatever it was."""
+        """Something arrived, whatever it was, or the first of it is still waited for."""
         ...
 
     def text(self, delta: str) -> None: ...
