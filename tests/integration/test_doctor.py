@@ -145,7 +145,8 @@ def test_it_prints_a_line_for_each_and_fails_where_there_is_a_problem(tmp_path: 
 def test_a_limit_that_pays_for_no_research_is_told(
     tmp_path: Path, limits: dict[str, str], fix: str | None
 ) -> None:
-    findings = found(tmp_path, ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=refusing_url(), **limits)
+    with refusing_url() as url:
+        findings = found(tmp_path, ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=url, **limits)
     budget = findings.get("budget")
     assert (budget is None) == (fix is None)
     if budget and fix:
