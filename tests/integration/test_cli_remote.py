@@ -204,6 +204,10 @@ def test_what_is_not_valid_is_bad_usage(idea: Idea, sentence: str) -> None:
     assert idea(*WRONG[sentence]) == (2, "", f"idea: {sentence}\n")
 
 
+def test_a_list_without_decisions_says_so(idea: Idea, done: str) -> None:
+    assert idea("approve", done, "--list") == (0, "", "idea: it asked for no decision\n")
+
+
 def test_nobodys_changes_cannot_be_decided(idea: Idea) -> None:
     for command in ("approve", "reject"):
         code, out, err = idea(command, NOBODYS)

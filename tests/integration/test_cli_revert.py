@@ -146,9 +146,7 @@ def test_what_cannot_be_undone_is_one_sentence(
     nonsense = idea("revert", "nonsense", env=over_github, folder=tmp_path)
 
     assert (changed.returncode, unknown.returncode, nonsense.returncode) == (1, 1, 1)
-    assert (
-        f"Changed since by somebody else: {outcome['path']}; nothing was undone." in changed.stderr
-    )
+    assert f"Changed since: {outcome['path']}; nothing was undone." in changed.stderr
     assert len(changed.stderr.splitlines()) == 1
     assert nonsense.stderr == "idea: There is no exploration with this id.\n"
     assert repo.pulls == []

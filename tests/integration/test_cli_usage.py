@@ -51,7 +51,8 @@ def test_a_variable_that_holds_what_it_cannot_is_named(
 
 WRONG_USAGE = [
     (["explore", "Tea", "--max-steps", "0"], "--max-steps must be at least 1."),
-    (["explore", "Tea", "--max-cost-usd", "-1"], "--max-cost-usd must be more than 0."),
+    (["explore", "Tea", "--max-cost-usd", "-1"], "--max-cost-usd must be more than 0.\n"),
+    (["reject", "x", "--reason", "y" * 2_001], "--reason must be at most 2,000 characters."),
     (["explore", "Tea", "--toolset", "x"], "--toolset must be one of: research, assistant"),
     (["explore", "Tea", "--repository", "x"], "--repository must look like owner/name."),
     (["explore", "Tea", "--deadline-seconds", "1"], "--deadline-seconds must be at least 60."),

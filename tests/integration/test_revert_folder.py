@@ -188,7 +188,7 @@ def test_a_report_that_somebody_changed_stays_with_its_log(world: World) -> None
     (world.root / DOCUMENT).write_text("# In our own words\n")
     before = world.files()
 
-    with pytest.raises(ConflictError, match=f"Changed since by somebody else: {DOCUMENT}"):
+    with pytest.raises(ConflictError, match=f"Changed since: {DOCUMENT}"):
         world.revert(final)
 
     assert world.files() == before

@@ -212,9 +212,7 @@ def test_a_file_that_somebody_changed_is_named_and_nothing_is_undone(
     with pytest.raises(ConflictError) as refused:
         revert(reverter, final)
 
-    assert refused.value.message == (
-        f"Changed since by somebody else: {DOCUMENT}; nothing was undone."
-    )
+    assert refused.value.message == (f"Changed since: {DOCUMENT}; nothing was undone.")
     assert refused.value.hint == f"Undo it by hand: git revert {final.commit}"
     assert repo.branches() == ["main"]
     assert repo.pulls == []

@@ -141,7 +141,7 @@ class GitHubReverter:
             names = ", ".join(dict.fromkeys(changed))
             shas = " ".join(step.commit.sha for step in steps)
             raise ConflictError(
-                f"Changed since by somebody else: {names}; nothing was undone.",
+                f"Changed since: {names}; nothing was undone.",
                 hint=f"Undo it by hand: git revert {shas}",
             )
 

@@ -96,6 +96,8 @@ def _print(listed: list[ApprovalView], arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps([a.model_dump(mode="json") for a in listed], ensure_ascii=False))
         return
+    if not listed and not arguments.quiet:
+        print("idea: it asked for no decision", file=sys.stderr)
     for approval in listed:
         print(f"{approval.id}  {approval.status}")
         coloured = sys.stdout.isatty()

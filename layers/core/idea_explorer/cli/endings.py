@@ -35,8 +35,10 @@ def summary(status: Status, verdict: str | None, stats: Stats) -> str:
 
 
 def how_to_go_on(final: Exploration, research: str | None) -> str | None:
-    """What an early end leaves to do; None where all is done, or nothing was begun."""
+    """What an early end leaves to do; None where all is done, nothing was begun, or it would not help."""
     if final.status not in RESUMABLE or not final.stats.output_tokens:
+        return None
+    if final.receipt and final.receipt.resume is None:
         return None
     return f"Go on with: idea resume {named(final.id, research)}"
 

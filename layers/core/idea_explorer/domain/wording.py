@@ -16,8 +16,8 @@ RULES = {
     "literal_error": "must be one of: {expected}",
     "string_too_short": "must not be empty",
     "string_too_long": "must be at most {max_length:,} characters",
-    "too_short": "must have at least {min_length}",
-    "too_long": "must have at most {max_length}",
+    "too_short": "must have at least {min_length} entries",
+    "too_long": "must have at most {max_length} entries",
     "string_type": "must be text",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
@@ -57,6 +57,12 @@ def findings(error: ValidationError, *, within: str = "") -> dict[str, str]:
 def _rule(kind: str, name: str, message: str, limits: Mapping[str, object]) -> str:
     if kind == "string_pattern_mismatch" and name in SHAPES:
         return SHAPES[name]
+    if limits.get("field_type") == "Value":
+        kind = f"string_{kind}"  # so says the validator of a text that has a rule of its own too
+    limits = {
+        key: int(limit) if isinstance(limit, float) and limit.is_integer() else limit
+        for key, limit in limits.items()
+    }
     if rule := RULES.get(kind):
         return rule.format(**limits).replace("'", "")
     return message.removeprefix("Value error, ")

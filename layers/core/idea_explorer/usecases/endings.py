@@ -86,7 +86,8 @@ def receipt_for(
         step=stats.steps,
         cost_usd=stats.cost_usd,
         has_partial_text=has_text,
-        resume=f"idea resume {exploration.id}",
+        # asked the same again, a model that declined would decline again
+        resume=None if finish.stop_reason == "refusal" else f"idea resume {exploration.id}",
     )
 
 

@@ -117,6 +117,4 @@ def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[Place, s
 
 def _refuse(changed: Sequence[str]) -> None:
     if changed:
-        raise ConflictError(
-            f"Changed since by somebody else: {', '.join(changed)}; nothing was undone."
-        )
+        raise ConflictError(f"Changed since: {', '.join(changed)}; nothing was undone.")
