@@ -328,19 +328,21 @@ class Breaking:
             for block in search(f"s{self.asked}", PAGES):
                 watcher.block(block)
                 self.clock.pass_time(1)
+            watcher.text("# Half")
             raise NetworkError("The connection was reset.")
         return says(REPORT)
 
 
 def test_a_call_that_broke_off_is_told_apart_from_the_one_that_answered(tmp_path: Path) -> None:
     clock = ManualClock()
-    traced = Traced(tmp_path, Breaking(clock, times=1), clock=clock)
+    traced = Traced(tmp_path, Breaking(clock, times=1), clock=clock, capture=True)
     traced.bench.explore()
     broken, answered = traced.named(CHAT)
     assert broken.status.status_code is StatusCode.ERROR
     assert answered.status.status_code is StatusCode.UNSET
     assert is_below(traced.one("tool-web_search"), broken)
     assert "gen_ai.usage.input_tokens" not in said(broken)
+    assert "# Half" not in str(said(answered))
 
 
 def test_a_model_that_cannot_be_asked_is_an_error_of_call_and_run(tmp_path: Path) -> None:

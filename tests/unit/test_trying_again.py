@@ -1,16 +1,21 @@
 """Whoever watches a run is told while it waits for the model: why, and for how long."""
 
+import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from idea_explorer.domain.errors import RateLimitedError, UnavailableError
-from idea_explorer.domain.events import Heard, TryingAgain
+import pytest
+
+from idea_explorer.cli.progress import PlainScreen, Progress
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.errors import NetworkError, RateLimitedError, UnavailableError
+from idea_explorer.domain.events import Heard, MessageStart, TextDelta, TryingAgain
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.observability import LogSink
-from idea_explorer.ports import Filter
+from idea_explorer.ports import Filter, ModelAnswer, ModelRequest, Watcher
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, RecordedLog
-from tests.fakes.models import says, scripted
+from tests.fakes.models import A_CALL, says, scripted
 
 BUSY = UnavailableError("Claude is overloaded (529).", hint="Try again in a few minutes.")
 LIMITED = RateLimitedError("Claude's rate limit was reached.", retry_after=6.4)
@@ -79,6 +84,54 @@ def test_the_live_view_gets_no_event_that_its_contract_does_not_have(tmp_path: P
     assert [event.type for event in bench.store.read(done.id)] == [
         "status_changed", "message_start", "text_delta", "step_finished", "message_end",
         "status_changed",
+    ]  # fmt: skip
+
+
+@dataclass
+class Breaking:
+    """Breaks off within its report, a few times."""
+
+    times: int
+    silent: bool = False
+
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        watcher.usage(A_CALL)
+        if not self.silent:
+            watcher.text("# Te" if self.times else "# Tea\n\nYes.")
+        self.times -= 1
+        if self.times >= 0:
+            raise NetworkError("cut")
+        return REPORT
+
+
+def test_an_answer_that_is_written_again_begins_its_message_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Breaking(times=2))
+
+    done = bench.run()
+
+    events = [json.loads(event.data) for event in bench.store.read(done.id)]
+    told = [e.get("content", e.get("messageId", e["type"])) for e in events]
+    start = f"{done.id}-1"
+    assert told[1:7] == [start, "# Te", start, "# Te", start, "# Tea\n\nYes."]
+    assert told[7:] == ["step_finished", "message_end", "status_changed"]
+
+
+def test_an_answer_of_which_nothing_was_told_begins_no_message_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Breaking(times=2, silent=True))
+    done = bench.run()
+    types = [event.type for event in bench.store.read(done.id)]
+    assert types.count("message_start") == 1
+
+
+def test_a_watcher_sees_where_an_answer_is_written_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress = Progress(PlainScreen(), text=True)
+    start = MessageStart(message_id="m", conversation_id="c")
+    for event in (start, TextDelta(content="# Te"), start, TextDelta(content="# Tea\n")):
+        progress.emit(event)
+    assert capsys.readouterr().err.splitlines() == [
+        "    # Te", "  … The answer broke off and is written again.", "    # Tea",
     ]  # fmt: skip
 
 

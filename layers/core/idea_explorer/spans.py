@@ -14,6 +14,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 from idea_explorer import span_attributes as attributes
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
+    AnswerBegins,
     Heard,
     MessageEnd,
     MessageStart,
@@ -84,6 +85,8 @@ class SpanSink:
 
     def _go_on(self, event: Heard, run: Span) -> None:
         match event:
+            case AnswerBegins():
+                self._text = []  # of one that broke off
             case TextDelta():
                 self._text.append(event.content)
             case ToolCallStart():

@@ -159,6 +159,7 @@ class Agent:
         )
         clock = self.deadline.clock
         began = clock.monotonic()
+        watching.begin()
         try:
             answer = self.model.answer(
                 replace(request, max_tokens=allowance.max_tokens), watching, watching.deadline

@@ -16,7 +16,8 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.events import (
-    AnyEvent,
+    AnswerBegins,
+    Heard,
     TextDelta,
     ToolCallEnd,
     ToolCallError,
@@ -113,6 +114,9 @@ class Watching:
         found = Usage(input_tokens=unseen * self._search_tokens, searches=unseen)
         return self._usage.model_copy(update={"output_tokens": capped}) + found
 
+    def begin(self) -> None:
+        self._tell(AnswerBegins(step=self._step))
+
     def tick(self) -> None:
         if self.deadline.passed:
             raise Interrupted("gathering_over" if self._gathering else "deadline")
@@ -155,7 +159,7 @@ class Watching:
             case _:
                 pass
 
-    def _tell(self, event: AnyEvent) -> None:
+    def _tell(self, event: Heard) -> None:
         with suppress(ExternalError):
             self._sink.emit(event)
 

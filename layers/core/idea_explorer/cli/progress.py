@@ -5,8 +5,10 @@ import threading
 from typing import Protocol, Self
 
 from idea_explorer.domain.events import (
+    AnswerBegins,
     ApprovalRequested,
     Heard,
+    MessageStart,
     StatusChanged,
     StepFinished,
     TextDelta,
@@ -94,6 +96,11 @@ class Progress:
                 self._written = 0
             case TryingAgain():
                 self.waits(event.sentence)
+            case AnswerBegins():
+                self._written = 0
+            case MessageStart() if self._written:
+                self._screen.line("  … The answer broke off and is written again.", "yellow")
+                self._written = 0
             case ApprovalRequested():
                 description = one_line(event.description, 100)
                 self._screen.line(f"  ? {event.path}: {description}", "yellow")

@@ -163,7 +163,16 @@ class TryingAgain(BaseModel):
         return f"{one_line(self.reason, 160).rstrip('.')}. Trying again {after} ({tries})."
 
 
-Heard: TypeAlias = AnyEvent | TryingAgain
+class AnswerBegins(BaseModel):
+    """A model call is made. What was told of one before it that did not come to a `step_finished` is
+    void. Never sent or kept as an event, as above."""
+
+    model_config = ConfigDict(frozen=True)
+
+    step: int
+
+
+Heard: TypeAlias = AnyEvent | TryingAgain | AnswerBegins
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 

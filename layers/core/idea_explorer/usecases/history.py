@@ -5,7 +5,16 @@ import threading
 from collections.abc import Sequence
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.events import Heard, StatusChanged, TextDelta, TryingAgain
+from idea_explorer.domain.events import (
+    AnswerBegins,
+    Heard,
+    MessageStart,
+    StatusChanged,
+    StepFinished,
+    TextDelta,
+    ToolCallStart,
+    TryingAgain,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import EventLog, EventSink
 
@@ -13,15 +22,35 @@ GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far
 
 
 class History:
-    """Stores events under the exploration's lease."""
+    """Stores events under the exploration's lease.
+
+    Where an answer of which something was told broke off, the next one begins with the `message_start`
+    once more: what came after the last `step_finished` is void, and clients take it back.
+    """
 
     def __init__(self, log: EventLog, exploration: Exploration) -> None:
         self._log = log
         self._exploration = exploration
+        self._start: MessageStart | None = None
+        self._unfinished = False
 
     def emit(self, event: Heard) -> None:
-        if not isinstance(event, TryingAgain):
-            self._log.append(self._exploration.id, self._exploration.lease, event)
+        match event:
+            case TryingAgain():
+                return
+            case AnswerBegins():
+                if self._start and self._unfinished:
+                    self.emit(self._start)
+                return
+            case MessageStart():
+                self._start, self._unfinished = event, False
+            case TextDelta() | ToolCallStart(during_answer=True):
+                self._unfinished = True
+            case StepFinished():
+                self._unfinished = False
+            case _:
+                pass
+        self._log.append(self._exploration.id, self._exploration.lease, event)
 
 
 def tell_the_end(exploration: Exploration, events: EventLog, sink: EventSink) -> None:
