@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
 from idea_explorer.cli.checks import CHECKS, Finding
+from idea_explorer.cli.columns import NARROW, terminal_width, wrapped
 from idea_explorer.cli.environment import with_folder
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.settings import Settings
@@ -20,11 +21,19 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
+        width = terminal_width()
         for finding in findings:
-            print(f"{SIGNS[finding.state]} {finding.subject:<12} {finding.text}")
-            if finding.fix:
-                print(f"  {'':<12} → {finding.fix}")
+            print("\n".join(lines(finding, width)))
     return 1 if any(finding.state == "problem" for finding in findings) else 0
+
+
+def lines(finding: Finding, width: int | None) -> list[str]:
+    """A finding as a person reads it. A fix stays on one line, however long, to be copied whole."""
+    narrow = width is not None and width < NARROW
+    sign, indent = SIGNS[finding.state], 2 if narrow else 15
+    subject = f"{finding.subject}: " if narrow else f"{finding.subject:<12} "
+    fix = [f"{' ' * indent}→ {finding.fix}"] if finding.fix else []
+    return [*wrapped(f"{sign} {subject}{finding.text}", width, indent), *fix]
 
 
 def examine(environment: Mapping[str, str], research: str | None = None) -> Iterator[Finding]:

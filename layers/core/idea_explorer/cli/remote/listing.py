@@ -5,6 +5,7 @@ import json
 import sys
 
 from idea_explorer.api.views import Listing
+from idea_explorer.cli.columns import terminal_width
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.shown import row
 
@@ -23,8 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(found, ensure_ascii=False))
         return 0
     listing = Listing.model_validate(found)
+    width = terminal_width()
     for line in listing.explorations:
-        print(line.id if arguments.quiet else row(line))
+        print(line.id if arguments.quiet else row(line, width))
     if not listing.explorations and not arguments.quiet:
         chosen = arguments.status or arguments.mode or arguments.toolset or arguments.cursor
         empty = (

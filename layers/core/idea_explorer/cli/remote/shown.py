@@ -14,6 +14,8 @@ from idea_explorer.domain.exploration import Stats
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import harmless, one_line
 
+MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
+
 
 def show(found: JsonObject, arguments: argparse.Namespace) -> None:
     """What a command says of an exploration: JSON, its status alone, or a few lines."""
@@ -95,10 +97,16 @@ def stats_of(details: Details) -> Stats:
     return Stats.model_validate({k: v for k, v in details.stats.items() if k != "tool_calls"})
 
 
-def row(line: Summary) -> str:
+def row(line: Summary, width: int | None) -> str:
+    """An exploration in one line, or below each other what the terminal has no room for."""
     cost = "" if line.cost_usd is None else f"${line.cost_usd:.2f}"
-    title = one_line(line.title or line.idea, 60)
-    return harmless(f"{line.id}  {line.status:<17} {age(line.created_at):>4} {cost:>7}  {title}")
+    known = f"{line.status:<17} {age(line.created_at):>4} {cost:>7}"
+    head, room = "", 0
+    for head in (f"{line.id}  {known}  ", f"{line.id}\n  {known}  ", f"{line.id}\n  {known}\n  "):
+        room = MAX_TITLE if width is None else width - len(head.rpartition("\n")[2])
+        if room >= MIN_TITLE:
+            break
+    return harmless(head + one_line(line.title or line.idea, min(room, MAX_TITLE)))
 
 
 def age(moment: datetime) -> str:
