@@ -20,17 +20,14 @@ from typing import Any
 _forks = get_context("forkserver")
 _forks.set_forkserver_preload(
     [
-        "idea_explorer.adapters.claude",
-        "idea_explorer.adapters.github_publisher",
-        "idea_explorer.cli.explore",
-        "idea_explorer.cli.here",
-        "idea_explorer.cli.serve",
-        "idea_explorer.tools.research",
-        "httpcore",
-        "httpcore2",
         "aws_lambda_powertools.event_handler",
         "aws_lambda_powertools.metrics",
         "boto3",
+        "httpcore",
+        "httpcore2",
+        "slugify",
+        "yaml",
+        "tests.fakes.warm",
     ]
 )
 # the code of one that ended can be read once, and starting another reads it too
