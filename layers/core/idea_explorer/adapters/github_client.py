@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import httpx
 
+from idea_explorer.adapters.certificates import certificates
 from idea_explorer.domain.errors import (
     AuthFailedError,
     DocumentMissingError,
@@ -41,6 +42,7 @@ class GitHubClient:
                 "User-Agent": "idea-explorer",
             },
             follow_redirects=True,
+            verify=certificates(),
             trust_env=False,
         )
 

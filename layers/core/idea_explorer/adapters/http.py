@@ -8,7 +8,6 @@ import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 
 import httpcore
 import httpx
@@ -22,6 +21,7 @@ from idea_explorer.adapters.addresses import (
     system_resolver,
 )
 from idea_explorer.adapters.bodies import ACCEPT_ENCODING, read_body
+from idea_explorer.adapters.certificates import certificates
 from idea_explorer.adapters.dialing import CheckedBackend
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Clock, Deadline
@@ -120,18 +120,12 @@ class PublicHttp:
         deadline = Deadline.after(self._clock, seconds=seconds)
         backend = CheckedBackend(rules, self._resolver, deadline)
         with httpx.Client(
-            transport=_CheckedTransport(self._ssl_context or _default_ssl_context(), backend),
+            transport=_CheckedTransport(self._ssl_context or certificates(), backend),
             headers=HEADERS,
             timeout=silence_seconds,
             trust_env=False,
         ) as client:
             yield _Session(client, rules, backend, deadline)
-
-
-@cache
-def _default_ssl_context() -> ssl.SSLContext:
-    """The certificates that come with httpx. Loading them takes a while, so once."""
-    return httpx.create_ssl_context(trust_env=False)
 
 
 class _CheckedTransport(httpx.HTTPTransport):

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from idea_explorer.adapters.certificates import certificates
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,
@@ -49,6 +50,7 @@ class JsonHttp:
         self._http = httpx.Client(
             base_url=base_url.rstrip("/"),
             headers={"User-Agent": "idea-explorer", **headers},
+            verify=certificates(),
             trust_env=False,
         )
 

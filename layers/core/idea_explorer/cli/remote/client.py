@@ -1,7 +1,9 @@
 """The API of a deployment, called over HTTP. Whatever goes wrong is one clear sentence."""
 
 import os
+import ssl
 from collections.abc import Mapping
+from functools import cache
 from ipaddress import ip_address
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -34,6 +36,12 @@ UPLOAD_TIMEOUT = httpx.Timeout(120.0, connect=10.0)
 CHECK_URL = "Check IDEA_API_URL."
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Those of this machine's environment; loading them takes a while, so once."""
+    return httpx.create_ssl_context()
+
+
 class Remote:
     """Raises ExplorerError: its kind says whether trying again helps."""
 
@@ -43,6 +51,7 @@ class Remote:
             base_url=self.url,
             headers={"Authorization": f"Bearer {token}", "User-Agent": "idea-explorer"},
             timeout=timeout,
+            verify=_certificates(),
         )
 
     @classmethod
