@@ -105,7 +105,7 @@ faults: $(DEV) ## Sixty things that go wrong outside, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
 
 .PHONY: load benchmark
-load: $(DEV) ## Fifty publishers at once, and publishers killed at every call
+load: $(DEV) ## Fifty publishers at once, publishers killed at every call, the memory of hostile pages
 	@$(BIN)/pytest tests/integration -m slow -s
 
 benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks; needs a package index

@@ -108,7 +108,7 @@ def any_calls(desk: Desk) -> st.SearchStrategy[Calls]:
     return st.lists(nonsense | st.sampled_from(names).flatmap(nearly), min_size=1, max_size=6)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_the_run_goes_on(desk: Desk, data: st.DataObject) -> None:
     calls = data.draw(any_calls(desk))

@@ -140,6 +140,7 @@ def test_a_page_that_asks_for_much_work_is_still_read(server: WebServer, name: s
     json.dumps(fields).encode()
 
 
+@pytest.mark.slow  # thirty pages, one after the other, in a process of its own
 def test_nothing_of_it_takes_much_memory(server: WebServer) -> None:
     """In a process of its own: the peak over what a harmless page has taken before."""
     server.replies["/harmless"] = page("<p>hello</p>" * 100)

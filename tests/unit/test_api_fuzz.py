@@ -37,7 +37,7 @@ STRANGE_JSON: st.SearchStrategy[Any] = st.recursive(
 )
 FIELDS = sorted(ExploreRequest.model_fields)
 RELAXED = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -10,7 +10,7 @@ from tests.e2e.harness.functions import THROTTLED, Functions
 from tests.e2e.harness.services import Services
 from tests.e2e.harness.template import ACCOUNT, REGION
 
-IDLE_SECONDS = 0.3  # each look costs moto more than it costs us
+IDLE_SECONDS = 0.5  # each look costs moto more than it costs us
 
 
 class Background:

@@ -132,7 +132,7 @@ class Stack:
         while not happened():
             if time.monotonic() > until:
                 raise TimeoutError(f"it did not happen within {seconds} s\n{self.logs()}")
-            time.sleep(0.1)
+            time.sleep(0.2)
 
     def wait_for_execution(self, exploration_id: str, run: int = 1) -> str:
         """How the execution of a run ended."""
