@@ -20,8 +20,7 @@ $(VENV)/bin/python:
 	@python=$$(./scripts/find-python) && echo "Setting up .venv with $$($$python --version)" && $$python -m venv $(VENV)
 
 $(RUNTIME): requirements.lock pyproject.toml | $(VENV)/bin/python
-	@./scripts/install $(BIN) requirements.lock
-	@$(PIP) --no-deps --editable .
+	@./scripts/install $(BIN) requirements.lock .
 	@touch $@
 
 $(DEV): requirements-dev.lock $(RUNTIME)

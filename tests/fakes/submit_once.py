@@ -1,12 +1,8 @@
-"""Submits by the API, as a process that is killed when it has stored the exploration.
+"""Submits by the API, as a process that is killed when it has stored the exploration."""
 
-`python -m tests.fakes.submit_once FOLDER KEY BODY`
-"""
-
-import json
 import os
 import signal
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from idea_explorer.domain.ids import ExplorationId
@@ -19,11 +15,7 @@ class DeadlyQueue(FakeQueue):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main(folder: Path, key: str, body: str) -> None:
+def submit_once(folder: Path, body: object, key: Mapping[str, str]) -> None:
     api = Api(folder, queue=DeadlyQueue())
     api.context.seconds = 1  # as long as the dead call holds the key
-    api.post("/explorations", json.loads(body), headers={"Idempotency-Key": key})
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    api.post("/explorations", body, headers=dict(key))

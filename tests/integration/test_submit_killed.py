@@ -1,16 +1,16 @@
 """Submitting with an Idempotency-Key by a process that is really killed before it could answer."""
 
-import json
+import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from idea_explorer.domain.limits import KEY_SECONDS
+from tests.fakes import forked
 from tests.fakes.api import Api, Reply
+from tests.fakes.submit_once import submit_once
 
 BODY: dict[str, object] = {
     "idea": "Urban bees", "max_cost_usd": 0.5,
@@ -22,11 +22,10 @@ KEY = {"Idempotency-Key": "k1"}
 @pytest.fixture
 def api(tmp_path: Path) -> Api:
     """After a first call that was killed."""
-    arguments = [str(tmp_path), KEY["Idempotency-Key"], json.dumps(BODY)]
-    first = subprocess.run(
-        [sys.executable, "-m", "tests.fakes.submit_once", *arguments], check=False
+    first = forked.start(
+        submit_once, tmp_path, BODY, KEY, streams=[0, 1, 2], env=os.environ, folder=tmp_path
     )
-    assert first.returncode == -signal.SIGKILL
+    assert first.wait() == -signal.SIGKILL
     api = Api(tmp_path)
     assert api.queued() == 1
     return api
