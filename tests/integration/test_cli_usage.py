@@ -146,7 +146,7 @@ def test_a_replay_of_what_was_reused_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no full device here")
-@pytest.mark.parametrize("command", [["tools", "--json"], ["doctor"], ["explore", "Tea"]])
+@pytest.mark.parametrize("command", [["tools", "--json"], ["explore", "Tea"]])
 def test_an_output_that_is_full_is_one_sentence(tmp_path: Path, command: list[str]) -> None:
     with FULL.open("w") as full:
         done = _fresh(command, tmp_path, stdout=full.fileno())
