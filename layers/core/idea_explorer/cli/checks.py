@@ -238,7 +238,12 @@ def _sam(_settings: Settings, _environment: Mapping[str, str]) -> Iterator[Findi
     beside = Path(sys.executable).with_name("sam")
     if beside.exists() or shutil.which("sam"):
         engine = next((name for name in ("docker", "finch", "podman") if shutil.which(name)), None)
-        run_locally = f"`sam local invoke` through {engine}" if engine else "no container engine"
+        # whether its engine answers takes seconds to find out; `make invoke` does
+        run_locally = (
+            f"{engine} for `sam local invoke`, if its engine runs"
+            if engine
+            else "no container engine"
+        )
         yield Finding("ok", "deploying", f"SAM CLI is there; {run_locally}")
     else:
         yield Finding("note", "deploying", "no SAM CLI", "make setup")
