@@ -109,7 +109,7 @@ def always_calls(spender: Spender, request: ModelRequest) -> ModelAnswer:
 
 
 def always_searches(spender: Spender, request: ModelRequest) -> ModelAnswer:
-    if request.tools_off:
+    if request.writing:
         return writes_as_much_as_it_can(spender, request)
     blocks = [b for n in range(searches_in(request.tools)) for b in search(spender.calls * 10 + n)]
     blocks.append(call(spender.calls, f"doc-{spender.calls}.md"))
@@ -123,7 +123,7 @@ def writes_as_much_as_it_can(spender: Spender, request: ModelRequest) -> ModelAn
 def thinks_in_silence(spender: Spender, request: ModelRequest) -> ModelAnswer:
     """Writes little and bills everything it may."""
     blocks = [call(spender.calls, f"doc-{spender.calls}.md")]
-    return spender.says(request, [text(20)] if request.tools_off else blocks, request.max_tokens)
+    return spender.says(request, [text(20)] if request.writing else blocks, request.max_tokens)
 
 
 def breaks_off(spender: Spender, request: ModelRequest) -> ModelAnswer:
@@ -137,7 +137,7 @@ def breaks_off(spender: Spender, request: ModelRequest) -> ModelAnswer:
 def breaks_off_while_searching(spender: Spender, request: ModelRequest) -> ModelAnswer:
     """Searches, bills what it found, and is lost before the bill is told."""
     assert spender.watcher is not None
-    if request.tools_off:
+    if request.writing:
         return writes_as_much_as_it_can(spender, request)
     most = searches_in(request.tools)  # Anthropic sees to it that there are no more
     tokens = [spender.rng.randint(2_000, ALLOWANCE) for _ in range(spender.rng.randint(1, most))]
@@ -151,7 +151,7 @@ def breaks_off_while_searching(spender: Spender, request: ModelRequest) -> Model
 
 def reads_side_by_side(spender: Spender, request: ModelRequest) -> ModelAnswer:
     """One cheap answer whose results are larger than many a budget."""
-    if request.tools_off:
+    if request.writing:
         return writes_as_much_as_it_can(spender, request)
     wanted = spender.rng.sample(range(LARGE), spender.rng.randint(1, LARGE))
     return spender.says(request, [call(n, f"large-{n}.md") for n in wanted], 300)
@@ -159,7 +159,7 @@ def reads_side_by_side(spender: Spender, request: ModelRequest) -> ModelAnswer:
 
 def reads_one_after_another(spender: Spender, request: ModelRequest) -> ModelAnswer:
     """Results that come in until the next one is one too many."""
-    if request.tools_off or spender.calls > LARGE:
+    if request.writing or spender.calls > LARGE:
         return writes_as_much_as_it_can(spender, request)
     return spender.says(request, [call(spender.calls, f"large-{spender.calls - 1}.md")], 100)
 

@@ -256,7 +256,7 @@ def engine(stores: Stores, model_url: str, world: World) -> Engine:
         journals=stores.journals,
         events=stores.events,
         reports=stores.reports,
-        model=Claude("key", model_url),
+        model=Claude.with_key("key", model_url),
         toolset_for=lambda *_: research_tools(repository, "web_search_20250305"),
         sinks_for=lambda _: [],
         clock=world.clock,

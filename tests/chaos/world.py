@@ -112,7 +112,7 @@ class World:
         (ideas / "tea.md").write_text("# Tea\n\nTea rooms do well.\n")
         (ideas / "bees.md").write_text("# Bees\n\nHoney sells.\n")
         # making a client is slow; unused ones are safe to inherit
-        self._models = [Claude("key", url) for url in at.models]
+        self._models = [Claude.with_key("key", url) for url in at.models]
         self._github = GitHubClient(REPOSITORY, lambda: "token", at.github)
 
     @property

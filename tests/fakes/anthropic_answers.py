@@ -12,7 +12,8 @@ from tests.fakes.anthropic_counting import (
     tokens_of,
 )
 from tests.fakes.anthropic_sse import whole_message
-from tests.fakes.anthropic_turns import Turn, Usage
+from tests.fakes.anthropic_thinking import as_returned
+from tests.fakes.anthropic_turns import SECONDS, TOKENS, Turn, Usage
 from tests.fakes.anthropic_wire import (
     Block,
     JsonObject,
@@ -32,6 +33,7 @@ class Answer:
     message: JsonObject
     usage: Usage
     streamed: bool
+    silences: dict[int, float]  # by block, how long nothing but pings comes before it
 
 
 def with_ids(request: JsonObject, blocks: tuple[Block, ...]) -> list[Block]:
@@ -74,5 +76,11 @@ def assemble(
             turn = replace(turn, stop_reason="max_tokens")
         blocks = kept
     usage = usage_for(request, turn, blocks, cache)
+    silences = {n: block[SECONDS] for n, block in enumerate(blocks) if SECONDS in block}
+    blocks = as_returned(request, [_without_notes(block) for block in blocks])
     message = whole_message(f"msg_{number:06d}", request["model"], turn, blocks, usage)
-    return Answer(turn, message, usage, bool(request.get("stream")) and not force_json)
+    return Answer(turn, message, usage, bool(request.get("stream")) and not force_json, silences)
+
+
+def _without_notes(block: Block) -> Block:
+    return {name: value for name, value in block.items() if name not in (TOKENS, SECONDS)}

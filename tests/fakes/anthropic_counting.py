@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.fakes.anthropic_turns import Usage
+from tests.fakes.anthropic_turns import TOKENS, Usage
 from tests.fakes.anthropic_wire import (
     Block,
     JsonObject,
@@ -18,10 +18,13 @@ from tests.fakes.anthropic_wire import (
 )
 
 CHARACTERS_PER_TOKEN = 4
+MIN_CACHED_TOKENS = 512  # what is shorter is not cached, and nothing says so
 LOOKBACK_BLOCKS = 20  # a breakpoint finds an earlier cache entry at most this many blocks back
 
 
 def tokens_of(value: object) -> int:
+    if isinstance(value, dict) and TOKENS in value:
+        return int(value[TOKENS])
     return max(1, len(json.dumps(value, ensure_ascii=False)) // CHARACTERS_PER_TOKEN)
 
 
@@ -44,8 +47,10 @@ def _parts(request: JsonObject) -> list[_Part]:
     """Tools, then system, then messages, which is the order in which the API renders them."""
     setup = [*(request.get("tools") or []), *system_blocks(request)]
     messages = [{"role": role, **block} for role, block in flat_blocks(request)]
-    # Another tool_choice or thinking setting leaves tools and system cached, messages not.
-    settings = canonical([request.get("tool_choice"), request.get("thinking")])
+    # Another tool choice, thinking setting or effort leaves tools and system cached, messages not.
+    settings = canonical(
+        [request.get(name) for name in ("tool_choice", "thinking", "output_config")]
+    )
     parts: list[_Part] = []
     prefix = digest(request["model"])
     for position, piece in enumerate([*setup, *messages]):
@@ -73,7 +78,11 @@ class PromptCache:
     def usage_of(self, request: JsonObject) -> Usage:
         """What the request's input costs, and cache what it marks."""
         parts = _parts(request)
-        marked = [position for position, part in enumerate(parts) if part.breakpoint]
+        marked = [
+            position
+            for position, part in enumerate(parts)
+            if part.breakpoint and _sum(parts[: position + 1]) >= MIN_CACHED_TOKENS
+        ]
         read = max((self._reach(parts, position) for position in marked), default=0)
         end = max(marked, default=-1) + 1
         self._written.update(parts[position].prefix for position in marked)
@@ -96,7 +105,8 @@ def _sum(parts: Sequence[_Part]) -> int:
 
 
 def clip(blocks: Sequence[Block], max_tokens: int) -> tuple[Block, ...]:
-    """As much of the answer as max_tokens allows: text is cut, calls are left out whole."""
+    """As much of the answer as max_tokens allows, thinking included: text is cut, calls are left out
+    whole, and thinking that goes on to the limit leaves nothing."""
     kept: list[Block] = []
     left = max_tokens
     for block in blocks:
@@ -105,7 +115,9 @@ def clip(blocks: Sequence[Block], max_tokens: int) -> tuple[Block, ...]:
             kept.append(block)
             left -= cost
             continue
-        if block["type"] == "text" and (words := _fitting(block, left)):
+        if block["type"] == "thinking":
+            kept.append({**block, TOKENS: left})
+        elif block["type"] == "text" and (words := _fitting(block, left)):
             kept.append({**block, "text": words})
         break
     return tuple(kept)

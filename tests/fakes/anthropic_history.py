@@ -1,11 +1,13 @@
 """Whether a client only ever appends: its prefix keeps caches and signed thinking valid.
 
 Every request must be the first of its conversation, an earlier one again, or an earlier one plus
-its answer plus new user content. Message bounds, cache marks and nulls do not matter.
+its answer plus new content of the user, and changes of effort. Message bounds, cache marks and nulls
+do not matter.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -18,7 +20,7 @@ from tests.fakes.anthropic_wire import (
     system_blocks,
 )
 
-FIXED_FIELDS = ("system", "tools", "model", "thinking")
+FIXED_FIELDS = ("system", "tools", "model", "thinking", "output_config")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,20 @@ class Histories:
         ]
         return [*changed, *_rewritten(request, earlier, number)]
 
+    def complaint_about(self, request: JsonObject) -> str | None:
+        """A thought that was left out of an answer of which the rest goes back."""
+        asked = _flat(flat_blocks(request))
+        earlier = self._exchanges.get(conversation_of(request), [])
+        for exchange in earlier:
+            said = exchange.answered or ()
+            rest = tuple(block for block in said if not _is_thought(block))
+            start = len(exchange.asked)
+            sent = asked[start : start + len(rest)]
+            if len(rest) < len(said) and rest and sent == rest and asked[:start] == exchange.asked:
+                found = json.loads(rest[0].partition(": ")[2])["type"]
+                return DROPPED.format(len(request["messages"]) - 2, found)
+        return None
+
     def record(self, request: JsonObject, number: int, answer: JsonObject | None) -> None:
         """Remember a request and the message that answered it, None if it was not sent whole."""
         said = None if answer is None else _flat([("assistant", b) for b in answer["content"]])
@@ -53,6 +69,17 @@ class Histories:
         self._exchanges.setdefault(conversation_of(request), []).append(exchange)
         if answer is not None and answer["stop_reason"] == "pause_turn":
             self.paused_calls.update(b["id"] for b in answer["content"] if "id" in b)
+
+
+DROPPED = (
+    "messages.{}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{}`. When "
+    "`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the "
+    "lastmost set of `tool_use` and `tool_result` blocks)."
+)
+
+
+def _is_thought(block: str) -> bool:
+    return json.loads(block.partition(": ")[2])["type"] in {"thinking", "redacted_thinking"}
 
 
 def _fixed(request: JsonObject) -> dict[str, str]:
@@ -84,7 +111,7 @@ def _continues(asked: tuple[str, ...], exchange: _Exchange) -> bool:
         return False
     so_far = exchange.asked + exchange.answered
     appended = asked[len(so_far) :]
-    return asked[: len(so_far)] == so_far and all(b.startswith("user: ") for b in appended)
+    return asked[: len(so_far)] == so_far and not any(b.startswith("assistant: ") for b in appended)
 
 
 def _common(asked: tuple[str, ...], exchange: _Exchange) -> int:

@@ -7,6 +7,7 @@ import socket
 import socketserver
 import struct
 import threading
+import time
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -14,7 +15,7 @@ from typing import Protocol
 
 from tests.fakes.anthropic_answers import Answer
 from tests.fakes.anthropic_faults import ApiError, Fault, FaultKind
-from tests.fakes.anthropic_sse import Event, stream_events, usage_sent
+from tests.fakes.anthropic_sse import PING, Event, stream_events, usage_sent
 from tests.fakes.anthropic_turns import Usage
 from tests.fakes.anthropic_wire import JsonObject
 
@@ -40,6 +41,9 @@ class Api(Protocol):
     ) -> tuple[str, Reply]: ...
 
     def bill(self, request_id: str, usage: Usage) -> None: ...
+
+    @property
+    def ping_seconds(self) -> float: ...
 
 
 class Listener(socketserver.ThreadingTCPServer):
@@ -145,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
             self._send_whole(answer)
 
     def _send_stream(self, answer: Answer) -> None:
-        events = stream_events(answer.message)
+        events = stream_events(answer.message, answer.silences)
         self._send_head(HTTPStatus.OK, "text/event-stream; charset=utf-8", None)
         for sent, event in enumerate(events):
             if answer.turn.fault is not None and sent == answer.turn.fault.after:
@@ -153,10 +157,19 @@ class Handler(BaseHTTPRequestHandler):
                 return
             if sent:
                 self.server.stopping.wait(answer.turn.drip)
+            self._think(event.silence)
             # Billed first, so that whoever has read an answer finds it billed.
             self._bill(usage_sent(answer.usage, events, sent + 1))
             self._write_chunk(event.encode())
         self._write_chunk(b"")
+
+    def _think(self, seconds: float) -> None:
+        """Nothing but pings, as far apart as the service sends them."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self.server.stopping.is_set():
+            self.server.stopping.wait(min(left, self.server.api.ping_seconds))
+            if time.monotonic() < until:
+                self._write_chunk(PING)
 
     def _strike(self, fault: Fault, event: Event) -> None:
         """Do in the stream what the fault says, in place of the event that was due."""

@@ -10,10 +10,9 @@ from tests.fakes.anthropic_wire import JsonObject, content_blocks, unfinished_se
 
 
 def roles_alternate(request: JsonObject) -> Iterator[str]:
-    messages = request["messages"]
-    if messages[0]["role"] != "user":
+    if request["messages"][0]["role"] != "user":
         yield "messages: first message must use the `user` role"
-    for index, (earlier, later) in enumerate(pairwise(messages)):
+    for index, (earlier, later) in enumerate(pairwise(request["messages"])):
         # Only the rest of a paused turn follows an assistant message as another one.
         continued = any(b["type"] == "server_tool_use" for b in content_blocks(earlier))
         if earlier["role"] == later["role"] and not (later["role"] == "assistant" and continued):
@@ -27,6 +26,8 @@ def tool_calls_are_answered(request: JsonObject) -> Iterator[str]:
     seen: set[str] = set()
     calls: list[str] = []
     for index, message in enumerate(request["messages"]):
+        if message["role"] == "system":
+            continue
         blocks = content_blocks(message)
         leading = takewhile(lambda block: block["type"] == "tool_result", blocks)
         answered = [block["tool_use_id"] for block in leading]
@@ -67,6 +68,8 @@ def searches_are_finished(request: JsonObject) -> Iterator[str]:
     open_calls: list[str] = []
     for index, message in enumerate(request["messages"]):
         blocks = content_blocks(message)
+        if message["role"] == "system":
+            continue
         if message["role"] == "user":
             if open_calls and any(block["type"] != "tool_result" for block in blocks):
                 yield _without_search_result(index - 1, open_calls[0])
@@ -95,7 +98,7 @@ def _without_search_result(index: int, call: str) -> str:
 
 
 def ends_properly(request: JsonObject, paused_calls: Container[str]) -> Iterator[str]:
-    last = request["messages"][-1]
+    last = next(m for m in reversed(request["messages"]) if m["role"] != "system")
     if last["role"] == "user":
         return
     blocks = content_blocks(last)

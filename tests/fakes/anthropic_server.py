@@ -27,6 +27,7 @@ from tests.fakes.anthropic_counting import PromptCache, count_input
 from tests.fakes.anthropic_faults import API_ERRORS, ApiError
 from tests.fakes.anthropic_history import Histories
 from tests.fakes.anthropic_http import Failure, Listener, Reply
+from tests.fakes.anthropic_models import known_models
 from tests.fakes.anthropic_scripts import (
     ByConversation,
     Entry,
@@ -40,6 +41,7 @@ from tests.fakes.anthropic_validation import complaint_about
 from tests.fakes.anthropic_wire import JsonObject
 
 MAX_REQUEST_BYTES = 32 * 1024 * 1024
+PING_SECONDS = 15.0  # while a model thinks; the service takes up to twice as long
 NO_LOG_HEADERS = frozenset({"x-api-key", "authorization"})
 
 
@@ -64,11 +66,13 @@ class FakeAnthropic:
         count: bool = False,
         requests_log: Path | None = None,
         port: int = 0,
+        ping_seconds: float = PING_SECONDS,
     ) -> None:
         """`repeat_last`: the last turn goes on for ever instead of a 500. `force_json`: no stream,
         even if asked for. `count`: usage with prompt caching, and max_tokens kept."""
         self._model = script if callable(script) else in_order(script, repeat_last=repeat_last)
         self._force_json = force_json
+        self.ping_seconds = ping_seconds
         self._expected_key = expected_key
         self._cache = PromptCache() if count else None
         self._requests_log = requests_log
@@ -169,9 +173,15 @@ class FakeAnthropic:
     def _message(self, request: JsonObject, headers: dict[str, str], number: int) -> Reply:
         with self._lock:
             self._record(request, headers)
-            complaint = complaint_about(request, self._histories.paused_calls)
+            betas = headers.get("anthropic-beta", "")
+            complaint = complaint_about(
+                request, self._histories.paused_calls, betas
+            ) or self._histories.complaint_about(request)
             if complaint is not None:
                 return _bad_request(complaint)
+            if request["model"] not in known_models():
+                unknown = f"model: {request['model']}"
+                return Failure(ApiError(HTTPStatus.NOT_FOUND, "not_found_error", unknown))
             self.violations += self._histories.violations_of(request, len(self.requests))
             index = self._asked
             self._asked += 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.fakes.anthropic_counting import share
@@ -20,6 +20,7 @@ class Event:
     name: str
     data: JsonObject
     weight: int = 0  # characters of the model's output that it carries
+    silence: float = 0.0  # seconds in which the model thinks before it comes
 
     def encode(self) -> bytes:
         return f"event: {self.name}\ndata: {json.dumps(self.data)}\n\n".encode()
@@ -59,8 +60,20 @@ def whole_message(
     }
 
 
-def stream_events(message: JsonObject) -> list[Event]:
-    return list(_events(message))
+PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+
+
+def stream_events(message: JsonObject, silences: Mapping[int, float] | None = None) -> list[Event]:
+    """The events of a message. In a silence the block has begun, and nothing of it comes."""
+    events = list(_events(message))
+    for index, seconds in (silences or {}).items():
+        begun = next(
+            number
+            for number, event in enumerate(events)
+            if event.name == "content_block_start" and event.data["index"] == index
+        )
+        events[begun + 1] = replace(events[begun + 1], silence=seconds)
+    return events
 
 
 def _events(message: JsonObject) -> Iterator[Event]:

@@ -16,6 +16,7 @@ from tests.fakes.anthropic_faults import Fault
 from tests.fakes.anthropic_wire import Block, JsonObject, digest
 
 SIGNATURE_PREFIX = "signed-"
+TOKENS, SECONDS = "_tokens", "_seconds"  # of a block in a script; they are never sent
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,22 @@ def sign(thought: str) -> str:
     return SIGNATURE_PREFIX + digest(thought)
 
 
-def thinking(thought: str, *, signature: str | None = None) -> Block:
+def thinking(
+    thought: str,
+    *,
+    signature: str | None = None,
+    tokens: int | None = None,
+    seconds: float = 0.0,
+) -> Block:
+    """A thought. It may take more tokens than its text, which may not even be shown, and it may take
+    time, in which nothing but pings is sent."""
     signed = sign(thought) if signature is None else signature
-    return {"type": "thinking", "thinking": thought, "signature": signed}
+    block: Block = {"type": "thinking", "thinking": thought, "signature": signed}
+    if tokens is not None:
+        block[TOKENS] = tokens
+    if seconds:
+        block[SECONDS] = seconds
+    return block
 
 
 def redacted_thinking(data: str) -> Block:

@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
 
+from tests.fakes.anthropic_contract import complaint_of_types
+from tests.fakes.anthropic_models import (
+    EFFORT_BETA,
+    follows_the_model,
+    system_messages_are_in_place,
+)
 from tests.fakes.anthropic_pairing import (
     ends_properly,
     roles_alternate,
     searches_are_finished,
     tool_calls_are_answered,
 )
+from tests.fakes.anthropic_thinking import BOUND, MODIFIED, thoughts_are_as_they_came
 from tests.fakes.anthropic_turns import SIGNATURE_PREFIX, sign
 from tests.fakes.anthropic_wire import (
     Block,
@@ -24,11 +31,6 @@ from tests.fakes.anthropic_wire import (
 )
 
 MAX_BREAKPOINTS = 4
-REQUEST_FIELDS = {
-    *("model", "max_tokens", "messages", "system", "tools", "tool_choice", "thinking", "stream"),
-    *("cache_control", "container", "diagnostics", "inference_geo", "metadata", "output_config"),
-    *("service_tier", "speed", "stop_sequences", "user_profile_id", "workspace_id"),
-}
 SAMPLING_FIELDS = ("temperature", "top_p", "top_k")
 BLOCK_FIELDS: dict[str, frozenset[str]] = {
     kind: frozenset(["type", *fields.split()])
@@ -63,13 +65,16 @@ ROLE_OF_BLOCK = {
 }
 
 
-def complaint_about(request: JsonObject, paused_calls: Container[str]) -> str | None:
+def complaint_about(
+    request: JsonObject, paused_calls: Container[str], betas: str = ""
+) -> str | None:
     """The first thing wrong with the request. `paused_calls` are server tool calls of paused turns:
     only a turn that paused may be sent back as the last message."""
     for rule in RULES:
         for complaint in rule(request):
             return complaint
-    return next(ends_properly(request, paused_calls), None)
+    badly_ended = next(ends_properly(request, paused_calls), None)
+    return badly_ended or complaint_of_types(request, beta=EFFORT_BETA in betas)
 
 
 def _fields(request: JsonObject) -> Iterator[str]:
@@ -79,8 +84,6 @@ def _fields(request: JsonObject) -> Iterator[str]:
     for name in SAMPLING_FIELDS:
         if name in request:
             yield f"`{name}` is deprecated for this model."
-    for name in sorted(request.keys() - REQUEST_FIELDS):
-        yield f"{name}: Extra inputs are not permitted"
     if not isinstance(request["model"], str) or not request["model"]:
         yield "model: Input should be a valid string"
     max_tokens = request["max_tokens"]
@@ -94,14 +97,14 @@ def _messages(request: JsonObject) -> Iterator[str]:
     for index, message in enumerate(request["messages"]):
         if not isinstance(message, dict):
             yield f"messages.{index}: Input should be an object"
-        if message.get("role") not in ("user", "assistant"):
+        if message.get("role") not in ("user", "assistant", "system"):
             yield f"messages.{index}: unexpected role {message.get('role')!r}"
         content = message.get("content")
+        if message["role"] == "system" and message.get("output_config"):
+            continue
         if not content or not isinstance(content, str | list):
             role = message["role"]
             yield f"messages.{index}: {role} messages must have non-empty content"
-        for extra in sorted(message.keys() - {"role", "content"}):
-            yield f"messages.{index}.{extra}: Extra inputs are not permitted"
 
 
 def _blocks(request: JsonObject) -> Iterator[str]:
@@ -146,13 +149,12 @@ def _text(role: str, block: Block) -> Iterator[str]:
 
 
 def _thought(path: str, block: Block) -> Iterator[str]:
-    """Signatures of the fake's own thoughts can be checked; others are taken as they are."""
+    """Signatures of the tests' own thoughts can be checked; others are taken as they are. Those of a
+    conversation are checked by `thoughts_are_as_they_came`."""
     signature = block["signature"]
-    if signature.startswith(SIGNATURE_PREFIX) and signature != sign(block["thinking"]):
-        yield (
-            f"{path}: `thinking` or `redacted_thinking` blocks cannot be modified. "
-            "These blocks must remain as they were in the original response."
-        )
+    plain = signature.startswith(SIGNATURE_PREFIX) and signature.count("-") < BOUND
+    if plain and signature != sign(block["thinking"]):
+        yield f"{path}: {MODIFIED}"
 
 
 def _tools(request: JsonObject) -> Iterator[str]:
@@ -198,6 +200,9 @@ RULES: tuple[Callable[[JsonObject], Iterator[str]], ...] = (
     _blocks,
     roles_alternate,
     _tools,
+    follows_the_model,
+    system_messages_are_in_place,
+    thoughts_are_as_they_came,
     tool_calls_are_answered,
     searches_are_finished,
     _breakpoints,

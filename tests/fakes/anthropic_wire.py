@@ -41,7 +41,7 @@ def _without_marks(value: object) -> object:
 
 
 def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def conversation_of(request: JsonObject) -> str:
@@ -51,11 +51,13 @@ def conversation_of(request: JsonObject) -> str:
 
 def flat_blocks(request: JsonObject) -> list[tuple[str, Block]]:
     """All blocks in order with their role: message bounds do not matter to the model."""
-    return [
-        (message["role"], block)
-        for message in request["messages"]
-        for block in content_blocks(message)
-    ]
+    return [(message["role"], b) for message in request["messages"] for b in pieces(message)]
+
+
+def pieces(message: JsonObject) -> list[Block]:
+    """The blocks of a message; a change of effort is one of its own."""
+    change = message.get("output_config")
+    return [*content_blocks(message), *([{"type": "effort", **change}] if change else [])]
 
 
 def assistant_blocks(request: JsonObject) -> Iterator[Block]:

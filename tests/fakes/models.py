@@ -55,22 +55,31 @@ class ScriptedModel:
         return reply
 
     @property
+    def writing(self) -> list[bool]:
+        """Of each request, whether the report was asked for."""
+        return [request.writing for request in self.requests]
+
+    @property
     def tools_off(self) -> list[bool]:
         return [request.tools_off for request in self.requests]
 
 
+def _last_words(request: ModelRequest) -> list[Block]:
+    """The blocks of the last message of ours; a change of effort after it has none."""
+    ours = [message for message in request.messages if message["role"] == "user"]
+    content = ours[-1]["content"]
+    assert isinstance(content, list)
+    return [block for block in content if isinstance(block, dict)]
+
+
 def last_texts(request: ModelRequest) -> list[str]:
     """The texts of the last message."""
-    content = request.messages[-1]["content"]
-    assert isinstance(content, list)
-    return [str(b["text"]) for b in content if isinstance(b, dict) and b.get("type") == "text"]
+    return [str(b["text"]) for b in _last_words(request) if b.get("type") == "text"]
 
 
 def tool_results(request: ModelRequest) -> list[Block]:
     """The tool results of the last message."""
-    content = request.messages[-1]["content"]
-    assert isinstance(content, list)
-    return [b for b in content if isinstance(b, dict) and b.get("type") == "tool_result"]
+    return [b for b in _last_words(request) if b.get("type") == "tool_result"]
 
 
 def scripted(replies: Iterable[Reply]) -> ScriptedModel:

@@ -35,7 +35,7 @@ class Desk:
         self._folder = folder
 
     def __enter__(self) -> "Desk":
-        model = Claude("key", self.server.start().url)
+        model = Claude.with_key("key", self.server.start().url)
         self._bench = Bench(self._folder, model, toolset=self._toolset)
         approvals = SqliteApprovals(self._folder / "approvals.db")
         self._bench.engine = replace(self._bench.engine, approvals=approvals)

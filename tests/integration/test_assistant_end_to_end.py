@@ -148,7 +148,8 @@ def test_asked_for_the_uploaded_documentation_it_finds_it(tmp_path: Path, notes:
 
 def test_a_resumed_run_still_has_files_that_are_gone(tmp_path: Path, notes: Path) -> None:
     broken: list[Entry] = [
-        answer(text("# So far"), tool_use("calculator", {"expression": "1+1"})),
+        answer(tool_use("calculator", {"expression": "1+1"})),
+        faults.http_error(400),
         faults.http_error(400),
     ]
     with FakeAnthropic(broken) as server:
@@ -157,7 +158,7 @@ def test_a_resumed_run_still_has_files_that_are_gone(tmp_path: Path, notes: Path
         ended = json.loads(
             idea("explore", "Which endpoints?", *flags, env=env, folder=tmp_path).stdout
         )
-    assert ended["status"] == "partial"
+    assert ended["status"] == "failed"
     (notes / "api.md").unlink()
     with FakeAnthropic(FOUND) as server:
         again = {**env, "ANTHROPIC_BASE_URL": server.url, "IDEA_RESEARCH_DIR": str(tmp_path)}

@@ -40,12 +40,16 @@ from tests.fakes.clock import ManualClock
 @dataclass
 class Watched:
     texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     ticks: int = 0
 
     def tick(self) -> None:
         self.ticks += 1
+
+    def thinking(self, delta: str) -> None:
+        self.thoughts.append(delta)
 
     def text(self, delta: str) -> None:
         self.texts.append(delta)
@@ -71,7 +75,7 @@ REQUEST = ModelRequest(
     tools=TOOLS,
     messages=[{"role": "user", "content": [{"type": "text", "text": "An idea."}]}],
     max_tokens=1_000,
-    tools_off=False,
+    writing=False,
 )
 
 
@@ -80,7 +84,7 @@ def ask(
 ) -> tuple[ModelAnswer, Watched]:
     watched = Watched()
     deadline = Deadline.after(ManualClock(), seconds=seconds)
-    return Claude("test-key", server.url).answer(request, watched, deadline), watched
+    return Claude.with_key("test-key", server.url).answer(request, watched, deadline), watched
 
 
 RICH = answer(
@@ -130,7 +134,7 @@ def test_what_the_first_event_tells_is_counted_before_the_answer_is_broken_off()
     watched = Impatient()
     deadline = Deadline.after(ManualClock(), seconds=30)
     with FakeAnthropic([RICH]) as server, pytest.raises(Interrupted):
-        Claude("test-key", server.url).answer(REQUEST, watched, deadline)
+        Claude.with_key("test-key", server.url).answer(REQUEST, watched, deadline)
     (told,) = watched.usages
     assert (told.input_tokens, told.cache_write_tokens) == (11, 33)
 
@@ -138,7 +142,7 @@ def test_what_the_first_event_tells_is_counted_before_the_answer_is_broken_off()
 def test_an_answer_that_came_whole_is_kept() -> None:
     deadline = Deadline.after(ManualClock(), seconds=30)
     with FakeAnthropic([RICH], force_json=True) as server:
-        found = Claude("test-key", server.url).answer(REQUEST, Impatient(), deadline)
+        found = Claude.with_key("test-key", server.url).answer(REQUEST, Impatient(), deadline)
     assert found.usage.output_tokens == 22
 
 
@@ -244,7 +248,9 @@ def test_a_stream_cut_at_any_event_is_never_a_whole_answer() -> None:
 def test_a_wait_for_the_first_byte_can_be_broken_off() -> None:
     deadline = Deadline.after(ManualClock(), seconds=60)
     with FakeAnthropic([faults.hang()]) as server, pytest.raises(Interrupted):
-        Claude("test-key", server.url, grace_seconds=0).answer(REQUEST, Impatient(), deadline)
+        Claude.with_key("test-key", server.url, grace_seconds=0).answer(
+            REQUEST, Impatient(), deadline
+        )
 
 
 def test_silence_ends_when_the_deadline_comes() -> None:
@@ -255,7 +261,9 @@ def test_silence_ends_when_the_deadline_comes() -> None:
 
 def test_a_server_that_is_not_there_is_a_network_error() -> None:
     with faults.refusing_url() as url, pytest.raises(NetworkError, match="ANTHROPIC_BASE_URL"):
-        Claude("k", url).answer(REQUEST, Watched(), Deadline.after(ManualClock(), seconds=5))
+        Claude.with_key("k", url).answer(
+            REQUEST, Watched(), Deadline.after(ManualClock(), seconds=5)
+        )
 
 
 def test_what_the_watcher_raises_ends_the_call() -> None:
@@ -269,6 +277,6 @@ def test_what_the_watcher_raises_ends_the_call() -> None:
                 raise Stop
 
     with FakeAnthropic([RICH]) as server, pytest.raises(Stop):
-        Claude("k", server.url).answer(
+        Claude.with_key("k", server.url).answer(
             REQUEST, Stopping(), Deadline.after(ManualClock(), seconds=5)
         )

@@ -108,14 +108,15 @@ def test_the_first_decision_stands_and_the_next_is_told(waiting: tuple[Idea, str
     assert (folder / "b.txt").read_text() == "new b\n"
 
 
-def test_cancelled_while_it_waits_it_keeps_its_report(waiting: tuple[Idea, str, Path]) -> None:
+def test_cancelled_while_it_waits_it_ends_without_a_report(waiting: tuple[Idea, str, Path]) -> None:
     idea, exploration_id, folder = waiting
 
     code, out, _ = idea("cancel", exploration_id)
     assert (code, "awaiting_approval, asked to stop soon · " in out) == (0, True)
     assert idea("watch", exploration_id, "--quiet")[0] == 4
 
-    assert idea("report", exploration_id)[1].startswith("# Half")
+    code, _, err = idea("report", exploration_id)  # what is said beside a call is thinking
+    assert (code, err) == (1, f"idea: Exploration {exploration_id} has no report.\n")
     code, _, err = idea("approve", exploration_id)
     assert (code, "waits for no decision" in err) == (1, True)
     assert (folder / "a.txt").read_text() == "old a\n"
@@ -131,11 +132,11 @@ def test_left_alone_it_ends_partial_and_can_be_resumed(
         assert idea("watch", exploration_id, "--quiet")[0] == 3
         found = json.loads(idea("status", exploration_id, "--json")[1])
         code, _, err = idea("approve", exploration_id, asked[0]["id"])
-        report = idea("report", exploration_id)[1]
+        no_report = idea("report", exploration_id)[2]
         resumed = idea("resume", exploration_id, "--watch", "--quiet")
 
     assert (found["status"], found["stats"]["stop_reason"]) == ("partial", "approval_expired")
     assert (code, err) == (1, "idea: The time to decide is over; nothing was written.\n")
-    assert report.startswith("# Half")
+    assert no_report == f"idea: Exploration {exploration_id} has no report.\n"
     assert resumed[0] == 0
     assert (folder / "a.txt").read_text() == "old a\n"

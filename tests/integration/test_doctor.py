@@ -137,7 +137,7 @@ def test_it_prints_a_line_for_each_and_fails_where_there_is_a_problem(tmp_path: 
     ("limits", "fix"),
     [
         ({"IDEA_MODELS": '{"opus": "new"}', "IDEA_MAX_TOTAL_TOKENS": "9000"}, "300000"),
-        ({"IDEA_MAX_COST_USD": "0.05"}, "0.2"),
+        ({"IDEA_MAX_COST_USD": "0.05"}, "0.3"),
         ({"IDEA_MAX_COST_USD": "0.5"}, None),
         ({"IDEA_MODELS": '{"opus": "new"}'}, None),
     ],

@@ -80,7 +80,10 @@ def test_the_whole_loop_over_the_wire(tmp_path: Path, github: FakeGitHub) -> Non
     assert outcome["status"] == "completed"
     assert outcome["content"].startswith("# Urban bees")
     assert outcome["stats"]["steps"] == 5
-    assert [tools_are_off(r.body) for r in server.requests] == [False] * 4 + [True]
+    assert not any(tools_are_off(r.body) for r in server.requests)
+    last = server.requests[-1].body["messages"]
+    assert last[-1] == {"role": "system", "content": [], "output_config": {"effort": "low"}}
+    assert "this is the last step" in last[-2]["content"][-1]["text"]
     names = [(c["name"], c["ok"], c.get("errorType")) for c in outcome["stats"]["tool_calls"]]
     assert names == [
         ("read_research", True, None),
@@ -162,7 +165,8 @@ def test_a_key_that_is_refused_is_a_matter_of_the_model(tmp_path: Path) -> None:
 
 def test_text_of_a_run_that_broke_is_kept(tmp_path: Path) -> None:
     script: Sequence[Entry] = [
-        answer(text("# Bees so far"), tool_use("web", {})),
+        answer(text("# Bees so far"), stop_reason="max_tokens"),
+        faults.http_error(400),
         faults.http_error(400),
     ]
     done, _ = run(script, tmp_path, "--quiet")

@@ -57,7 +57,17 @@ Q = user("Bees?")
 BAD_MESSAGES: list[tuple[str, list[JsonObject], str]] = [
     ("none", [], "messages: at least one message is required"),
     ("assistant first", [model(text("Hi"))], "first message must use the `user` role"),
-    ("system role", [{"role": "system", "content": "x"}], "unexpected role 'system'"),
+    ("other role", [{"role": "tool", "content": "x"}], "unexpected role 'tool'"),
+    (
+        "system first",
+        [{"role": "system", "content": "x"}],
+        "first message must use the `user` role",
+    ),
+    (
+        "instructions after an answer",
+        [Q, model(text("a")), {"role": "system", "content": "x"}, Q],
+        "system messages must follow a user message",
+    ),
     ("two users", [Q, Q], "roles must alternate"),
     ("two assistants", [Q, model(text("a")), model(text("b")), Q], "roles must alternate"),
     ("empty content", [user()], "user messages must have non-empty content"),
@@ -99,7 +109,7 @@ BAD_MESSAGES: list[tuple[str, list[JsonObject], str]] = [
     (
         "changed thought",
         [Q, model({**thinking("Yes."), "thinking": "No."}, text("a")), Q],
-        "blocks cannot be modified",
+        "blocks in the latest assistant message cannot be modified",
     ),
     ("five breakpoints", [user(*[{**text("a"), **MARK}] * 5)], "Found 5."),
 ]
@@ -222,8 +232,8 @@ def test_a_conversation_that_only_grows_violates_nothing() -> None:
     [
         ({"system": "Be long."}, "request 2: `system` is not what request 1 had"),
         (
-            {"system": "Be brief.", "first": model(*STEP.blocks[1:])},
-            "it leaves request 1 at block 1: assistant:",
+            {"system": "Be brief.", "first": model(STEP.blocks[0], *STEP.blocks[2:])},
+            "it leaves request 1 at block 2: assistant:",
         ),
         (
             {"system": "Be brief.", "third": model(text("invented")), "fourth": Q},
@@ -249,7 +259,7 @@ def test_an_answer_that_was_cut_off_cannot_be_built_upon() -> None:
 
 
 def test_counted_usage_reads_from_the_cache_what_was_marked_before() -> None:
-    setup: JsonObject = {"tools": TOOLS, "system": [{**text("Be brief. " * 100), **MARK}]}
+    setup: JsonObject = {"tools": TOOLS, "system": [{**text("Be brief. " * 300), **MARK}]}
     marked = user({**result("t1"), **MARK})
     with FakeAnthropic([STEP, HELLO, HELLO, HELLO], count=True) as server:
         first = ask(server.url, request_with(user({**text("Bees?"), **MARK}), **setup))

@@ -26,18 +26,18 @@ REQUEST = ModelRequest(
     tools=[],
     messages=[{"role": "user", "content": [{"type": "text", "text": "idea"}]}],
     max_tokens=16_384,
-    tools_off=True,
+    writing=True,
 )
 
 
 def test_without_a_limit_nothing_is_lowered() -> None:
-    allowance = Budget(price=SONNET).allow(REQUEST, Usage(), searches=0)
+    allowance = Budget(price=SONNET).allow(REQUEST, [Usage()], searches=0)
     assert (allowance.max_tokens, allowance.fits) == (16_384, True)
 
 
 def test_output_is_lowered_to_what_is_left() -> None:
     budget = Budget(price=SONNET, max_cost_usd=0.05)
-    allowance = budget.allow(REQUEST, Usage(), searches=0)
+    allowance = budget.allow(REQUEST, [Usage()], searches=0)
     assert 2_048 <= allowance.max_tokens < 16_384
     assert SONNET.cost(allowance.reserved) <= 0.05
 
@@ -48,28 +48,28 @@ def test_what_does_not_hold_a_report_does_not_fit() -> None:
     )
     enough = Budget(price=SONNET, max_cost_usd=least + 0.0001)
     short = Budget(price=SONNET, max_cost_usd=least - 0.001)
-    assert enough.allow(REQUEST, Usage(), searches=0).fits
-    assert not short.allow(REQUEST, Usage(), searches=0).fits
+    assert enough.allow(REQUEST, [Usage()], searches=0).fits
+    assert not short.allow(REQUEST, [Usage()], searches=0).fits
 
 
 def test_a_model_that_costs_nothing_fits_every_budget() -> None:
     budget = Budget(price=PRICES["offline"], max_cost_usd=0.01)
 
-    allowance = budget.allow(REQUEST, Usage(output_tokens=1_000_000), searches=5)
+    allowance = budget.allow(REQUEST, [Usage(output_tokens=1_000_000)], searches=5)
 
     assert (allowance.max_tokens, allowance.fits) == (16_384, True)
 
 
 def test_an_unknown_price_is_a_limit_in_tokens() -> None:
     budget = Budget(price=None, max_cost_usd=0.01, max_total_tokens=20_000)
-    allowance = budget.allow(REQUEST, Usage(output_tokens=10_000), searches=0)
+    allowance = budget.allow(REQUEST, [Usage(output_tokens=10_000)], searches=0)
     assert allowance.max_tokens == 20_000 - 10_000 - estimated_tokens(REQUEST)
 
 
 def test_searches_that_no_longer_fit_turn_the_tools_off(tmp_path: Path) -> None:
     bench = Bench(tmp_path, scripted([says("# Tea")]))
     done = bench.run(max_cost_usd=0.08)
-    assert bench.engine.model.tools_off == [True]  # type: ignore[attr-defined]
+    assert bench.engine.model.writing == [True]  # type: ignore[attr-defined]
     assert (done.status, done.stats.stop_reason) == ("partial", "budget")
     assert done.receipt is not None
     assert done.receipt.code == "BUDGET_EXCEEDED"
@@ -87,14 +87,15 @@ def test_a_budget_too_small_for_any_research_says_so_and_what_would_do(tmp_path:
     assert told
     bench.with_model(again := scripted([calls(("list_research", {})), says("# Tea, looked up")]))
     bench.resume(done, max_cost_usd=float(told[1]))
-    assert again.tools_off[0] is False
+    assert again.writing[0] is False
 
 
 @pytest.mark.parametrize(
     ("model", "usd", "searches"),
     [
-        ("sonnet", 0.12, 1), ("sonnet", 0.19, 2), ("sonnet", 0.25, 1), ("sonnet", 0.30, 2),
-        ("sonnet", 0.45, 5), ("opus", 0.22, 1), ("opus", 0.45, 1), ("opus", 0.60, 2),
+        ("sonnet", 0.16, 1), ("sonnet", 0.25, 2), ("sonnet", 0.30, 1), ("sonnet", 0.34, 2),
+        ("sonnet", 0.50, 5), ("opus", 0.35, 1), ("opus", 0.60, 1), ("opus", 0.70, 2),
+        ("haiku", 0.02, 1),
     ],
 )  # fmt: skip
 def test_a_small_budget_looks_with_fewer_searches(
@@ -102,7 +103,7 @@ def test_a_small_budget_looks_with_fewer_searches(
 ) -> None:
     bench = Bench(tmp_path, asked := scripted([calls(("list_research", {})), says("# Tea")]))
     done = bench.run(max_cost_usd=usd, model=model)
-    assert asked.tools_off[0] is False
+    assert asked.writing[0] is False
     assert [searches_in(request.tools) for request in asked.requests] == [searches] * 2
     assert bench.store.load_report(done.id) == "# Tea"
 
@@ -112,16 +113,16 @@ def test_a_model_without_a_price_researches_by_default(tmp_path: Path) -> None:
     bench = Bench(tmp_path, asked := scripted([*looks, says("# Tea")]))
     bench.engine = replace(bench.engine, prices={}, max_total_tokens=Settings().max_total_tokens)
     done = bench.run()
-    assert (done.status, done.stats.cost_usd, asked.tools_off[:2]) == (
+    assert (done.status, done.stats.cost_usd, asked.writing[:2]) == (
         "completed", None, [False, False],
     )  # fmt: skip
     assert searches_in(asked.requests[0].tools) == limits.MAX_SEARCHES_PER_CALL
 
 
-@pytest.mark.parametrize("usd", [0.12, 0.14, 0.17, 0.22, 0.30, 0.45])
+@pytest.mark.parametrize("usd", [0.16, 0.18, 0.22, 0.30, 0.45])
 def test_the_worst_first_call_leaves_the_price_of_a_report(tmp_path: Path, usd: float) -> None:
     def worst(request: ModelRequest, number: int) -> ModelAnswer:
-        if request.tools_off:
+        if request.writing:
             return says("# Tea")
         count = searches_in(request.tools)
         usage = Usage(
@@ -137,7 +138,7 @@ def test_the_worst_first_call_leaves_the_price_of_a_report(tmp_path: Path, usd: 
     bench = Bench(tmp_path, model := ScriptedModel(worst))
     done = bench.run(max_cost_usd=usd)
 
-    assert (model.tools_off, bench.store.load_report(done.id)) == ([False, True], "# Tea")
+    assert (model.writing, bench.store.load_report(done.id)) == ([False, True], "# Tea")
     assert (done.stats.cost_usd or 0) <= usd
 
 
@@ -159,22 +160,22 @@ def test_results_too_large_for_the_budget_are_cut_for_the_report(tmp_path: Path)
 
     assert (done.status, done.stats.stop_reason) == ("partial", "budget")
     assert bench.store.load_report(done.id).startswith("# Tea")
-    assert model.tools_off == [False, True]
+    assert model.writing == [False, True]
     (message,) = model.requests[1].messages
     assert all(f"{path}: word" in str(message) for path in paths)
-    written = Budget(price=SONNET, max_cost_usd=0.50).allow(model.requests[1], cheap, searches=0)
+    written = Budget(price=SONNET, max_cost_usd=0.50).allow(model.requests[1], [cheap], searches=0)
     assert written.max_tokens >= WRITE_TOKENS
     replayed = replay(bench.entries(done))
     assert (replayed.divergence, replayed.steps) == ("", 2)
 
 
 def test_a_long_answer_is_kept_back_for_as_input_of_the_report() -> None:
-    gathering = replace(REQUEST, tools_off=False)
+    gathering = replace(REQUEST, writing=False)
     budget = Budget(price=SONNET, max_cost_usd=0.25)
-    allowance = budget.allow(gathering, Usage(), searches=0)
+    allowance = budget.allow(gathering, [Usage()], searches=0)
     grown = estimated_tokens(gathering) + RESULT_TOKENS + allowance.max_tokens
     writing = Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
-    assert 2_048 < allowance.max_tokens < 16_384
+    assert limits.MIN_OUTPUT_TOKENS < allowance.max_tokens < 16_384
     assert SONNET.cost(allowance.reserved + writing) <= 0.25
 
 
@@ -185,7 +186,7 @@ def test_lost_attempts_that_use_the_budget_up_still_end_in_a_report(tmp_path: Pa
     done = bench.run(max_cost_usd=1.05)
 
     assert (done.status, done.stats.stop_reason) == ("partial", "budget")
-    assert model.tools_off[-1]
+    assert model.writing[-1]
     assert bench.store.load_report(done.id) == "# Tea"
 
 
@@ -199,7 +200,7 @@ def test_a_paused_search_that_cannot_be_paid_for_is_given_up_for_a_report(tmp_pa
     done = bench.run(max_cost_usd=0.50)
 
     assert (done.status, done.stats.stop_reason) == ("partial", "budget")
-    assert model.tools_off == [False, True]
+    assert model.writing == [False, True]
     assert "https://tea.example" in str(model.requests[1].messages)
     assert replay(bench.entries(done)).divergence == ""
 

@@ -36,7 +36,7 @@ def test_a_search_that_does_not_end_in_time_is_given_up_for_a_report(tmp_path: P
     done = Bench(tmp_path, model, clock=clock).run(deadline_seconds=120)
 
     assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
-    assert model.tools_off == [False, False, True]
+    assert model.writing == [False, False, True]
     assert len(model.requests[-1].messages) == 1  # a conversation of its own
 
 
@@ -50,7 +50,7 @@ def test_a_rate_limit_that_outlasts_gathering_is_waited_for_and_then_written(
     done = b.run(deadline_seconds=120)  # 48 s of it are kept for writing
 
     assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
-    assert (model.tools_off, b.clock.slept) == ([False, False, True], [75])
+    assert (model.writing, b.clock.slept) == ([False, False, True], [75])
     assert b.store.load_report(done.id) == "# Tea\n\nSteeped."
 
 
@@ -102,7 +102,7 @@ def test_a_tool_that_hangs_leaves_the_time_to_write(tmp_path: Path) -> None:
 
     assert (done.outcome, done.stats.stop_reason) == ("partial", "deadline")
     assert [record.error_type for record in done.stats.tool_calls] == ["timeout"]
-    assert model.tools_off == [False, True]
+    assert model.writing == [False, True]
     assert done.finished_at is not None
     assert done.finished_at < ends
 

@@ -107,8 +107,8 @@ def test_only_legal_transitions_are_possible() -> None:
 
 
 def test_an_unknown_price_is_unknown() -> None:
-    assert cost_of(Usage(input_tokens=1), "mystery", PRICES) is None
-    assert cost_of(Usage(input_tokens=1_000_000), "claude-sonnet-5-5", PRICES) == 2.0
+    assert cost_of([Usage(input_tokens=1)], "mystery", PRICES) is None
+    assert cost_of([Usage(input_tokens=1_000_000)], "claude-sonnet-5-5", PRICES) == 2.0
 
 
 @pytest.mark.parametrize(

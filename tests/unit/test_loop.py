@@ -105,13 +105,14 @@ def test_tools_of_one_step_answer_in_one_message_in_the_order_of_the_calls(tmp_p
     ]  # fmt: skip
 
 
-def test_the_fifth_step_writes_with_the_tools_off(tmp_path: Path) -> None:
+def test_the_fifth_step_writes_with_the_tools_left_as_they_were(tmp_path: Path) -> None:
     steps = [calls(("read_research", {"path": f"{n}.md"})) for n in range(4)]
     b = bench(tmp_path, *steps, says(REPORT))
     for n in range(4):
         b.write(f"{n}.md", f"document {n}")
     done = b.run()
-    assert [r.tools_off for r in requests(b)] == [False] * 4 + [True]
+    assert [r.writing for r in requests(b)] == [False] * 4 + [True]
+    assert not any(r.tools_off for r in requests(b))
     assert all(r.tools == requests(b)[0].tools for r in requests(b))
     assert "last step" in last_texts(requests(b)[4])[-1]
     assert (done.status, done.stats.steps, done.stats.stop_reason) == ("completed", 5, "max_steps")
@@ -192,7 +193,7 @@ def test_a_pending_search_is_finished_before_the_tools_go_off(tmp_path: Path) ->
     rest = raw(*search_blocks("s1")[1:], stop_reason="pause_turn")
     b = bench(tmp_path, paused, rest, says(REPORT))
     done = b.run(max_steps=2)
-    assert [r.tools_off for r in requests(b)] == [False, False, True]
+    assert [r.writing for r in requests(b)] == [False, False, True]
     assert done.status == "completed"
 
 
@@ -201,7 +202,7 @@ def test_a_turn_that_never_stops_pausing_is_written_up_from_the_evidence(tmp_pat
     b = bench(tmp_path, *[paused] * 4, says(REPORT))
     done = b.run(max_steps=10)
     final = requests(b)[-1]
-    assert final.tools_off
+    assert final.writing
     assert len(final.messages) == 1
     assert "https://example.org/s1" in last_texts(final)[-1]
     assert done.status == "completed"
@@ -259,7 +260,7 @@ def test_an_overflowing_context_is_written_up_in_a_new_conversation(tmp_path: Pa
     b.write("a.md", "what the team knows")
     done = b.run()
     last = requests(b)[-1]
-    assert last.tools_off
+    assert last.writing
     assert len(last.messages) == 1
     assert "what the team knows" in last_texts(last)[-1]
     assert "A tea room" in last_texts(last)[-1]
@@ -271,9 +272,9 @@ def test_an_unknown_stop_reason_counts_as_done(tmp_path: Path) -> None:
 
 
 def test_an_empty_answer_is_asked_for_once_more_and_never_published(tmp_path: Path) -> None:
-    b = bench(tmp_path, says("  "), says(""))
+    b = bench(tmp_path, says("  "), says(""), says("\n"))
     done = b.run()
-    assert [r.tools_off for r in requests(b)] == [False, True]
+    assert [r.writing for r in requests(b)] == [False, True, True]
     assert (done.status, done.path) == ("failed", None)
     assert not list((tmp_path / "ideas").iterdir())
 
@@ -302,7 +303,7 @@ def test_the_same_call_again_ends_in_writing(tmp_path: Path) -> None:
     b = bench(tmp_path, *[calls(("read_research", {"path": "a.md"}))] * 2, says(REPORT))
     b.write("a.md", "x")
     done = b.run(max_steps=10)
-    assert [r.tools_off for r in requests(b)] == [False, False, True]
+    assert [r.writing for r in requests(b)] == [False, False, True]
     assert (done.status, done.stats.stop_reason) == ("completed", "repeated_call")
 
 
@@ -437,9 +438,10 @@ def test_below_the_reserve_it_writes_and_ends_partial(tmp_path: Path) -> None:
     model.script = slow  # type: ignore[assignment]
     b.with_model(model)
     done = b.run(deadline_seconds=60)  # 36 s of it are kept for writing
-    assert model.tools_off == [False, True]
+    assert model.writing == [False, True]
     assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
-    assert model.requests[1].max_tokens == 50 * 20
+    assert model.requests[1].max_tokens == 16_384
+    assert "keep it under 300 words" in last_texts(model.requests[1])[-1]
 
 
 def test_cancelling_keeps_what_is_there(tmp_path: Path) -> None:

@@ -40,12 +40,12 @@ def test_a_conversation_that_never_fits_fails_after_one_new_one(
     b.write("a.md", "x")
     done = b.run()
     assert (done.status, done.stats.stop_reason) == ("failed", "context_window")
-    assert model.tools_off == [False, False, True]
+    assert model.writing == [False, False, True]
     assert done.receipt is not None
     assert "The conversation is too l" in done.receipt.message
     b.with_model(model := scripted([calls(("read_research", {"path": "a.md"})), says(REPORT)]))
     assert b.resume(done).outcome == "completed"
-    assert model.tools_off == [False, False]
+    assert model.writing == [False, False]
 
 
 def test_a_request_that_is_too_long_from_the_start_is_not_sent_again(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_what_the_budget_ended_is_taken_up_only_for_another_look(tmp_path: Path)
     queued = again.taken_up(max_cost_usd=least_in(told))
     explore(queued.id, queued.run, again.engine)
 
-    assert again.model.tools_off[0] is False
+    assert again.model.writing[0] is False
 
 
 def test_a_run_that_was_killed_names_what_its_conversation_needs(tmp_path: Path) -> None:

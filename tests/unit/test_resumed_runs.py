@@ -60,7 +60,7 @@ def test_a_run_that_ended_before_its_first_answer_gathers_when_resumed(tmp_path:
 
     done = bench.resume(ended)
 
-    assert model.tools_off == [False, False]
+    assert model.writing == [False, False]
     assert (done.outcome, resumes(bench, done)) == ("completed", [2])
 
 
@@ -118,7 +118,7 @@ def test_a_search_that_the_output_limit_cut_off_does_not_keep_a_resume_from_gath
     done = bench.resume(ended)
 
     assert (done.outcome, resumes(bench, done)) == ("completed", [2])
-    assert model.tools_off[0] is False
+    assert model.writing[0] is False
 
 
 def test_a_resume_on_a_day_that_can_pay_for_too_little_keeps_conversation_and_report(
@@ -151,7 +151,7 @@ def test_an_answer_that_writes_is_no_step_without_evidence(tmp_path: Path) -> No
 
     done = bench.resume(ended, max_steps=5)
 
-    assert model.tools_off == [False, False]
+    assert model.writing == [False, False]
     assert (done.outcome, done.stats.stop_reason) == ("completed", "end_turn")
 
 
@@ -164,7 +164,7 @@ def test_a_run_that_stalled_has_a_new_chance_when_resumed(tmp_path: Path) -> Non
 
         bench.resume(ended, max_steps=5)
 
-        assert model.tools_off == [False, False]
+        assert model.writing == [False, False]
 
 
 def test_the_log_names_the_step_of_every_call_also_after_a_kill(tmp_path: Path) -> None:

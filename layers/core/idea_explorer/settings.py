@@ -11,16 +11,29 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidSettingError
+from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, profile_of
 from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.usage import Price
 from idea_explorer.domain.wording import findings
 
-MODELS = {"sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5"}
+MODELS = {
+    "sonnet": "claude-sonnet-5-5",
+    "opus": "claude-opus-5-5",
+    "haiku": "claude-haiku-5-5",
+}
 
 # US dollars per million tokens, cache writes for five minutes, as published in November 2026.
 PRICES = {
-    "claude-sonnet-5-5": Price(input=2.0, output=10.0, cache_write=2.5, cache_read=0.2),
+    "claude-sonnet-5-5": Price(input=2.0, output=10.0, cache_write=2.5, cache_read=0.1),
     "claude-opus-5-5": Price(input=4.0, output=20.0, cache_write=5.0, cache_read=0.2),
+    "claude-haiku-5-5": Price(
+        input=0.1,
+        output=0.5,
+        cache_write=0.125,
+        cache_read=0.01,
+        long_prompt_tokens=100_000,
+        long_prompt_factor=5.0,
+    ),
     "offline": Price(input=0.0, output=0.0, cache_write=0.0, cache_read=0.0, search=0.0),
 }
 KEPT = Path(".idea-explorer")
@@ -65,6 +78,7 @@ class Settings(BaseModel):
     research_dir: Path = Path()
     models: dict[str, str] = MODELS
     prices: dict[str, Price] = PRICES
+    efforts: dict[str, Efforts] = {}  # by model id, where they are not those of the table
     web_search_version: str = "web_search_20250305"
     min_deadline_seconds: int = Field(default=limits.MIN_DEADLINE_SECONDS, ge=1)
     max_cost_usd: float | None = Field(default=None, gt=0)
@@ -123,6 +137,12 @@ class Settings(BaseModel):
         return bool(self.anthropic_api_key or self.anthropic_secret_id)
 
     @property
+    def profiles(self) -> dict[str, ModelProfile]:
+        """How each model is asked here."""
+        known = {*PROFILES, *self.efforts}
+        return {name: profile for name in known if (profile := profile_of(name, self.efforts))}
+
+    @property
     def uses_github(self) -> bool:
         return bool(self.github_repository and (self.github_token or self.github_secret_id))
 
@@ -165,10 +185,15 @@ class Settings(BaseModel):
         }
         try:
             given["code_limits"] = code
-            for name, table in (("models", MODELS), ("prices", PRICES)):
+            tables: tuple[tuple[str, Mapping[str, object]], ...] = (
+                ("models", MODELS),
+                ("prices", PRICES),
+                ("efforts", {}),
+            )
+            for name, table in tables:
                 if text := environment.get(f"IDEA_{name.upper()}"):
                     given[name] = _merged(f"IDEA_{name.upper()}", table, text)
-            return cls.model_validate(given)
+            settings = cls.model_validate(given)
         except ValidationError as error:
             raise InvalidSettingError(
                 {
@@ -176,6 +201,8 @@ class Settings(BaseModel):
                     for field, rule in findings(error, within="code_limits").items()
                 }
             ) from error
+        check_efforts(settings.efforts, "IDEA_EFFORTS")
+        return settings
 
 
 def _merged(variable: str, table: Mapping[str, object], text: str) -> dict[str, object]:

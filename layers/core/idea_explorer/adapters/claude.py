@@ -1,10 +1,9 @@
 """Claude, through the anthropic SDK: one streamed call, mapped to our types and errors.
 
-The SDK's own retries are off: it sleeps as long as a server says and knows no deadline. Reads time
-out after 20 seconds without a byte, or when the deadline comes, whichever is sooner.
+The SDK's own retries are off: it sleeps as long as a server says and knows no deadline. A stream may be
+silent but for pings for minutes; the deadline, a cancel or a dead connection ends it, nothing else.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 import anthropic
 import httpx2
 
-from idea_explorer.adapters.awaiting import awaited
+from idea_explorer.adapters.claude_reader import StreamReader, WholeMessage
+from idea_explorer.adapters.claude_stream import Assembly
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
     ExternalError,
@@ -26,49 +26,76 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.json import Block, JsonObject
-from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
-READ_TIMEOUT_SECONDS = 20.0
+SILENCE_SECONDS = 90.0  # without a byte: pings come every 15 to 30 s, so the connection is dead
 CONNECT_TIMEOUT_SECONDS = 10.0
 # An answer that has begun says what it cost so far; one that has not counts as all it may cost.
 GRACE_SECONDS = 3.0
 TOO_LONG = ("prompt is too long", "exceed context limit")  # how a 400 says so
 CACHE: Block = {"type": "ephemeral"}
+EFFORT_CHANGES = "mid-conversation-output-config-2026-07-01"  # the beta that takes them
 
 
 class Claude:
     def __init__(
-        self, api_key: str, base_url: str | None = None, *, grace_seconds: float = GRACE_SECONDS
+        self,
+        client: anthropic.Anthropic,
+        *,
+        grace_seconds: float = GRACE_SECONDS,
+        silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
+        self._client = client
         self._grace_seconds = grace_seconds
-        self._client = anthropic.Anthropic(
+        self._silence_seconds = silence_seconds
+
+    @classmethod
+    def with_key(cls, api_key: str, base_url: str | None = None, **limits: float) -> "Claude":
+        """Anthropic's own API."""
+        client = anthropic.Anthropic(
             api_key=api_key, base_url=base_url, max_retries=0, open_telemetry=False
         )
+        return cls(client, **limits)
+
+    @classmethod
+    def on_aws(
+        cls, workspace_id: str, region: str, base_url: str | None = None, **limits: float
+    ) -> "Claude":
+        """Claude Platform on AWS, signed with the role or profile that this process has."""
+        client = anthropic.AnthropicAWS(
+            workspace_id=workspace_id,
+            aws_region=region,
+            base_url=base_url,
+            max_retries=0,
+            open_telemetry=False,
+        )
+        return cls(client, **limits)
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         """Stream one answer. Cut streams and error events raise; a half answer is never returned."""
         left = max(deadline.left, 0.1)
         timeout = httpx2.Timeout(
-            min(READ_TIMEOUT_SECONDS, left), connect=min(CONNECT_TIMEOUT_SECONDS, left)
+            min(self._silence_seconds, left), connect=min(CONNECT_TIMEOUT_SECONDS, left)
         )
-        assembly = _Assembly(watcher)
-        with _our_errors():
-            begun = awaited(
-                lambda: self._client.messages.create(
-                    **_parameters(request), stream=True, timeout=timeout
-                ),
-                watcher.tick,
-                grace_seconds=self._grace_seconds,
-                discard=lambda late: late.close(),
+        assembly = Assembly(watcher)
+
+        def connect() -> anthropic.Stream[Any]:
+            stream: anthropic.Stream[Any] = self._client.messages.create(
+                **_parameters(request), stream=True, timeout=timeout
             )
-            with begun as stream:
-                if "json" in stream.response.headers.get("content-type", ""):
-                    # some gateways answer a streaming request with the whole message
-                    assembly.take_whole(json.loads(stream.response.read()))
+            return stream
+
+        reader = StreamReader(connect, watcher.tick, grace_seconds=self._grace_seconds)
+        with _our_errors(), reader as events:
+            for event in events:
+                if isinstance(event, WholeMessage):
+                    assembly.take_whole(event.message)
                 else:
-                    for event in stream:
-                        assembly.take(event.model_dump(mode="json", exclude_unset=True))
+                    assembly.take(event.model_dump(mode="json", exclude_unset=True))
+                # what an event tells is counted before the clock can break the answer off; an answer
+                # that is whole is paid for and kept
+                if not assembly.whole:
+                    watcher.tick()
         return assembly.answer()
 
 
@@ -82,6 +109,12 @@ def _parameters(request: ModelRequest) -> dict[str, Any]:
     if request.tools:
         parameters["tools"] = list(request.tools)
         parameters["tool_choice"] = {"type": "none" if request.tools_off else "auto"}
+    if request.thinking is not None:
+        parameters["thinking"] = request.thinking
+    if request.effort is not None:
+        parameters["output_config"] = {"effort": request.effort}
+    if any("output_config" in message for message in request.messages):
+        parameters["extra_headers"] = {"anthropic-beta": EFFORT_CHANGES}
     return parameters
 
 
@@ -91,127 +124,27 @@ def _cached(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _cached_messages(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """A breakpoint on the last words of ours. A paused turn after them goes back untouched."""
-    last = max(index for index, message in enumerate(messages) if message["role"] == "user")
-    content = messages[last]["content"]
+    """Breakpoints on the last turns of ours and on a turn that was paused after them.
+
+    A look-up goes back no more than 20 blocks from a breakpoint. The breakpoint before the last is where
+    the request before this one had its own, so that it is found however many blocks came between.
+    """
+    ours = [index for index, message in enumerate(messages) if message["role"] == "user"]
+    marked = set(ours[-2:])
+    if messages[-1]["role"] == "assistant":
+        marked.add(len(messages) - 1)
+    return [_marked(m) if index in marked else m for index, m in enumerate(messages)]
+
+
+def _marked(message: JsonObject) -> JsonObject:
+    """The message with a breakpoint on its last block, where that can bear one: thinking cannot."""
+    content = message["content"]
     assert isinstance(content, list)
     blocks = [block for block in content if isinstance(block, dict)]
-    cached: JsonObject = {"role": "user", "content": [*_cached(blocks)]}
-    return [*messages[:last], cached, *messages[last + 1 :]]
-
-
-class _Assembly:
-    """Puts an answer together from stream events, as native content blocks."""
-
-    def __init__(self, watcher: Watcher) -> None:
-        self._watcher = watcher
-        self._blocks: list[Block] = []
-        self._partial_json: dict[int, list[str]] = {}
-        self._usage: dict[str, Any] = {}
-        self._stop_reason: str | None = None
-        self._stop_detail = ""
-        self._whole = False
-
-    def take(self, event: dict[str, Any]) -> None:
-        """What an event tells is counted before the clock can break the answer off; one that is whole
-        is paid for and kept."""
-        self._read(event)
-        if not self._whole:
-            self._watcher.tick()
-
-    def _read(self, event: dict[str, Any]) -> None:
-        match event["type"]:
-            case "message_start":
-                self._count(event["message"].get("usage") or {})
-            case "content_block_start":
-                self._blocks.append(event["content_block"])
-            case "content_block_delta":
-                self._extend(event["index"], event["delta"])
-            case "content_block_stop":
-                self._close(event["index"])
-            case "message_delta":
-                self._stop_reason = event["delta"].get("stop_reason")
-                self._stop_detail = _explanation(event["delta"])
-                self._count(event.get("usage") or {})
-            case "message_stop":
-                self._whole = True
-            case _:
-                pass
-
-    def take_whole(self, message: dict[str, Any]) -> None:
-        if not isinstance(message.get("content"), list):
-            raise UnavailableError("Claude's answer could not be read.", hint="Try again.")
-        self._count(message.get("usage") or {})
-        for block in message["content"]:
-            self._blocks.append(block)
-            if block.get("type") == "text":
-                self._watcher.text(block.get("text") or "")
-            self._watcher.block(block)
-        self._stop_reason = message.get("stop_reason")
-        self._stop_detail = _explanation(message)
-        self._whole = True
-
-    def answer(self) -> ModelAnswer:
-        if not self._whole or self._stop_reason is None:
-            raise NetworkError("Claude's answer broke off.", hint="Try again.")
-        return ModelAnswer(
-            content=self._blocks,
-            stop_reason=self._stop_reason,
-            usage=_usage(self._usage),
-            stop_detail=self._stop_detail,
-        )
-
-    def _extend(self, index: int, delta: dict[str, Any]) -> None:
-        block = self._blocks[index]
-        match delta["type"]:
-            case "text_delta":
-                block["text"] = f"{block.get('text') or ''}{delta['text']}"
-                self._watcher.text(delta["text"])
-            case "input_json_delta":
-                self._partial_json.setdefault(index, []).append(delta["partial_json"])
-            case "citations_delta":
-                cited = block.get("citations")
-                block["citations"] = [
-                    *(cited if isinstance(cited, list) else []),
-                    delta["citation"],
-                ]
-            case "thinking_delta":
-                block["thinking"] = f"{block.get('thinking') or ''}{delta['thinking']}"
-            case "signature_delta":
-                block["signature"] = delta["signature"]
-            case _:
-                pass
-
-    def _close(self, index: int) -> None:
-        block = self._blocks[index]
-        if partial := "".join(self._partial_json.pop(index, [])):
-            try:
-                given = json.loads(partial)
-            except (ValueError, RecursionError):
-                # cut off by the output limit, or malformed: validation answers it, nothing runs
-                given = {}
-            block["input"] = given if isinstance(given, dict) else {}
-        self._watcher.block(block)
-
-    def _count(self, usage: dict[str, Any]) -> None:
-        """The counts of message_delta are cumulative; a later number replaces an earlier one."""
-        self._usage.update({name: value for name, value in usage.items() if value is not None})
-        self._watcher.usage(_usage(self._usage))
-
-
-def _usage(counts: dict[str, Any]) -> Usage:
-    return Usage(
-        input_tokens=counts.get("input_tokens") or 0,
-        output_tokens=counts.get("output_tokens") or 0,
-        cache_write_tokens=counts.get("cache_creation_input_tokens") or 0,
-        cache_read_tokens=counts.get("cache_read_input_tokens") or 0,
-        searches=(counts.get("server_tool_use") or {}).get("web_search_requests") or 0,
-    )
-
-
-def _explanation(holder: dict[str, Any]) -> str:
-    details = holder.get("stop_details") or {}
-    return str(details.get("explanation") or details.get("category") or "")
+    last = blocks[-1].get("type") if blocks else "thinking"
+    if last in {"thinking", "redacted_thinking"}:
+        return message
+    return {**message, "content": [*_cached(blocks)]}
 
 
 @contextmanager

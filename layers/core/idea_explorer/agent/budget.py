@@ -1,5 +1,6 @@
 """The budget: what a call may cost at most is reserved before it is made."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from idea_explorer.domain import limits
@@ -10,7 +11,8 @@ from idea_explorer.ports import ModelRequest
 BYTES_PER_TOKEN = (
     2.5  # below what any of the models needs for text or JSON, so the count is an upper bound
 )
-WRITE_TOKENS = 4_096  # output kept back for the report while gathering goes on
+# Output kept back for the report while gathering goes on: the report, and what is thought before it.
+WRITE_TOKENS = 4_096 + limits.THINKING_TOKENS
 RESULT_TOKENS = int(limits.MAX_DOCUMENT_BYTES / BYTES_PER_TOKEN)  # one document, read whole
 MIN_EVIDENCE_TOKENS = 2_000  # a few passages; with less of what was found, a report would mislead
 OUR_WORDS_TOKENS = 1_000  # what is said to the model when it goes on and has to write, read twice
@@ -35,54 +37,55 @@ class Budget:
     search_tokens: int = 10_000
 
     def allow(
-        self, request: ModelRequest, spent: Usage, *, searches: int, first: bool = False
+        self, request: ModelRequest, spent: Sequence[Usage], *, searches: int, first: bool = False
     ) -> Allowance:
         """Lower `max_tokens` until the worst case of the call fits what is left.
 
-        A call with tools on must leave enough to write the report afterwards, from all that was said
-        and found and from an ordinary tool result; where the results are larger, the report is written
-        from as much of them as `input_room` allows. The call that writes may take everything. So that
-        small budgets look at all, the first call need not leave more than a short report from the
-        least of the evidence takes.
+        `spent` is what each call so far was billed. A call that gathers must leave enough to write the
+        report afterwards, from all that was said and found and from an ordinary tool result; where the
+        results are larger, the report is written from as much of them as `input_room` allows. The call
+        that writes may take everything. So that small budgets look at all, the first call need not leave
+        more than a short report from the least of the evidence takes.
         """
         allowance = self._allow(request, spent, searches, lean=False)
-        if allowance.fits or request.tools_off or not first:
+        if allowance.fits or request.writing or not first:
             return allowance
         return self._allow(request, spent, searches, lean=True)
 
     def _allow(
-        self, request: ModelRequest, spent: Usage, searches: int, *, lean: bool
+        self, request: ModelRequest, spent: Sequence[Usage], searches: int, *, lean: bool
     ) -> Allowance:
         worst, after = self._worst(request, searches, lean=lean)
-        read_again = not (request.tools_off or lean)
-        room = self._output_room(spent + worst + after, read_again=read_again)
+        read_again = not (request.writing or lean)
+        room = self._output_room([*spent, worst, after], read_again=read_again)
         max_tokens = request.max_tokens if room is None else min(request.max_tokens, room)
         reserved = worst + Usage(output_tokens=max(max_tokens, 0))
         floor = min(limits.MIN_OUTPUT_TOKENS, request.max_tokens)
         return Allowance(max_tokens=max_tokens, fits=max_tokens >= floor, reserved=reserved)
 
-    def least(self, request: ModelRequest, *, searches: int, first: bool = False) -> Usage:
-        """What must be left for `allow` to let a call be made."""
-        lean = first and not request.tools_off
+    def least(
+        self, request: ModelRequest, *, searches: int, first: bool = False
+    ) -> tuple[Usage, Usage]:
+        """What must be left for `allow` to let a call be made: for that call, and for the report."""
+        lean = first and not request.writing
         worst, after = self._worst(request, searches, lean=lean)
-        output = Usage(output_tokens=limits.MIN_OUTPUT_TOKENS)
-        if not (request.tools_off or lean):
-            output += Usage(cache_write_tokens=limits.MIN_OUTPUT_TOKENS)
-        return worst + after + output
+        if not (request.writing or lean):
+            after += Usage(cache_write_tokens=limits.MIN_OUTPUT_TOKENS)
+        return worst + Usage(output_tokens=limits.MIN_OUTPUT_TOKENS), after
 
     def least_usd(
         self, request: ModelRequest, *, searches: int, first: bool = False
     ) -> float | None:
         """The price of `least`; None where no price is known."""
         least = self.least(request, searches=searches, first=first)
-        return self.price.cost(least) if self.price else None
+        return self.price.total(least) if self.price else None
 
     def _worst(self, request: ModelRequest, searches: int, *, lean: bool) -> tuple[Usage, Usage]:
         """The most that a call can take beside its output, and what is kept for the report after it."""
         history = estimated_tokens(request)
         found = searches * self.search_tokens
         worst = Usage(cache_write_tokens=history, input_tokens=found, searches=searches)
-        if request.tools_off:
+        if request.writing:
             return worst, Usage()
         if lean:
             read = history + OUR_WORDS_TOKENS + MIN_EVIDENCE_TOKENS
@@ -92,34 +95,42 @@ class Budget:
         grown = history + found + RESULT_TOKENS
         return worst, Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
 
-    def input_room(self, spent: Usage, output: int = WRITE_TOKENS) -> int | None:
+    def input_room(self, spent: Sequence[Usage], output: int = WRITE_TOKENS) -> int | None:
         """How many tokens a call may read that then writes a report; None where nothing limits them."""
-        committed = spent + Usage(output_tokens=output)
+        committed = [*spent, Usage(output_tokens=output)]
         if self.price is None:
             return self._tokens_left(committed)
-        return self._affordable(committed, self.price.cache_write)
+        room = self._affordable(committed, self.price.cache_write)
+        if room is None or self.price.factor(room) == 1.0:
+            return room
+        # a long prompt costs more, and so does all that is written after it
+        dear = Usage(output_tokens=int(output * self.price.long_prompt_factor))
+        each = self.price.cache_write * self.price.long_prompt_factor
+        wide = self._affordable([*spent, dear], each) or 0
+        return max(wide, self.price.long_prompt_tokens or 0)
 
-    def _output_room(self, committed: Usage, *, read_again: bool) -> int | None:
+    def _output_room(self, committed: Sequence[Usage], *, read_again: bool) -> int | None:
         """How many tokens an answer may have. While gathering, the call that writes reads them too."""
         if self.price is None:
             left = self._tokens_left(committed)
             return left // 2 if left is not None and read_again else left
-        each = self.price.output + (self.price.cache_write if read_again else 0.0)
+        factor = self.price.factor(max(usage.all_input_tokens for usage in committed[-2:]))
+        each = factor * (self.price.output + (self.price.cache_write if read_again else 0.0))
         return self._affordable(committed, each)
 
-    def _affordable(self, committed: Usage, each: float) -> int | None:
+    def _affordable(self, committed: Sequence[Usage], each: float) -> int | None:
         """How many tokens at a price for a million are left beside what is committed."""
         if self.price is None or self.max_cost_usd is None:
             return None
-        left = self.max_cost_usd - self.price.cost(committed)
+        left = self.max_cost_usd - self.price.total(committed)
         if not each:
             return None if left >= 0 else 0
         return int(left * 1_000_000 / each)
 
-    def _tokens_left(self, committed: Usage) -> int | None:
+    def _tokens_left(self, committed: Sequence[Usage]) -> int | None:
         if self.max_total_tokens is None:
             return None
-        return self.max_total_tokens - committed.total_tokens
+        return self.max_total_tokens - Usage.total(committed).total_tokens
 
 
 def estimated_tokens(request: ModelRequest) -> int:

@@ -18,10 +18,10 @@ def least_to_research(system: str, tools_tokens: int, budget: Budget) -> Usage:
         tools=[],
         messages=[],
         max_tokens=limits.MAX_OUTPUT_TOKENS,
-        tools_off=False,
+        writing=False,
     )
     read_twice = Usage(cache_write_tokens=2 * tools_tokens)
-    return budget.least(request, searches=1, first=True) + read_twice
+    return Usage.total([*budget.least(request, searches=1, first=True), read_twice])
 
 
 def fitted(opening: Opening, budget: Budget) -> Opening:
@@ -35,8 +35,8 @@ def fitted(opening: Opening, budget: Budget) -> Opening:
     for first in (False, True):
         for count in range(limits.MAX_SEARCHES_PER_CALL, 0, -1):
             fit = opening.model_copy(update={"tools": with_searches(opening.tools, count)})
-            request = request_of(State([fit]), tools_off=False)
-            allowance = budget.allow(request, Usage(), searches=count, first=first)
+            request = request_of(State([fit]), writing=False)
+            allowance = budget.allow(request, (), searches=count, first=first)
             if allowance.max_tokens >= WRITE_TOKENS:
                 return fit
     return opening.model_copy(update={"tools": with_searches(opening.tools, 1)})

@@ -24,7 +24,7 @@ def affordable_start(
     report of nothing is worth nothing, and the conversation is kept for a resume with a larger budget.
     """
     for output in (WRITE_TOKENS, limits.MIN_OUTPUT_TOKENS):
-        room = budget.input_room(state.spent, output)
+        room = budget.input_room(state.billed, output)
         if fresh := _start_within(room, state, reason, tokens_with):
             return fresh
     return None

@@ -12,7 +12,7 @@ from idea_explorer.domain.usage import Usage
 
 def least_to_look_further(state: State, budget: Budget) -> float | None:
     """Dollars for one more step with tools, and for the report after it; None without a price."""
-    request = request_of(state, tools_off=False)
+    request = request_of(state, writing=False)
     searches = searches_in(request.tools)
     return _with_our_words(
         budget, budget.least_usd(request, searches=searches, first=not state.gathered)
@@ -21,12 +21,12 @@ def least_to_look_further(state: State, budget: Budget) -> float | None:
 
 def least_to_write(state: State, budget: Budget) -> float | None:
     """Dollars for a report, from the conversation or from the least of its evidence."""
-    whole = budget.least_usd(request_of(state, tools_off=True), searches=0)
+    whole = budget.least_usd(request_of(state, writing=True, tools_off=True), searches=0)
     if whole is None or budget.price is None or not state.answers:
         return _with_our_words(budget, whole)
 
     def tokens_with(fresh: Restarted) -> int:
-        return estimated_tokens(request_of(State([*state.entries, fresh]), tools_off=True))
+        return estimated_tokens(request_of(State([*state.entries, fresh]), writing=True))
 
     read = least_start_tokens(state, tokens_with)
     anew = budget.price.cost(Usage(cache_write_tokens=read, output_tokens=limits.MIN_OUTPUT_TOKENS))

@@ -4,15 +4,24 @@ It keeps nothing in memory that the transcript does not hold. Each turn of the l
 makes one move and appends what came of it; killed anywhere, it goes on from the last entry.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from idea_explorer.agent.budget import Allowance, Budget, estimated_tokens
+from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimated_tokens
 from idea_explorer.agent.fresh_start import affordable_start
-from idea_explorer.agent.moves import Ask, Bounds, Finish, Restart, RunTools, Say, next_move
-from idea_explorer.agent.prompts import prompt
+from idea_explorer.agent.instructions import instruction, refuse_tools
+from idea_explorer.agent.moves import (
+    Ask,
+    Bounds,
+    Finish,
+    RefuseTools,
+    Restart,
+    RunTools,
+    Say,
+    next_move,
+)
 from idea_explorer.agent.requests import request_of
 from idea_explorer.agent.retrying import ATTEMPTS, next_try
 from idea_explorer.agent.searches import searches_in
@@ -22,26 +31,23 @@ from idea_explorer.agent.watching import Interrupted, Watching
 from idea_explorer.agent.wrappers import Recorded
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
-from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, Deadline
-from idea_explorer.domain.errors import ExplorerError, ExternalError, TooLongError
+from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
+from idea_explorer.domain.errors import ExplorerError, ExternalError, RejectedError, TooLongError
 from idea_explorer.domain.events import EventUsage, StepFinished, TryingAgain
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import storable_block
 from idea_explorer.domain.report import best_text
-from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
+from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     Answered,
     Asked,
     Cut,
     PendingCall,
     Restarted,
-    Said,
     StoredResult,
     ToolsRan,
 )
 from idea_explorer.ports import EventSink, Journal, Model, ModelRequest
-
-WRITE_MARGIN_SECONDS = 2.0  # kept of the deadline to store and settle what was written
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class Agent:
     max_steps: int
     cancelled: Callable[[], bool]
     unfinished_at_limit: bool = False
+    find_gaps: Callable[[str], Sequence[str]] = lambda _: ()
 
     def run(self) -> Finish:
         """Run until the end; the report is what the journal then holds."""
@@ -70,9 +77,11 @@ class Agent:
                 case Finish():
                     return move
                 case Say():
-                    self.journal.append(self._words(move))
+                    self.journal.append(instruction(move, state, self.deadline))
                 case RunTools():
                     self.journal.append(self._run_tools(state))
+                case RefuseTools():
+                    self.journal.append(refuse_tools(state))
                 case Restart():
                     fresh = self._fresh_start(state, move)
                     if fresh is None:
@@ -86,23 +95,39 @@ class Agent:
         return Bounds(
             max_steps=self.max_steps,
             out_of_time=self.deadline.must_write,
-            out_of_budget=not self._allowed(state, self._request(state, tools_off=False)).fits,
-            too_dear_to_write=not self._allowed(state, self._request(state, tools_off=True)).fits,
+            out_of_budget=not self._allowed(state, self._gathering(state)).fits,
+            too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
+            find_gaps=self.find_gaps,
         )
 
     def _allowed(self, state: State, request: ModelRequest) -> Allowance:
         searches = 0 if request.tools_off else searches_in(request.tools)
         first = not state.gathered
-        return self.budget.allow(request, state.spent, searches=searches, first=first)
+        return self.budget.allow(request, state.billed, searches=searches, first=first)
 
-    def _request(self, state: State, *, tools_off: bool) -> ModelRequest:
-        """While there is time to gather, the most may be said; a report, what there is time for."""
-        writing_time = int(OUTPUT_TOKENS_PER_SECOND * max(self.deadline.left, 0))
-        most = limits.MAX_OUTPUT_TOKENS
-        return request_of(
-            state, tools_off=tools_off, max_tokens=min(most, writing_time) if tools_off else most
-        )
+    def _gathering(self, state: State) -> ModelRequest:
+        return request_of(state, writing=False)
+
+    def _writing(self, state: State, *, tools_off: bool) -> ModelRequest:
+        """The report gets all its tokens, because thinking takes of them too; where time runs short it
+        is cut by the deadline. An answer that was all thinking is asked for again with twice as many."""
+        share = 2 if state.rewritten("no_text") else 1
+        most = share * limits.MAX_OUTPUT_TOKENS
+        return request_of(state, writing=True, tools_off=tools_off, max_tokens=most)
+
+    def _next_request(self, state: State, move: Ask) -> tuple[ModelRequest, Allowance]:
+        """What is asked, and what it may take. Tools are left on while writing as long as the budget
+        would also bear the searches that the model was told not to make."""
+        if not move.writing:
+            request = self._gathering(state)
+            return request, self._allowed(state, request)
+        request = self._writing(state, tools_off=state.tools_off)
+        allowance = self._allowed(state, request)
+        if allowance.max_tokens < WRITE_TOKENS and not request.tools_off:
+            request = self._writing(state, tools_off=True)
+            allowance = self._allowed(state, request)
+        return request, allowance
 
     def _ask(self, state: State, move: Ask) -> Finish | None:
         """One model call, tried again while that helps and time allows."""
@@ -116,7 +141,7 @@ class Agent:
                     error.reason == "budget" and attempt > 1
                 )
                 return None if anew else _stopped(self._state, error)
-            if isinstance(error, TooLongError):
+            if _conversation_refused(state, error):
                 return None
             again = next_try(error, attempt, step=state.steps + 1)
             if again is None or again.seconds >= self._longest_wait(move):
@@ -135,16 +160,15 @@ class Agent:
 
     def _attempt(self, state: State, move: Ask) -> ExternalError | Interrupted | None:
         if self._time_for(move).passed:
-            return Interrupted("deadline" if move.tools_off else "gathering_over")
-        request = self._request(state, tools_off=move.tools_off)
-        allowance = self._allowed(state, request)
+            return Interrupted("deadline" if move.writing else "gathering_over")
+        request, allowance = self._next_request(state, move)
         if not allowance.fits:
             return Interrupted("budget")
         step = state.steps + 1
         self.journal.append(
             Asked(
                 step=step,
-                tools_off=move.tools_off,
+                tools_off=request.tools_off,
                 max_tokens=allowance.max_tokens,
                 reserved=allowance.reserved,
             )
@@ -154,7 +178,7 @@ class Agent:
             self._time_for(move),
             self.cancelled,
             step=step,
-            gathering=not move.tools_off,
+            gathering=not move.writing,
             search_tokens=self.budget.search_tokens,
         )
         clock = self.deadline.clock
@@ -172,6 +196,8 @@ class Agent:
                     usage=watching.billed(error, allowance.reserved),
                     reason=str(error),
                     overflow=isinstance(error, TooLongError),
+                    rejected=_conversation_refused(state, error)
+                    and not isinstance(error, TooLongError),
                 )
             )
             return error
@@ -204,18 +230,18 @@ class Agent:
 
     def _time_for(self, move: Ask) -> Deadline:
         """A call that gathers ends where the time for writing begins."""
-        kept = WRITE_MARGIN_SECONDS if move.tools_off else self.deadline.reserve
+        kept = WRITE_MARGIN_SECONDS if move.writing else self.deadline.reserve
         return Deadline(self.deadline.clock, self.deadline.at - kept, 0.0)
 
     def _longest_wait(self, move: Ask) -> float:
         """While gathering, a wait may outlast the time for it: half of the reserve holds a report."""
-        if move.tools_off:
+        if move.writing:
             return self._time_for(move).left
         return self.deadline.left - self.deadline.reserve / 2
 
     def _give_up(self, error: ExternalError, move: Ask) -> Finish | None:
         """No answer is to be had. While gathering, what is known may still be worth writing up."""
-        timed_out = not move.tools_off and self._time_for(move).passed
+        timed_out = not move.writing and self._time_for(move).passed
         if timed_out and self.deadline.left > WRITE_MARGIN_SECONDS:
             return None
         return _ended(self._state, "model_error", error)
@@ -232,7 +258,7 @@ class Agent:
     def _call(self, call: ToolCall, step: int) -> StoredResult | PendingCall:
         result, record = self.tools.recorded(call, step)
         if result.proposal is None:
-            return stored_result(call, result, record)
+            return StoredResult.of(call, result, record)
         return PendingCall(
             call_id=call.id,
             name=call.name,
@@ -244,40 +270,17 @@ class Agent:
     def _fresh_start(self, state: State, move: Restart) -> Restarted | None:
         def tokens_with(fresh: Restarted) -> int:
             begun = State([*state.entries, fresh])
-            return estimated_tokens(self._request(begun, tools_off=True))
+            return estimated_tokens(self._writing(begun, tools_off=True))
 
         return affordable_start(state, move.reason, self.budget, tokens_with)
 
-    def _words(self, move: Say) -> Said:
-        if move.purpose == "continue":
-            return Said(purpose="continue", text=prompt("continue"))
-        assert move.reason is not None
-        text = prompt("write_now", reason=WHY[move.reason])
-        return Said(purpose="write", reason=move.reason, text=text)
 
-
-def stored_result(call: ToolCall, result: ToolResult, record: ToolRecord) -> StoredResult:
-    return StoredResult(
-        call_id=call.id,
-        name=call.name,
-        input=call.input,
-        payload=result.payload,
-        sha256=result.sha256,
-        record=record,
-        passages=result.passages,
+def _conversation_refused(state: State, error: Exception) -> bool:
+    """Whether the model's side no longer takes what it took before. Thinking may have become invalid,
+    after a change of account for instance; a new conversation from the evidence holds none."""
+    return isinstance(error, RejectedError) and (
+        isinstance(error, TooLongError) or bool(state.answers)
     )
-
-
-WHY = {
-    "max_steps": "this is the last step",
-    "deadline": "the time for gathering is over",
-    "budget": "the budget for gathering is spent",
-    "repeated_call": "the same call was made again",
-    "no_new_evidence": "the last two steps found nothing new",
-    "empty_answer": "the last answer held no report",
-    "pauses": "the search did not come to an end",
-    "context_window": "the conversation no longer fits the context window",
-}
 
 
 def _stopped(state: State, stop: Interrupted) -> Finish:

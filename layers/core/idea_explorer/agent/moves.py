@@ -1,6 +1,6 @@
 """What to do next: one decision, made from the state alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -9,13 +9,16 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.errors import (
     EmptyReportError,
     ExplorerError,
+    IncompleteReportError,
     RefusedError,
+    RejectedError,
     TooLongError,
 )
-from idea_explorer.domain.report import best_text, reported_text, written_text
+from idea_explorer.domain.report import best_text, reported_text, without_preamble, written_text
 from idea_explorer.domain.transcript import (
     Answered,
     Cut,
+    RewriteReason,
     WriteReason,
     sendable,
 )
@@ -30,9 +33,9 @@ CUT_SHORT: frozenset[WriteReason] = frozenset({"deadline", "budget"})
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Call the model."""
+    """Call the model: to gather, or to write the report."""
 
-    tools_off: bool
+    writing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,18 @@ class RunTools:
 
 
 @dataclass(frozen=True, slots=True)
+class RefuseTools:
+    """Answer the calls of the last answer with the instruction to write."""
+
+
+@dataclass(frozen=True, slots=True)
 class Say:
     """Add words of ours before the next call."""
 
-    purpose: Literal["write", "continue"]
+    purpose: Literal["write", "rewrite", "continue"]
     reason: WriteReason | None = None
+    again: RewriteReason | None = None
+    gaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +72,7 @@ class Finish:
     error: ExplorerError | None = None
 
 
-Move: TypeAlias = Ask | RunTools | Say | Restart | Finish
+Move: TypeAlias = Ask | RunTools | RefuseTools | Say | Restart | Finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +84,14 @@ class Bounds:
     out_of_budget: bool = False
     too_dear_to_write: bool = False  # in the conversation as it is; cut evidence may still fit
     unfinished_at_limit: bool = False  # a toolset whose work, not its text, is the result
+    find_gaps: Callable[[str], Sequence[str]] = lambda _: ()  # what a report lacks
 
 
 def next_move(state: State, bounds: Bounds) -> Move:
     last = state.last
     if isinstance(last, Answered):
         return AFTER.get(last.stop_reason, _after_end)(state, bounds)
-    if isinstance(last, Cut) and last.overflow:
+    if isinstance(last, Cut) and (last.overflow or last.rejected):
         return _after_overflow(state, bounds)
     if state.waiting:
         return Finish("awaiting_approval", "approval")
@@ -90,14 +101,14 @@ def next_move(state: State, bounds: Bounds) -> Move:
         return _finish_search(bounds)
     if reason := reason_to_write(state, bounds):
         return Say("write", reason)
-    return Ask(tools_off=False)
+    return Ask(writing=False)
 
 
 def _write(state: State, bounds: Bounds) -> Move:
     """A conversation that has become too dear to be read once more is given up for its evidence."""
     if bounds.too_dear_to_write and state.answers and not state.restarted:
         return Restart("budget")
-    return Ask(tools_off=True)
+    return Ask(writing=True)
 
 
 def _finish_search(bounds: Bounds) -> Move:
@@ -105,7 +116,7 @@ def _finish_search(bounds: Bounds) -> Move:
     money to pay for it, what was found so far is written up in a new conversation."""
     if bounds.out_of_time:
         return Restart("deadline")
-    return Restart("budget") if bounds.out_of_budget else Ask(tools_off=False)
+    return Restart("budget") if bounds.out_of_budget else Ask(writing=False)
 
 
 def reason_to_write(state: State, bounds: Bounds) -> WriteReason | None:
@@ -120,10 +131,10 @@ def reason_to_write(state: State, bounds: Bounds) -> WriteReason | None:
 
 
 def _after_tool_use(state: State, bounds: Bounds) -> Move:
-    """With the tools off nothing runs, whatever a model answers."""
-    if state.calls() and not state.writing:
-        return RunTools()
-    return _after_end(state, bounds)
+    """Once the report was asked for nothing runs. With the tools off no call is even answered."""
+    if not state.calls() or (state.writing and state.tools_were_off):
+        return _after_end(state, bounds)
+    return RefuseTools() if state.writing else RunTools()
 
 
 def _after_pause(state: State, bounds: Bounds) -> Move:
@@ -133,23 +144,39 @@ def _after_pause(state: State, bounds: Bounds) -> Move:
     if state.pending:
         return _finish_search(bounds)
     if state.writing:
-        return Ask(tools_off=True)
+        return Ask(writing=True)
     if reason := reason_to_write(state, bounds):
         return Say("write", reason)
-    return Ask(tools_off=False)
+    return Ask(writing=False)
 
 
 def _after_end(state: State, bounds: Bounds) -> Move:
     answer = state.answers[-1]
-    if not reported_text(state.entries):
-        if state.writing or bounds.out_of_time:
-            return Finish("failed", "empty_answer", EmptyReportError("The model wrote no report."))
-        return Say("write", "empty_answer")
+    if not (text := reported_text(state.entries)):
+        return _after_no_text(state, "empty_answer")
+    if gaps := tuple(bounds.find_gaps(without_preamble(text))):
+        return _after_gaps(state, bounds, gaps)
     if state.writing in CUT_SHORT:
         return Finish("partial", state.writing)
     if state.writing == "max_steps" and bounds.unfinished_at_limit:
         return Finish("partial", "max_steps")
     return Finish("completed", state.writing or answer.stop_reason)
+
+
+def _after_no_text(state: State, stop_reason: str) -> Move:
+    """An answer may be all thinking. It is asked for once more, with less of that."""
+    if not state.writing:
+        return Say("write", "empty_answer")
+    if state.rewritten("no_text"):
+        return Finish("failed", stop_reason, EmptyReportError("The model wrote no report."))
+    return Say("rewrite", state.writing, again="no_text")
+
+
+def _after_gaps(state: State, bounds: Bounds, gaps: tuple[str, ...]) -> Move:
+    """A text without what the framework asks for is no report: once more, then it is `partial`."""
+    if not (state.rewritten("incomplete") or bounds.out_of_time or bounds.too_dear_to_write):
+        return Say("rewrite", state.writing, again="incomplete", gaps=gaps)
+    return Finish("partial", "incomplete", IncompleteReportError(gaps))
 
 
 def _after_max_tokens(state: State, bounds: Bounds) -> Move:
@@ -161,9 +188,7 @@ def _after_max_tokens(state: State, bounds: Bounds) -> Move:
 def _cut_off(state: State) -> Move:
     if written_text(state.entries):
         return Finish("partial", "max_tokens")
-    if state.writing:
-        return Finish("failed", "max_tokens", EmptyReportError("The model wrote no report."))
-    return Say("write", "empty_answer")
+    return _after_no_text(state, "max_tokens")
 
 
 def _after_refusal(state: State, _: Bounds) -> Move:
@@ -179,13 +204,16 @@ def _after_refusal(state: State, _: Bounds) -> Move:
 
 
 def _after_overflow(state: State, _: Bounds) -> Move:
-    """Once, a conversation that has become too long is given up for its evidence, which is cut to a
-    size that fits. Where that did not help, or nothing has been said yet, nothing will."""
-    if state.answers and not state.restarted:
-        return Restart("context_window")
+    """Once, a conversation that the model no longer takes is given up for its evidence, which is cut to
+    a size that fits. Where that did not help, or nothing has been said yet, nothing will."""
     last = state.last
+    rejected = isinstance(last, Cut) and last.rejected
+    if state.answers and not state.restarted:
+        return Restart("rejected" if rejected else "context_window")
     said = last.reason if isinstance(last, Cut) else "The conversation is too long for the model."
     status: FinalStatus = "partial" if best_text(state.entries) else "failed"
+    if rejected:
+        return Finish(status, "model_error", RejectedError(said))
     return Finish(status, "context_window", TooLongError(said))
 
 

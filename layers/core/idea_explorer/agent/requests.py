@@ -7,9 +7,14 @@ from idea_explorer.ports import ModelRequest
 
 
 def request_of(
-    state: State, *, tools_off: bool, max_tokens: int = limits.MAX_OUTPUT_TOKENS
+    state: State,
+    *,
+    writing: bool,
+    tools_off: bool = False,
+    max_tokens: int = limits.MAX_OUTPUT_TOKENS,
 ) -> ModelRequest:
-    """System, tools and model are those of the opening, word for word, whatever a deploy has changed."""
+    """System, tools, model and its settings are those of the opening, word for word, whatever a deploy
+    has changed."""
     opening = state.opening
     return ModelRequest(
         model_id=opening.model_id,
@@ -17,5 +22,8 @@ def request_of(
         tools=opening.tools,
         messages=messages(state.entries),
         max_tokens=max_tokens,
+        writing=writing,
         tools_off=tools_off,
+        thinking=opening.thinking,
+        effort=state.effort,
     )

@@ -18,10 +18,13 @@ from idea_explorer.domain.transcript import (
     Opening,
     PendingCall,
     Restarted,
+    RewriteReason,
     Said,
     StoredResult,
     ToolsRan,
     WriteReason,
+    effort_of,
+    messages,
     pending_server_calls,
     sendable,
 )
@@ -55,13 +58,18 @@ class State:
 
     @cached_property
     def results(self) -> list[StoredResult]:
-        ran = [entry for entry in self.entries if isinstance(entry, ToolsRan | Decided)]
-        return [result for entry in ran for result in entry.results]
+        return [result for entry in self._ran for result in entry.results]
 
     @property
-    def confirmed(self) -> Usage:
-        """What whole answers were billed, by their own account."""
-        return Usage.total([answer.usage for answer in self.answers])
+    def _ran(self) -> list[ToolsRan | Decided]:
+        """The steps whose calls were run or decided."""
+        ran = (entry for entry in self.entries if isinstance(entry, ToolsRan | Decided))
+        return [entry for entry in ran if not (isinstance(entry, ToolsRan) and entry.refused)]
+
+    @property
+    def confirmed(self) -> list[Usage]:
+        """What each whole answer was billed, by its own account."""
+        return [answer.usage for answer in self.answers]
 
     @cached_property
     def records(self) -> list[ToolRecord]:
@@ -72,7 +80,7 @@ class State:
                 case Answered():
                     results = [b for b in entry.content if b.get("type") == searches.RESULT]
                     found.extend(search_record(block, entry.step) for block in results)
-                case ToolsRan() | Decided():
+                case ToolsRan(refused=False) | Decided():
                     found.extend(result.record for result in entry.results)
                 case _:
                     pass
@@ -84,8 +92,8 @@ class State:
         return bool(self.records)
 
     @cached_property
-    def spent(self) -> Usage:
-        """Everything billed. A call that was announced and never answered counts in full."""
+    def billed(self) -> list[Usage]:
+        """What each call was billed. One that was announced and never answered counts in full."""
         parts: list[Usage] = []
         open_call: Asked | None = None
         for entry in self.entries:
@@ -101,7 +109,7 @@ class State:
                     pass
         if open_call:
             parts.append(open_call.reserved)
-        return Usage.total(parts)
+        return parts
 
     @cached_property
     def evidence(self) -> list[Passage]:
@@ -121,13 +129,56 @@ class State:
 
     @cached_property
     def writing(self) -> WriteReason | None:
-        """Why the tools are off, or None while they are on. A resume turns them on again."""
+        """Why the report was asked for, or None while the work goes on. A resume takes it up again."""
         for entry in reversed(self.entries):
             if isinstance(entry, Restarted):
                 return entry.reason
             if isinstance(entry, Said) and entry.purpose in {"write", "resume"}:
                 return entry.reason
         return None
+
+    @property
+    def tools_off(self) -> bool:
+        """Whether tools may no longer be called. In a new conversation they are off from its beginning;
+        in one that goes on, only after the model was told twice, because its cached messages are lost."""
+        return bool(self.writing) and (self.restarted or self.refusals > 1)
+
+    @property
+    def tools_were_off(self) -> bool:
+        """Whether the last answer was asked for without tools."""
+        asked = next((e for e in reversed(self.entries) if isinstance(e, Asked)), None)
+        return asked is not None and asked.tools_off
+
+    @cached_property
+    def refusals(self) -> int:
+        """How often a call came instead of the report since that was asked for."""
+        count = 0
+        for entry in reversed(self.entries):
+            if isinstance(entry, Restarted) or (
+                isinstance(entry, Said) and entry.purpose in {"write", "resume"}
+            ):
+                break
+            count += isinstance(entry, ToolsRan) and entry.refused
+        return count
+
+    def rewritten(self, why: RewriteReason) -> bool:
+        """Whether the report was asked for again for this reason since the run was last taken up."""
+        for entry in reversed(self.entries):
+            if isinstance(entry, Said) and entry.purpose == "resume":
+                return False
+            if isinstance(entry, Said) and entry.again == why:
+                return True
+        return False
+
+    @property
+    def effort(self) -> str | None:
+        """What the conversation began with; it is sent unchanged with every request of it."""
+        begun_anew = any(isinstance(entry, Restarted) for entry in self.entries)
+        return self.opening.write_effort if begun_anew else self.opening.effort
+
+    @property
+    def effort_now(self) -> str | None:
+        return effort_of(messages(self.entries), self.effort)
 
     @property
     def resumed(self) -> set[int | None]:
@@ -197,7 +248,7 @@ class State:
                     findings = {p.sha256 for p in searched_passages(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
                     seen_findings |= findings
-                case ToolsRan() | Decided():
+                case ToolsRan(refused=False) | Decided():
                     new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
                     for result in entry.results:
                         key = f"{result.name} {canonical(result.input)}"

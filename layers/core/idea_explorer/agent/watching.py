@@ -19,6 +19,7 @@ from idea_explorer.domain.events import (
     AnswerBegins,
     Heard,
     TextDelta,
+    ThinkingDelta,
     ToolCallEnd,
     ToolCallError,
     ToolCallStart,
@@ -67,8 +68,8 @@ UNKNOWN_BILL = (NetworkError, UpstreamTimeoutError, Interrupted)
 
 
 class Watching:
-    """Sends what arrives on as events, and checks clock and cancellation at every stream event and
-    while the first is waited for.
+    """Sends what arrives on as events, and checks clock and cancellation all the while: a model may
+    think for minutes, and nothing arrives then.
 
     A store that cannot be reached does not break the answer off, because the answer is paid for: what
     could not be told of it is lost, and where the store stays away, whatever follows the answer fails.
@@ -122,7 +123,7 @@ class Watching:
             raise Interrupted("gathering_over" if self._gathering else "deadline")
         now = self.deadline.clock.monotonic()
         if now >= self._ask_again_at:
-            # asking costs a read of the store, and a stream has hundreds of events
+            # asking costs a read of the store
             self._ask_again_at = now + CANCEL_CHECK_SECONDS
             if self._is_cancelled():
                 raise Interrupted("cancelled")
@@ -131,6 +132,9 @@ class Watching:
         words = text_of(storable(delta))
         self._parts.append(words)
         self._tell(TextDelta(content=words))
+
+    def thinking(self, delta: str) -> None:
+        self._tell(ThinkingDelta(content=text_of(storable(delta))))
 
     def usage(self, usage: Usage) -> None:
         if self._usage is None:

@@ -8,6 +8,7 @@ MIN_RESERVE_SECONDS = 45.0  # writing a report takes about this long
 RESERVE_SHARE = 0.4
 MAX_RESERVE_SHARE = 0.6  # a short deadline still leaves time to gather
 OUTPUT_TOKENS_PER_SECOND = 50  # what the slowest model writes in a second
+WRITE_MARGIN_SECONDS = 2.0  # kept of the deadline to store and settle what was written
 
 
 class Clock(Protocol):

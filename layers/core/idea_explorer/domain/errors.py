@@ -13,6 +13,7 @@ ExplorerError
 │   └── InvalidSettingError    a variable of the environment that holds what it cannot
 ├── RefusedError               the model declined; never retried
 ├── EmptyReportError           the model ended without a word to publish
+├── IncompleteReportError      a report without what its framework asks for
 ├── ToolError                  goes back to the model as data; the run goes on
 └── ExternalError              another system failed
     ├── NetworkError           refused, reset, DNS                       retryable
@@ -34,6 +35,7 @@ ExplorerError
         └── ContentMismatchError  the bytes are not those of the announced hash
 """
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 ErrorCode = Literal[
@@ -121,6 +123,14 @@ class RefusedError(ExplorerError):
 
 class EmptyReportError(ExplorerError):
     pass
+
+
+class IncompleteReportError(ExplorerError):
+    def __init__(self, gaps: Sequence[str]) -> None:
+        super().__init__(
+            f"The report lacks what its framework asks for: {', '.join(gaps)}.",
+            hint="Resume it to have that written.",
+        )
 
 
 class ToolError(ExplorerError):

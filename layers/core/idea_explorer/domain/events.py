@@ -51,6 +51,13 @@ class TextDelta(Event):
     content: str
 
 
+class ThinkingDelta(Event):
+    """A piece of the summary of what the model thinks: progress, never part of a report."""
+
+    type: Literal["thinking_delta"] = "thinking_delta"
+    content: str
+
+
 class ToolCallStart(Event):
     type: Literal["tool_call_start"] = "tool_call_start"
     tool_call_id: str
@@ -130,6 +137,7 @@ class Failed(Event):
 AnyEvent: TypeAlias = Annotated[
     MessageStart
     | TextDelta
+    | ThinkingDelta
     | ToolCallStart
     | ToolCallEnd
     | ToolCallError

@@ -19,8 +19,9 @@ DEFAULT_STEPS = {"research": 5, "discover": 5, "code": 10, "assistant": 10}
 
 KEY_SECONDS = 86_400  # a day: longer than any client goes on repeating a request
 
-MAX_OUTPUT_TOKENS = 16_384
-MIN_OUTPUT_TOKENS = 2_048  # less than this does not hold a report
+MAX_OUTPUT_TOKENS = 16_384  # of one answer, thinking included
+THINKING_TOKENS = 2_048  # what a model thinks before it writes, at the effort for writing
+MIN_OUTPUT_TOKENS = 2_048 + THINKING_TOKENS  # less than this holds no report and its thinking
 MAX_SEARCHES_PER_CALL = 5
 MAX_PAUSES = 3  # a paused turn is sent back this often before it is written up from the evidence
 

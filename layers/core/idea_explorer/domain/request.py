@@ -8,12 +8,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.models import RequestEffort
 from idea_explorer.domain.signing import key_of
 from idea_explorer.domain.text import trim
 from idea_explorer.domain.wording import findings
 
 Toolset = Literal["research", "assistant", "code", "discover"]
-ModelName = Literal["sonnet", "opus"]
+ModelName = Literal["sonnet", "opus", "haiku"]
 IfExists = Literal["run", "reuse"]
 
 
@@ -80,6 +81,7 @@ class ExploreRequest(BaseModel):
     toolset: Toolset = "research"
     mode: Annotated[Text, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")] = "business"
     model: ModelName = "sonnet"
+    effort: RequestEffort | None = None
     context: Annotated[Text, Field(max_length=limits.MAX_CONTEXT)] | None = None
     update: bool = False
     continue_from: Annotated[str, AfterValidator(_exploration_id)] | None = None

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 from idea_explorer.domain.json import Block, JsonObject, canonical
 from idea_explorer.domain.transcript import (
+    THINKING,
     AnyEntry,
     ToolsRan,
+    blocks_of,
     messages,
     result_block,
     without_pending,
 )
 
-THINKING = frozenset({"thinking", "redacted_thinking"})
 NOT_RUN: JsonObject = {
     "ok": False,
     "error_type": "not_run",
@@ -23,15 +24,19 @@ def turns_of(entries: Sequence[AnyEntry], *, same_model: bool) -> list[JsonObjec
     """What was sent and answered, in a shape that takes another question.
 
     A run may have ended anywhere. A call that nothing came of is answered with just that, and a search
-    that never ended is left out. Thinking is signed for the model that thought, and no other gets it.
+    that never ended is left out. Thinking is signed for the model that thought, and no other gets it; nor
+    does it get the changes of effort, which it may not take.
     """
-    turns = [(str(turn["role"]), _blocks(turn)) for turn in messages(entries)]
+    turns = messages(entries)
     if not same_model:
-        turns = [(role, _without(THINKING, content)) for role, content in turns]
-    if turns and turns[-1][0] == "assistant":
-        said = without_pending(turns[-1][1])
-        turns[-1:] = [("assistant", said), ("user", _results(said, entries))]
-    return [{"role": role, "content": [*content]} for role, content in turns if content]
+        turns = [_without_thinking(turn) for turn in turns if turn["role"] != "system"]
+    if turns and turns[-1]["role"] == "assistant":
+        said = without_pending(blocks_of(turns[-1]))
+        turns[-1:] = [
+            {"role": "assistant", "content": [*said]},
+            {"role": "user", "content": [*_results(said, entries)]},
+        ]
+    return [turn for turn in turns if turn["content"] or turn["role"] == "system"]
 
 
 def _results(said: Sequence[Block], entries: Sequence[AnyEntry]) -> list[Block]:
@@ -52,11 +57,6 @@ def _not_run(call_id: str) -> Block:
     }
 
 
-def _blocks(turn: JsonObject) -> list[Block]:
-    content = turn["content"]
-    assert isinstance(content, list)
-    return [block for block in content if isinstance(block, dict)]
-
-
-def _without(kinds: frozenset[str], content: Sequence[Block]) -> list[Block]:
-    return [block for block in content if block.get("type") not in kinds]
+def _without_thinking(turn: JsonObject) -> JsonObject:
+    kept = [block for block in blocks_of(turn) if block.get("type") not in THINKING]
+    return {**turn, "content": [*kept]}

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, JsonObject, canonical
 from idea_explorer.domain.proposals import Proposal
-from idea_explorer.domain.tools import ToolRecord
+from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.usage import Usage
 
 WriteReason = Literal[
@@ -26,7 +26,10 @@ WriteReason = Literal[
     "empty_answer",
     "pauses",
     "context_window",
+    "rejected",
 ]
+RewriteReason = Literal["no_text", "incomplete"]
+THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 class Entry(BaseModel):
@@ -46,6 +49,10 @@ class Opening(Entry):
     turns: list[JsonObject] = []
     content: list[Block]
     passages: list[Passage] = []  # documents that the request brought along
+    thinking: JsonObject | None = None
+    effort: str | None = None  # of the conversation
+    write_effort: str | None = None  # where it differs while writing
+    new_effort: str | None = None  # from here on, where the turns before ended with another
 
 
 class Asked(Entry):
@@ -80,6 +87,7 @@ class Cut(Entry):
     usage: Usage
     reason: str
     overflow: bool = False  # refused, because the conversation is too long for the model
+    rejected: bool = False  # refused for another reason, such as thinking that is no longer valid
 
 
 class StoredResult(Entry):
@@ -90,6 +98,18 @@ class StoredResult(Entry):
     sha256: str
     record: ToolRecord
     passages: tuple[Passage, ...] = ()
+
+    @classmethod
+    def of(cls, call: ToolCall, result: ToolResult, record: ToolRecord) -> "StoredResult":
+        return cls(
+            call_id=call.id,
+            name=call.name,
+            input=call.input,
+            payload=result.payload,
+            sha256=result.sha256,
+            record=record,
+            passages=result.passages,
+        )
 
 
 class PendingCall(Entry):
@@ -109,6 +129,7 @@ class ToolsRan(Entry):
     step: int
     results: tuple[StoredResult, ...]
     pending: tuple[PendingCall, ...] = ()
+    refused: bool = False  # nothing ran: the report was asked for, and these calls came instead
 
 
 class WrittenChange(Entry):
@@ -129,12 +150,14 @@ class Decided(Entry):
 
 
 class Said(Entry):
-    """Words of ours: the instruction to write, to go on after a cut, or to take up a resumed run."""
+    """Words of ours: to write, to write again, to go on after a cut, or to take up a resumed run."""
 
     kind: Literal["said"] = "said"
-    purpose: Literal["write", "continue", "resume"]
+    purpose: Literal["write", "rewrite", "continue", "resume"]
     reason: WriteReason | None = None
+    again: RewriteReason | None = None
     run: int | None = None  # the run that a resume began
+    effort: str | None = None  # from here on, where it changes
     text: str
 
 
@@ -163,15 +186,17 @@ def dump_entry(entry: AnyEntry) -> bytes:
 
 def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
     """The `messages` of the next request. Each request extends the one before."""
-    turns: list[tuple[str, list[Block]]] = []
+    turns: list[JsonObject] = []
     waiting: list[StoredResult] = []
     for entry in entries:
         match entry:
             case Opening():
-                turns = [_turn(message) for message in entry.turns]
+                turns = [dict(message) for message in entry.turns]
                 _extend(turns, "user", entry.content)
+                if entry.new_effort:
+                    turns.append(_effort_change(entry.new_effort))
             case Restarted():
-                turns = [("user", list(entry.content))]
+                turns = [{"role": "user", "content": [*entry.content]}]
             case Answered() if sendable(entry):
                 _extend(turns, "assistant", sendable(entry))
             case ToolsRan():
@@ -179,13 +204,35 @@ def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                 if not entry.pending:
                     _extend(turns, "user", [result_block(result) for result in entry.results])
             case Decided():
-                results = _in_order([*waiting, *entry.results], turns[-1][1])
+                results = _in_order([*waiting, *entry.results], blocks_of(turns[-1]))
                 _extend(turns, "user", [result_block(result) for result in results])
             case Said():
                 _extend(turns, "user", [{"type": "text", "text": entry.text}])
+                if entry.effort:
+                    turns.append(_effort_change(entry.effort))
             case _:
                 pass
-    return [{"role": role, "content": list(content)} for role, content in turns]
+    return turns
+
+
+def blocks_of(message: JsonObject) -> list[Block]:
+    content = message["content"]
+    assert isinstance(content, list)
+    return [block for block in content if isinstance(block, dict)]
+
+
+def _effort_change(effort: str) -> JsonObject:
+    """It takes effect with the answer that follows, and stays where it is in every later request."""
+    return {"role": "system", "content": [], "output_config": {"effort": effort}}
+
+
+def effort_of(turns: Sequence[JsonObject], effort: str | None) -> str | None:
+    """The effort in effect after some turns that began with one."""
+    for message in reversed(turns):
+        changed = message.get("output_config")
+        if isinstance(changed, dict):
+            return str(changed.get("effort"))
+    return effort
 
 
 def _in_order(results: list[StoredResult], answer: Sequence[Block]) -> list[StoredResult]:
@@ -201,9 +248,13 @@ def sendable(answer: Answered) -> list[Block]:
     if answer.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
         content = [block for block in content if block.get("type") != "tool_use"]
         content = without_pending(content)
-    if all(block.get("type") in {"thinking", "redacted_thinking"} for block in content):
-        return []
-    return content
+    return [] if all(_says_nothing(block) for block in content) else content
+
+
+def _says_nothing(block: Block) -> bool:
+    """An answer of nothing but thinking cannot stand in a conversation."""
+    blank = block.get("type") == "text" and not str(block.get("text") or "").strip()
+    return blank or block.get("type") in THINKING
 
 
 def pending_server_calls(content: Sequence[Block]) -> set[str]:
@@ -219,20 +270,15 @@ def without_pending(content: list[Block]) -> list[Block]:
 
 
 def _is_empty_text(block: Block) -> bool:
-    return block.get("type") == "text" and not str(block.get("text") or "").strip()
+    """The API takes none. White space is no such text: a turn goes back as it came."""
+    return block.get("type") == "text" and not block.get("text")
 
 
-def _turn(message: JsonObject) -> tuple[str, list[Block]]:
-    content = message["content"]
-    assert isinstance(content, list)
-    return str(message["role"]), [block for block in content if isinstance(block, dict)]
-
-
-def _extend(turns: list[tuple[str, list[Block]]], role: str, content: list[Block]) -> None:
-    if turns and turns[-1][0] == role:
-        turns[-1][1].extend(content)
+def _extend(turns: list[JsonObject], role: str, content: Sequence[Block]) -> None:
+    if turns and turns[-1]["role"] == role:
+        turns[-1] = {**turns[-1], "content": [*blocks_of(turns[-1]), *content]}
     else:
-        turns.append((role, list(content)))
+        turns.append({"role": role, "content": [*content]})
 
 
 def result_block(result: StoredResult) -> Block:

@@ -40,7 +40,7 @@ class Usage(BaseModel):
 
 
 class Price(BaseModel):
-    """US dollars per million tokens, and per search."""
+    """US dollars per million tokens, and per search. Some models cost more from a size of prompt on."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -49,9 +49,17 @@ class Price(BaseModel):
     cache_write: float
     cache_read: float
     search: float = 0.01
+    long_prompt_tokens: int | None = None
+    long_prompt_factor: float = 1.0
+
+    def factor(self, prompt_tokens: int) -> float:
+        """By how much the tokens of a call with such a prompt cost more."""
+        is_long = self.long_prompt_tokens is not None and prompt_tokens > self.long_prompt_tokens
+        return self.long_prompt_factor if is_long else 1.0
 
     def cost(self, usage: Usage) -> float:
-        per_million = (
+        """What one call costs."""
+        per_million = self.factor(usage.all_input_tokens) * (
             usage.input_tokens * self.input
             + usage.output_tokens * self.output
             + usage.cache_write_tokens * self.cache_write
@@ -59,13 +67,17 @@ class Price(BaseModel):
         )
         return round(per_million / 1_000_000 + usage.searches * self.search, 6)
 
+    def total(self, calls: Iterable[Usage]) -> float:
+        """What several calls cost together."""
+        return round(math.fsum(self.cost(usage) for usage in calls), 6)
+
 
 def fitting_hold(wanted: float, limit: float, taken: Iterable[float]) -> float:
     """How much of the dollars wanted can be held back beside what others have taken of a limit."""
     return max(0.0, min(wanted, limit - math.fsum(taken)))
 
 
-def cost_of(usage: Usage, model_id: str, prices: Mapping[str, Price]) -> float | None:
+def cost_of(calls: Iterable[Usage], model_id: str, prices: Mapping[str, Price]) -> float | None:
     """The cost in dollars, or None where the model's price is not known."""
     price = prices.get(model_id)
-    return price.cost(usage) if price else None
+    return price.total(calls) if price else None

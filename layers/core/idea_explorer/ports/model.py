@@ -11,14 +11,21 @@ from idea_explorer.domain.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call. `tools_off` keeps the tool list, so that caches stay valid, and forbids its use."""
+    """One call.
+
+    `writing` says that the report is asked for now; the tools stay on even then, because another tool
+    choice throws the cached messages away. `tools_off` keeps the tool list and forbids its use.
+    """
 
     model_id: str
     system: Sequence[Block]
     tools: Sequence[Block]
     messages: Sequence[JsonObject]
     max_tokens: int
-    tools_off: bool
+    writing: bool
+    tools_off: bool = False
+    thinking: JsonObject | None = None
+    effort: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +40,14 @@ class Watcher(Protocol):
     """Told of everything while an answer streams. Raising from any method breaks the call off."""
 
     def tick(self) -> None:
-        """Something arrived, whatever it was, or the first of it is still waited for."""
+        """Called several times a second, whether anything arrives or not."""
         ...
 
     def text(self, delta: str) -> None: ...
+
+    def thinking(self, delta: str) -> None:
+        """A piece of the summary of what the model thinks. It is never part of a report."""
+        ...
 
     def block(self, block: Block) -> None:
         """A content block is whole."""

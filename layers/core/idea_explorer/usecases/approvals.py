@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from idea_explorer.agent.loop import stored_result
 from idea_explorer.agent.state import State
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.deadline import Clock
@@ -130,7 +129,7 @@ def act(
             written.append(change)
         record = _record(call, result, step)
         asked = ToolCall(id=call.call_id, name=call.name, input=call.input)
-        results.append(stored_result(asked, result, record))
+        results.append(StoredResult.of(asked, result, record))
         if approval.decision == "expire":  # what a person decided was told when they did
             closed = ApprovalDecided(approval_id=approval.id, decision="expire", reason=TOO_LATE)
             endings.append(closed)

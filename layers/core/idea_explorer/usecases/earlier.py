@@ -64,6 +64,18 @@ class Thread:
     entries: Sequence[AnyEntry]
 
     @property
+    def model_id(self) -> str:
+        return State(self.entries).opening.model_id
+
+    @property
+    def thinking(self) -> JsonObject | None:
+        return State(self.entries).opening.thinking
+
+    @property
+    def effort(self) -> str | None:
+        return State(self.entries).effort
+
+    @property
     def system(self) -> list[Block]:
         return State(self.entries).opening.system
 
@@ -76,7 +88,7 @@ class Thread:
         return State(self.entries).evidence
 
     def turns(self, model_id: str) -> list[JsonObject]:
-        return turns_of(self.entries, same_model=State(self.entries).opening.model_id == model_id)
+        return turns_of(self.entries, same_model=self.model_id == model_id)
 
 
 Origin: TypeAlias = Earlier | Thread

@@ -9,12 +9,12 @@ from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats
-from idea_explorer.domain.usage import Price, cost_of
+from idea_explorer.domain.usage import Price, Usage, cost_of
 
 
 def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price]) -> Stats:
-    spent, model_id = state.spent, state.opening.model_id
-    cost = cost_of(spent, model_id, prices)
+    spent, model_id = Usage.total(state.billed), state.opening.model_id
+    cost = cost_of(state.billed, model_id, prices)
     confirmed = cost_of(state.confirmed, model_id, prices)
     return Stats(
         steps=state.steps,

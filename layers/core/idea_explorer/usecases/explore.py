@@ -15,6 +15,7 @@ from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.models import PROFILES, AskedModel, ModelProfile
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import (
@@ -57,6 +58,7 @@ class Engine:
     log: Log
     model_ids: Mapping[str, str]
     prices: Mapping[str, Price]
+    profiles: Mapping[str, ModelProfile] = field(default_factory=lambda: PROFILES)
     terms: Terms = field(default_factory=Terms)
     max_total_tokens: int | None = None
     search_tokens: int = 10_000
@@ -126,7 +128,8 @@ def _run(
         exploration = allot(exploration, engine.terms, engine.explorations, engine.clock.now())
         model_id = engine.model_ids[exploration.request.model]
         budget = _budget(exploration, model_id, engine)
-        begin_or_go_on(journal, exploration, earlier, toolset, model_id, budget)
+        model = AskedModel(id=model_id, profile=engine.profiles.get(model_id))
+        begin_or_go_on(journal, exploration, earlier, toolset, model, budget)
     sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{exploration.run}",

@@ -12,6 +12,7 @@ from idea_explorer.domain.events import (
     StatusChanged,
     StepFinished,
     TextDelta,
+    ThinkingDelta,
     ToolCallStart,
     TryingAgain,
 )
@@ -44,7 +45,7 @@ class History:
                 return
             case MessageStart():
                 self._start, self._unfinished = event, False
-            case TextDelta() | ToolCallStart(during_answer=True):
+            case TextDelta() | ThinkingDelta() | ToolCallStart(during_answer=True):
                 self._unfinished = True
             case StepFinished():
                 self._unfinished = False
@@ -64,30 +65,37 @@ def tell_the_end(exploration: Exploration, events: EventLog, sink: EventSink) ->
 
 
 class GroupedText:
-    """Gathers text deltas; every other event first sends what was gathered, so the order is kept."""
+    """Gathers deltas of one kind; every other event first sends what was gathered, so the order is kept."""
 
     def __init__(self, inner: EventSink, clock: Clock) -> None:
         self._inner = inner
         self._clock = clock
+        self._kind: type[TextDelta | ThinkingDelta] = TextDelta
         self._parts: list[str] = []
         self._since = 0.0
         self._lock = threading.Lock()
 
     def emit(self, event: Heard) -> None:
         with self._lock:
-            if isinstance(event, TextDelta):
-                if not self._parts:
-                    self._since = self._clock.monotonic()
-                self._parts.append(event.content)
-                if self._clock.monotonic() - self._since < GROUP_SECONDS:
-                    return
-            self._flush()
-            if not isinstance(event, TextDelta):
+            if isinstance(event, TextDelta | ThinkingDelta):
+                self._gather(event)
+            else:
+                self._flush()
                 self._inner.emit(event)
+
+    def _gather(self, delta: TextDelta | ThinkingDelta) -> None:
+        if type(delta) is not self._kind:
+            self._flush()
+            self._kind = type(delta)
+        if not self._parts:
+            self._since = self._clock.monotonic()
+        self._parts.append(delta.content)
+        if self._clock.monotonic() - self._since >= GROUP_SECONDS:
+            self._flush()
 
     def _flush(self) -> None:
         if self._parts:
-            self._inner.emit(TextDelta(content="".join(self._parts)))
+            self._inner.emit(self._kind(content="".join(self._parts)))
             self._parts.clear()
 
 

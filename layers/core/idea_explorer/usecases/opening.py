@@ -10,7 +10,8 @@ from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Answered, Opening, Said
+from idea_explorer.domain.models import AskedModel, ModelProfile
+from idea_explorer.domain.transcript import Answered, Opening, Said, effort_of
 from idea_explorer.ports import Journal
 from idea_explorer.usecases.earlier import Earlier, Origin, Thread
 
@@ -45,14 +46,25 @@ def begin_or_go_on(
     exploration: Exploration,
     earlier: Origin | None,
     toolset: Toolset,
-    model_id: str,
+    model: AskedModel,
     budget: Budget,
 ) -> None:
     """Say the first words, or take up what was said before a crash or a resume."""
     if not journal.entries:
-        journal.append(fitted(opening(exploration, earlier, toolset, model_id), budget))
+        journal.append(fitted(opening(exploration, earlier, toolset, model), budget))
     elif _ended_early(journal, exploration):
-        journal.append(Said(purpose="resume", run=exploration.run, text=prompt("resume")))
+        journal.append(_taken_up(State(journal.entries), exploration.run))
+
+
+def _taken_up(state: State, run: int) -> Said:
+    """The work goes on with the effort for gathering, where writing had lowered it."""
+    wanted, now = state.opening.effort, state.effort_now
+    return Said(
+        purpose="resume",
+        run=run,
+        effort=wanted if wanted != now else None,
+        text=prompt("resume"),
+    )
 
 
 def _ended_early(journal: Journal, exploration: Exploration) -> bool:
@@ -67,28 +79,36 @@ def _ended_early(journal: Journal, exploration: Exploration) -> bool:
 
 
 def opening(
-    exploration: Exploration, earlier: Origin | None, toolset: Toolset, model_id: str
+    exploration: Exploration, earlier: Origin | None, toolset: Toolset, model: AskedModel
 ) -> Opening:
     request = exploration.request
-    content = first_words(exploration, earlier, toolset.introduce())
-    passages = earlier.passages if earlier else []
-    if isinstance(earlier, Thread):
-        return Opening(
-            model_id=model_id,
-            system=earlier.system,
-            tools=earlier.tools,
-            turns=earlier.turns(model_id),
-            content=content,
-            passages=passages,
-        )
-    system: Block = {"type": "text", "text": system_prompt(request.toolset, request.mode)}
-    return Opening(
-        model_id=model_id,
-        system=[system],
+    profile = (model.profile or ModelProfile()).with_effort(request.effort)
+    begun = Opening(
+        model_id=model.id,
+        system=[{"type": "text", "text": system_prompt(request.toolset, request.mode)}],
         tools=toolset.definitions,
-        content=content,
-        passages=passages,
+        content=first_words(exploration, earlier, toolset.introduce()),
+        passages=earlier.passages if earlier else [],
+        thinking=profile.thinking,
+        effort=profile.gathering,
+        write_effort=profile.writing,
     )
+    return _going_on(begun, earlier) if isinstance(earlier, Thread) else begun
+
+
+def _going_on(begun: Opening, thread: Thread) -> Opening:
+    """The opening after the turns of another exploration. To the same model they go back with all that
+    was sent with them, because its cache and its thinking hold for nothing else."""
+    turns = thread.turns(begun.model_id)
+    changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
+    if thread.model_id == begun.model_id:
+        now = effort_of(turns, thread.effort)
+        changes |= {
+            "thinking": thread.thinking,
+            "effort": thread.effort,
+            "new_effort": begun.effort if now and begun.effort != now else None,
+        }
+    return begun.model_copy(update=changes)
 
 
 def first_words(exploration: Exploration, earlier: Origin | None, introduction: str) -> list[Block]:

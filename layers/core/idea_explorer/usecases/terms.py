@@ -12,6 +12,7 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import is_public, is_this_machine, literal_of
 from idea_explorer.domain.errors import BlockedAddressError, InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.models import PROFILES, ModelProfile
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import Spend, Uploads
@@ -37,6 +38,7 @@ class Terms:
     min_deadline_seconds: int = limits.MIN_DEADLINE_SECONDS
     model_ids: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
+    profiles: Mapping[str, ModelProfile] = field(default_factory=lambda: PROFILES)
     max_cost_usd: float | None = None
     daily_cost_usd: float | None = None
     spend: Spend | None = None
@@ -55,6 +57,7 @@ class Terms:
         check_fields_count(request)
         check_webhook(request)
         self.check_deadline(request.deadline_seconds)
+        self.check_effort(request)
         self.check_budget(request)
         self.check_repository(request)
         self.check_files(request, owner)
@@ -68,6 +71,18 @@ class Terms:
         known = {name.casefold() for name in self.code_repositories}
         if request.repository and request.repository.casefold() not in known:
             raise _wrong("repository", "is not among the repositories that may be explored here")
+
+    def check_effort(self, request: ExploreRequest) -> None:
+        """An effort that the model does not take would fail its first call."""
+        model_id = self.model_ids.get(request.model)
+        if request.effort is None or model_id is None:
+            return
+        profile = self.profiles.get(model_id)
+        if profile is None:
+            rule = f"is not known of {model_id}; an operator names its efforts in IDEA_EFFORTS"
+            raise _wrong("effort", rule)
+        if request.effort not in profile.efforts:
+            raise _wrong("effort", f"{model_id} takes {' or '.join(profile.efforts)}")
 
     def check_deadline(self, seconds: int) -> None:
         if seconds < self.min_deadline_seconds:

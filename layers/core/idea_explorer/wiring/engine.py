@@ -9,7 +9,7 @@ from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
-from idea_explorer.settings import Settings
+from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets
 from idea_explorer.wiring.keeping import Stores, cloud_stores, local_stores
 from idea_explorer.wiring.parts import system_clock
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.explore import Engine
     from idea_explorer.usecases.terms import Terms
 
-OFFLINE_MODELS = {"sonnet": "offline", "opus": "offline"}
+OFFLINE_MODELS = dict.fromkeys(MODELS, "offline")
 
 
 def model(settings: Settings) -> Model:
@@ -30,7 +30,7 @@ def model(settings: Settings) -> Model:
         return OfflineModel()
     from idea_explorer.adapters.claude import Claude
 
-    return Claude(_anthropic_key(settings), settings.anthropic_base_url)
+    return Claude.with_key(_anthropic_key(settings), settings.anthropic_base_url)
 
 
 def _anthropic_key(settings: Settings) -> str:
@@ -120,6 +120,7 @@ def _engine(
         log=log,
         model_ids=model_ids(settings),
         prices=settings.prices,
+        profiles=settings.profiles,
         terms=terms(settings, kept_in),
         max_total_tokens=settings.max_total_tokens,
         search_tokens=settings.search_tokens,
@@ -145,6 +146,7 @@ def terms(settings: Settings, kept_in: Stores | None = None) -> "Terms":
         min_deadline_seconds=settings.min_deadline_seconds,
         model_ids=model_ids(settings),
         prices=settings.prices,
+        profiles=settings.profiles,
         max_cost_usd=settings.max_cost_usd,
         daily_cost_usd=settings.daily_cost_usd,
         spend=kept_in.spend if kept_in else None,

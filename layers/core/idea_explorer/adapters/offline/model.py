@@ -30,7 +30,7 @@ class OfflineModel:
         conversation = Conversation(request)
         script = next((SCRIPTS[name] for name in SCRIPTS if name in conversation.tools), research)
         turn = script(conversation)
-        if request.tools_off and turn.calls:
+        if request.writing and turn.calls:
             turn = script_writes(script, conversation)
         content = _content(turn, conversation.steps)
         for piece in turn.text.splitlines(keepends=True):

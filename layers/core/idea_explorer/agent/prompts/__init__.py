@@ -7,7 +7,10 @@ from importlib import resources
 from idea_explorer.domain.errors import InvalidRequestError
 
 SHARED = frozenset(
-    {"common", "write_now", "continue", "update", "follow_up", "go_on", "fresh_start", "resume"}
+    """
+    common write_now complete_report only_thinking no_more_tools continue update follow_up go_on
+    fresh_start resume
+    """.split()
 )
 TOOLSET_PROMPTS = frozenset({"assistant", "code", "discover"})
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")

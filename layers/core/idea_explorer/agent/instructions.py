@@ -1,0 +1,84 @@
+"""What the model is told when it has to write, to write again, or to go on."""
+
+from idea_explorer.agent.moves import Say
+from idea_explorer.agent.prompts import prompt
+from idea_explorer.agent.state import State
+from idea_explorer.domain import limits
+from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, WRITE_MARGIN_SECONDS, Deadline
+from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
+from idea_explorer.domain.transcript import Said, StoredResult, ToolsRan
+
+WORDS_PER_TOKEN = 0.4  # half a word a token, and a fifth of the tokens for thinking
+LEAST_WORDS = 300
+
+WHY = {
+    "max_steps": "this is the last step",
+    "deadline": "the time for gathering is over",
+    "budget": "the budget for gathering is spent",
+    "repeated_call": "the same call was made again",
+    "no_new_evidence": "the last two steps found nothing new",
+    "empty_answer": "the last answer held no report",
+    "pauses": "the search did not come to an end",
+    "context_window": "the conversation no longer fits the context window",
+    "rejected": "the conversation could not go on",
+}
+
+
+def instruction(move: Say, state: State, deadline: Deadline) -> Said:
+    match move:
+        case Say(purpose="continue"):
+            return Said(purpose="continue", text=prompt("continue"))
+        case Say(purpose="write", reason=reason):
+            assert reason is not None
+            text = prompt("write_now", reason=WHY[reason], room=_room(deadline))
+        case Say(again="incomplete", gaps=gaps):
+            text = prompt("complete_report", missing=", ".join(gaps))
+        case _:
+            text = prompt("only_thinking", room=_room(deadline))
+    return Said(
+        purpose=move.purpose,
+        reason=move.reason,
+        again=move.again,
+        effort=_new_effort(move, state, deadline),
+        text=text,
+    )
+
+
+def _new_effort(move: Say, state: State, deadline: Deadline) -> str | None:
+    """The effort to change to, where another is in effect. With little time, and after an answer that
+    was all thinking, it is the least: effort is given up before tokens are."""
+    wanted = state.opening.write_effort
+    if wanted is None or wanted == state.opening.effort:
+        return None  # the model takes no change, or needs none
+    if move.again == "no_text" or _is_tight(deadline):
+        wanted = "low"
+    return None if wanted == state.effort_now else wanted
+
+
+def _is_tight(deadline: Deadline) -> bool:
+    """Whether there is not the time for as many tokens as a report may have."""
+    return deadline.left * OUTPUT_TOKENS_PER_SECOND < limits.MAX_OUTPUT_TOKENS
+
+
+def _room(deadline: Deadline) -> str:
+    """How long the report may become, where the time for it is short."""
+    if not _is_tight(deadline):
+        return ""
+    left = max(deadline.left - WRITE_MARGIN_SECONDS, 0.0)
+    words = int(left * OUTPUT_TOKENS_PER_SECOND * WORDS_PER_TOKEN / 100) * 100
+    return f" There is little time left: keep it under {max(words, LEAST_WORDS):,} words."
+
+
+def refuse_tools(state: State) -> ToolsRan:
+    """The calls that came instead of a report, answered with the instruction to write it."""
+    return ToolsRan(
+        step=state.steps,
+        results=tuple(_refuse(call, state.steps) for call in state.calls()),
+        refused=True,
+    )
+
+
+def _refuse(call: ToolCall, step: int) -> StoredResult:
+    result = ToolResult.failure("not_run", prompt("no_more_tools"))
+    record = ToolRecord(name=call.name, duration_ms=0, ok=False, error_type="not_run", step=step)
+    return StoredResult.of(call, result, record)
