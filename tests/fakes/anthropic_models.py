@@ -72,7 +72,7 @@ def _thinking(request: JsonObject, rules: ModelRules) -> Iterator[str]:
     effort = (request.get("output_config") or {}).get("effort") or rules.default_effort
     if kind == "disabled" and "between_tools" in rules.thinking:
         yield SEND_BETWEEN_TOOLS
-    if kind not in rules.thinking:
+    if kind in {"disabled", "enabled", "between_tools"} and kind not in rules.thinking:
         yield ADAPTIVE_ONLY.format(kind)
     if kind in {"between_tools", "disabled"} and effort not in HIGHEST_WITHOUT_THINKING:
         yield f'"thinking.type.{kind}" is not supported with effort "{effort}".'

@@ -1,5 +1,7 @@
 """The real SDK against a server that speaks the Messages API."""
 
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +20,7 @@ from idea_explorer.domain.errors import (
     UnavailableError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.json import Block
+from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from tests.fakes import anthropic_faults as faults
@@ -243,6 +245,98 @@ def test_a_stream_cut_at_any_event_is_never_a_whole_answer() -> None:
         break
     assert events > 20
     assert found.stop_reason == "tool_use"
+
+
+def thinks(seconds: float) -> FakeAnthropic:
+    turn = answer(thinking("Compare prices.", seconds=seconds), text("Done."))
+    return FakeAnthropic([turn], ping_seconds=0.2)
+
+
+def test_a_silence_with_pings_outlasts_the_time_for_a_dead_connection() -> None:
+    deadline = Deadline.after(ManualClock(), seconds=30)
+    with thinks(1.5) as server:
+        claude = Claude.with_key("test-key", server.url, silence_seconds=0.8)
+        found = claude.answer(REQUEST, watched := Watched(), deadline)
+    assert found.stop_reason == "end_turn"
+    assert watched.ticks > 6  # it was asked all the while
+
+
+def test_a_connection_without_even_pings_is_dead() -> None:
+    deadline = Deadline.after(ManualClock(), seconds=30)
+    hanging = replace(RICH, fault=faults.hang(3))
+    with FakeAnthropic([hanging]) as server, pytest.raises(UpstreamTimeoutError):
+        Claude.with_key("test-key", server.url, silence_seconds=0.5).answer(
+            REQUEST, Watched(), deadline
+        )
+
+
+def test_a_cancel_in_the_silence_is_noticed_and_ends_the_connection() -> None:
+    class Cancelled(Watched):
+        def tick(self) -> None:
+            super().tick()
+            if time.monotonic() - began > 0.5:
+                raise Interrupted("cancelled")
+
+    began, before = time.monotonic(), threading.active_count()
+    deadline = Deadline.after(ManualClock(), seconds=120)
+    with thinks(60) as server:
+        with pytest.raises(Interrupted):
+            Claude.with_key("test-key", server.url).answer(REQUEST, Cancelled(), deadline)
+        assert time.monotonic() - began < 2
+        until = time.monotonic() + 5
+        while any(t.name == "claude-stream" for t in threading.enumerate()):
+            assert time.monotonic() < until, f"{before} threads before"
+            time.sleep(0.05)
+
+
+def test_summaries_of_thinking_are_handed_on_apart_from_the_text() -> None:
+    asked = replace(REQUEST, thinking={"type": "adaptive", "display": "summarized"})
+    with thinks(0) as server:
+        found, watched = ask(server, asked)
+    assert ("".join(watched.thoughts), "".join(watched.texts)) == ("Compare prices.", "Done.")
+    assert [block["type"] for block in found.content] == ["thinking", "text"]
+
+
+def test_thinking_and_effort_are_sent_as_they_were_chosen() -> None:
+    chosen = replace(REQUEST, thinking={"type": "adaptive"}, effort="medium")
+    changed = [
+        *chosen.messages,
+        {"role": "system", "content": [], "output_config": {"effort": "low"}},
+    ]
+    with FakeAnthropic([answer(text("Done."))] * 3) as server:
+        ask(server)
+        ask(server, chosen)
+        ask(server, replace(chosen, messages=changed))
+    plain, set_up, lowered = server.requests
+    assert not {"thinking", "output_config"} & set(plain.body)
+    assert set_up.body["thinking"] == {"type": "adaptive"}
+    assert set_up.body["output_config"] == {"effort": "medium"}
+    assert "anthropic-beta" not in set_up.headers
+    assert lowered.headers["anthropic-beta"] == "mid-conversation-output-config-2026-07-01"
+    assert server.rejections == []
+
+
+def test_a_turn_of_more_than_twenty_blocks_is_read_from_the_cache() -> None:
+    """A look-up goes back twenty blocks; the breakpoint before the last finds what is further back."""
+    uses = [tool_use("read_research", {"path": f"{n}.md"}, call_id=f"t{n}") for n in range(30)]
+    request = replace(
+        REQUEST,
+        system=[{"type": "text", "text": "You research. " * 300}],
+        messages=[{"role": "user", "content": [{"type": "text", "text": "An idea. " * 300}]}],
+    )
+    with FakeAnthropic([answer(*uses), answer(text("Done."))], count=True) as server:
+        first, _ = ask(server, replace(request, max_tokens=16_000))
+        results: list[Block] = [
+            {"type": "tool_result", "tool_use_id": f"t{n}", "content": "{}"} for n in range(30)
+        ]
+        grown: list[JsonObject] = [
+            *request.messages,
+            {"role": "assistant", "content": [*first.content]},
+            {"role": "user", "content": [*results]},
+        ]
+        second, _ = ask(server, replace(request, messages=grown))
+    assert second.usage.cache_read_tokens == first.usage.cache_write_tokens > 0
+    assert second.usage.input_tokens == 0
 
 
 def test_a_wait_for_the_first_byte_can_be_broken_off() -> None:

@@ -116,7 +116,10 @@ def test_cancelled_while_it_waits_it_ends_without_a_report(waiting: tuple[Idea, 
     assert idea("watch", exploration_id, "--quiet")[0] == 4
 
     code, _, err = idea("report", exploration_id)  # what is said beside a call is thinking
-    assert (code, err) == (1, f"idea: Exploration {exploration_id} has no report.\n")
+    assert (code, err) == (
+        1,
+        f"idea: Exploration {exploration_id} is cancelled and has no report.\n",
+    )
     code, _, err = idea("approve", exploration_id)
     assert (code, "waits for no decision" in err) == (1, True)
     assert (folder / "a.txt").read_text() == "old a\n"
@@ -137,6 +140,6 @@ def test_left_alone_it_ends_partial_and_can_be_resumed(
 
     assert (found["status"], found["stats"]["stop_reason"]) == ("partial", "approval_expired")
     assert (code, err) == (1, "idea: The time to decide is over; nothing was written.\n")
-    assert no_report == f"idea: Exploration {exploration_id} has no report.\n"
+    assert no_report == f"idea: Exploration {exploration_id} is partial and has no report.\n"
     assert resumed[0] == 0
     assert (folder / "a.txt").read_text() == "old a\n"
