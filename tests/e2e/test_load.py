@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 EXPLORATIONS = 60
 MAX_RUNNING = 5
-OFFLINE = {"Model": "offline"}  # and without a repository: what is tried here is the shell
+OFFLINE = {"Provider": "offline"}  # and without a repository: what is tried here is the shell
 DISPATCHERS = 2  # each may admit one while the other does
 
 

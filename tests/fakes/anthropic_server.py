@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.fakes.anthropic_answers import assemble
+from tests.fakes.anthropic_aws import AwsAccount
 from tests.fakes.anthropic_counting import PromptCache, count_input
 from tests.fakes.anthropic_faults import API_ERRORS, ApiError
 from tests.fakes.anthropic_history import Histories
@@ -67,12 +68,14 @@ class FakeAnthropic:
         requests_log: Path | None = None,
         port: int = 0,
         ping_seconds: float = PING_SECONDS,
+        aws: AwsAccount | None = None,
     ) -> None:
         """`repeat_last`: the last turn goes on for ever instead of a 500. `force_json`: no stream,
         even if asked for. `count`: usage with prompt caching, and max_tokens kept."""
         self._model = script if callable(script) else in_order(script, repeat_last=repeat_last)
         self._force_json = force_json
         self.ping_seconds = ping_seconds
+        self._aws = aws
         self._expected_key = expected_key
         self._cache = PromptCache() if count else None
         self._requests_log = requests_log
@@ -129,6 +132,7 @@ class FakeAnthropic:
         with self._lock:
             self._received += 1
             number = self._received
+        self._query = path.partition("?")[2]
         reply = self._reply(method, path.partition("?")[0], headers, body, number)
         if isinstance(reply, Failure):
             with self._lock:
@@ -141,12 +145,13 @@ class FakeAnthropic:
         if (method, path) == ("GET", "/fake/state"):
             return self.state()
         if (method, path) == ("GET", "/v1/models"):
-            return self._refusal_of_key(headers) or {"data": [], "has_more": False}
+            refused = self._refusal(method, path, headers, body)
+            return refused or {"data": [], "has_more": False}
         if method != "POST" or path not in ("/v1/messages", "/v1/messages/count_tokens"):
             return Failure(ApiError(404, "not_found_error", f"Not found: {method} {path}"))
         if len(body) > MAX_REQUEST_BYTES:
             return Failure(API_ERRORS[413])
-        refused = self._refusal_of_key(headers)
+        refused = self._refusal(method, path, headers, body)
         if refused is not None:
             return refused
         try:
@@ -158,6 +163,15 @@ class FakeAnthropic:
         if path.endswith("/count_tokens"):
             return {"input_tokens": count_input(request)}
         return self._message(request, headers, number)
+
+    def _refusal(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> Failure | None:
+        if self._aws is None:
+            return self._refusal_of_key(headers)
+        url = f"http://{headers['host']}{path}" + (f"?{self._query}" if self._query else "")
+        error = self._aws.refusal_of(method, url, headers, body)
+        return Failure(error) if error else None
 
     def _refusal_of_key(self, headers: dict[str, str]) -> Failure | None:
         # The SDK sends the key as a bearer token, other clients in its own header.

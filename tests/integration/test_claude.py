@@ -299,7 +299,7 @@ def test_summaries_of_thinking_are_handed_on_apart_from_the_text() -> None:
 
 def test_thinking_and_effort_are_sent_as_they_were_chosen() -> None:
     chosen = replace(REQUEST, thinking={"type": "adaptive"}, effort="medium")
-    changed = [
+    changed: list[JsonObject] = [
         *chosen.messages,
         {"role": "system", "content": [], "output_config": {"effort": "low"}},
     ]

@@ -29,7 +29,7 @@ def test_whoever_takes_a_request_knows_what_its_model_costs(function: str) -> No
 
 @pytest.mark.parametrize("function", JUDGES)
 def test_the_offline_model_costs_nothing_wherever_it_is_asked(function: str) -> None:
-    settings = settings_of(function, Model="offline")
+    settings = settings_of(function, Provider="offline")
 
     assert wiring.model_ids(settings) == wiring.OFFLINE_MODELS
 

@@ -36,6 +36,7 @@ PRICES = {
     ),
     "offline": Price(input=0.0, output=0.0, cache_write=0.0, cache_read=0.0, search=0.0),
 }
+Provider = Literal["anthropic", "aws", "offline"]
 KEPT = Path(".idea-explorer")
 
 
@@ -66,9 +67,12 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    model_provider: Literal["claude", "offline"] | None = None  # unset, a key decides
+    model_provider: Provider | None = None  # unset, a key decides
     anthropic_api_key: Key | None = None
     anthropic_base_url: Url | None = None
+    anthropic_workspace_id: str | None = None  # on AWS, as is what follows
+    anthropic_aws_base_url: Url | None = None
+    aws_region: str | None = None
     github_token: Key | None = None
     github_repository: str | None = Field(default=None, pattern=r"^[\w.-]+/[\w.-]+$")
     github_branch: str | None = None
@@ -130,11 +134,16 @@ class Settings(BaseModel):
         return self.table_name is not None and not self.sam_local
 
     @property
+    def provider(self) -> Provider:
+        """Who answers: Anthropic's API, Claude on AWS, or the offline model."""
+        if self.model_provider:
+            return self.model_provider
+        return "anthropic" if self.anthropic_api_key or self.anthropic_secret_id else "offline"
+
+    @property
     def uses_claude(self) -> bool:
         """Functions that only need its prices know it without having the key."""
-        if self.model_provider:
-            return self.model_provider == "claude"
-        return bool(self.anthropic_api_key or self.anthropic_secret_id)
+        return self.provider != "offline"
 
     @property
     def profiles(self) -> dict[str, ModelProfile]:
@@ -202,7 +211,21 @@ class Settings(BaseModel):
                 }
             ) from error
         check_efforts(settings.efforts, "IDEA_EFFORTS")
+        _check_provider(settings)
         return settings
+
+
+def _check_provider(settings: Settings) -> None:
+    """What a provider cannot be asked without."""
+    if settings.provider != "aws":
+        return
+    needed = {
+        "ANTHROPIC_AWS_WORKSPACE_ID": settings.anthropic_workspace_id,
+        "AWS_REGION": settings.aws_region,
+    }
+    rule = "must be set where IDEA_MODEL_PROVIDER is aws"
+    if missing := {name: rule for name, value in needed.items() if not value}:
+        raise InvalidSettingError(missing)
 
 
 def _merged(variable: str, table: Mapping[str, object], text: str) -> dict[str, object]:
@@ -216,6 +239,10 @@ VARIABLES = {
     "IDEA_MODEL_PROVIDER": "model_provider",
     "ANTHROPIC_API_KEY": "anthropic_api_key",
     "ANTHROPIC_BASE_URL": "anthropic_base_url",
+    "ANTHROPIC_AWS_WORKSPACE_ID": "anthropic_workspace_id",
+    "ANTHROPIC_AWS_BASE_URL": "anthropic_aws_base_url",
+    "AWS_DEFAULT_REGION": "aws_region",
+    "AWS_REGION": "aws_region",  # the later of the two wins, as it does for AWS itself
     "GITHUB_TOKEN": "github_token",
     "GITHUB_REPOSITORY": "github_repository",
     "GITHUB_BRANCH": "github_branch",

@@ -45,18 +45,22 @@ def _program(_settings: Settings, _environment: Mapping[str, str]) -> Iterator[F
 
 
 def _model(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
-    if settings.anthropic_api_key is None:
+    if settings.provider == "offline":
+        why = "IDEA_MODEL_PROVIDER says so" if settings.model_provider else "no ANTHROPIC_API_KEY"
         yield Finding(
             "note",
             "model",
-            "no ANTHROPIC_API_KEY: the offline model runs, without research of its own",
+            f"{why}: the offline model runs, without research of its own",
             "export ANTHROPIC_API_KEY=…",
         )
         return
-    at = f" at {settings.anthropic_base_url}" if settings.anthropic_base_url else ""
-    if wrong := _wrong_key(settings.anthropic_api_key.get_secret_value(), settings):
+    wrong = _wrong_account(settings) if settings.provider == "aws" else _wrong_key(settings)
+    if wrong:
         yield wrong
         return
+    at = f" at {settings.anthropic_base_url}" if settings.anthropic_base_url else ""
+    if settings.provider == "aws":
+        at = f" on AWS in {settings.aws_region}, workspace {settings.anthropic_workspace_id}"
     models = ", ".join(f"{name} is {model}" for name, model in settings.models.items())
     unpriced = [model for model in settings.models.values() if model not in settings.prices]
     if unpriced:
@@ -89,8 +93,21 @@ def _budget(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Fin
             yield Finding("note", "budget", text, f"export IDEA_MAX_COST_USD={cents / 100:.2f}")
 
 
-def _wrong_key(key: str, settings: Settings) -> Finding | None:
+def _wrong_account(settings: Settings) -> Finding | None:
+    """Whether AWS lets this machine's credentials in, asked by a call that costs nothing."""
+    try:
+        wiring.claude(settings).check(SECONDS)
+    except ExplorerError as error:
+        return Finding("problem", "model", f"Claude on AWS: {error.message}", error.hint)
+    return None
+
+
+def _wrong_key(settings: Settings) -> Finding | None:
     """Whether the key is known, asked by a call that costs nothing."""
+    if settings.anthropic_api_key is None:
+        fix = "export ANTHROPIC_API_KEY=…"
+        return Finding("problem", "model", "there is no key for Claude", fix)
+    key = settings.anthropic_api_key.get_secret_value()
     url = (settings.anthropic_base_url or ANTHROPIC).rstrip("/")
     headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
     try:

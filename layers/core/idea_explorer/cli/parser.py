@@ -60,7 +60,8 @@ def add_request_flags(command: argparse.ArgumentParser) -> None:
     """Every field of the request, under its own name. Ranges are checked once, with the request."""
     command.add_argument("--toolset", help="research (default), assistant, code or discover")
     command.add_argument("--mode", help="research: business (default) or exploration")
-    command.add_argument("--model", help="sonnet (default) or opus")
+    command.add_argument("--model", help="sonnet (default), opus, or haiku for cheap runs")
+    command.add_argument("--effort", help="how hard the model thinks: low, medium or high")
     command.add_argument("--context", metavar="TEXT|FILE", help="background, as text or a file")
     command.add_argument(
         "--update", action="store_true", default=None, help="append to existing research"

@@ -12,6 +12,7 @@ from idea_explorer.domain.events import (
     StatusChanged,
     StepFinished,
     TextDelta,
+    ThinkingDelta,
     ToolCallEnd,
     ToolCallError,
     ToolCallStart,
@@ -36,7 +37,7 @@ def screen_of_stderr() -> Screen:
 def progress_for(exploration: Exploration, settings: Settings) -> "Progress":
     request = exploration.request
     screen = screen_of_stderr()
-    using = request.model if settings.anthropic_api_key else "offline model"
+    using = request.model if settings.uses_claude else "offline model"
     mode = f"/{request.mode}" if request.toolset == "research" else ""
     screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
     screen.line(f"{request.toolset}{mode} · {using} · deadline {request.deadline_seconds} s", "dim")
@@ -51,6 +52,7 @@ class Progress:
         self._screen = screen
         self._names: dict[str, str] = {}
         self._written = 0
+        self._thought = ""
         self._text = text
         self._open_line = ""
         self._lock = threading.Lock()
@@ -67,6 +69,10 @@ class Progress:
             self._show(event)
 
     def _show(self, event: Heard) -> None:
+        if isinstance(event, ThinkingDelta):
+            self._think(event.content)
+            return
+        self._end_thought()
         if isinstance(event, TextDelta):
             self._write(event.content)
             return
@@ -126,6 +132,17 @@ class Progress:
             for line in lines:
                 self._screen.line(f"    {line}", "dim")
         self._screen.working(f"writing · {self._written:,} characters")
+
+    def _think(self, content: str) -> None:
+        self._thought += content
+        lines = self._thought.strip().splitlines()
+        self._screen.working(f"thinking · {one_line(lines[-1], 80)}" if lines else "thinking")
+
+    def _end_thought(self) -> None:
+        """One line of each thought stays: it says what the model is after."""
+        if self._thought.strip():
+            self._screen.line(f"  · {one_line(self._thought.strip(), 120)}", "dim")
+        self._thought = ""
 
     def _end_line(self) -> None:
         if self._open_line:

@@ -34,7 +34,8 @@ export function showSubmit(root, from, signal) {
 	const form = h("form.panel", { novalidate: true, submit: (event) => { event.preventDefault(); send(); } },
 		field("idea", "Your idea or question", idea, "What is it, for whom, and what do you want to know?"), similar,
 		t("div.pair", field("toolset", "Toolset", toolset), only.research,
-			field("model", "Model", select({ sonnet: "Sonnet: faster, cheaper", opus: "Opus: more thorough" }))),
+			field("model", "Model", select({ sonnet: "Sonnet: balanced", opus: "Opus: more thorough", haiku: "Haiku: cheapest" })),
+			field("effort", "Effort", select({ "": "As usual", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
 		only.code,
 		field("context", "Context", h("textarea", { rows: "3", maxlength: "50000" }), "What the model should know beforehand. Optional."),
 		only.assistant, limits(), earlier, said, sendButton);

@@ -52,10 +52,10 @@ function step(title) {
 			body.append(element);
 			this.text = null;
 		},
-		say(content) {
-			if (!this.text) {
+		say(content, kind = "said") {
+			if (this.text?.parentElement.className !== kind) {
 				this.text = document.createTextNode("");
-				body.append(h("div.said", { dir: "auto" }, this.text));
+				body.append(h(`div.${kind}`, { dir: "auto" }, this.text));
 			}
 			this.text.appendData(plain(content));
 		},
@@ -133,6 +133,11 @@ export class Timeline {
 
 	text_delta(event) {
 		this.writing().say(event.content);
+	}
+
+	/** A summary of what the model thinks: progress, and no part of the report. */
+	thinking_delta(event) {
+		this.writing().say(event.content, "thought");
 	}
 
 	tool_call_start(event) {

@@ -80,6 +80,8 @@ class _Told:
                 self.label = DOING.get(name, f"Running {name}")
             case {"type": "text_delta"}:
                 self.label = "Writing"
+            case {"type": "thinking_delta"}:
+                self.label = "Thinking"
             case {"type": "message_end"}:
                 self.label = "Publishing"
             case {"type": "message_start" | "tool_call_end" | "tool_call_error"}:

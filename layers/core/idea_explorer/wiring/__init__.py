@@ -14,6 +14,7 @@ from idea_explorer.wiring.cloud import (
 )
 from idea_explorer.wiring.engine import (
     OFFLINE_MODELS,
+    claude,
     cloud_engine,
     local_engine,
     model,
@@ -56,6 +57,7 @@ __all__ = [
     "api_tokens",
     "base_of",
     "check_folder",
+    "claude",
     "cli_log",
     "cloud_engine",
     "cloud_notices",

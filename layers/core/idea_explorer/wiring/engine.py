@@ -10,12 +10,13 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import MODELS, Settings
-from idea_explorer.wiring.cloud import cloud_secrets
+from idea_explorer.wiring.cloud import cloud_secrets, named
 from idea_explorer.wiring.keeping import Stores, cloud_stores, local_stores
 from idea_explorer.wiring.parts import system_clock
 from idea_explorer.wiring.toolsets import base_of, research_repository, toolset_for, writer_for
 
 if TYPE_CHECKING:
+    from idea_explorer.adapters.claude import Claude
     from idea_explorer.usecases.explore import Engine
     from idea_explorer.usecases.terms import Terms
 
@@ -23,13 +24,21 @@ OFFLINE_MODELS = dict.fromkeys(MODELS, "offline")
 
 
 def model(settings: Settings) -> Model:
-    """Claude where there is a key, the offline model otherwise."""
+    """The model of the provider that is configured."""
     if not settings.uses_claude:
         from idea_explorer.adapters.offline import OfflineModel
 
         return OfflineModel()
+    return claude(settings)
+
+
+def claude(settings: Settings) -> "Claude":
     from idea_explorer.adapters.claude import Claude
 
+    if settings.provider == "aws":
+        workspace = named("ANTHROPIC_AWS_WORKSPACE_ID", settings.anthropic_workspace_id)
+        region = named("AWS_REGION", settings.aws_region)
+        return Claude.on_aws(workspace, region, settings.anthropic_aws_base_url)
     return Claude.with_key(_anthropic_key(settings), settings.anthropic_base_url)
 
 

@@ -4,27 +4,17 @@ The SDK's own retries are off: it sleeps as long as a server says and knows no d
 silent but for pings for minutes; the deadline, a cancel or a dead connection ends it, nothing else.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import anthropic
 import httpx2
 
-from idea_explorer.adapters.claude_reader import StreamReader, WholeMessage
-from idea_explorer.adapters.claude_stream import Assembly
+from idea_explorer.adapters.claude.errors import ANTHROPIC, AWS, Account, our_errors
+from idea_explorer.adapters.claude.reader import StreamReader, WholeMessage
+from idea_explorer.adapters.claude.stream import Assembly
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.errors import (
-    ExternalError,
-    ModelRefusesError,
-    NetworkError,
-    RateLimitedError,
-    RejectedError,
-    TooLongError,
-    UnavailableError,
-    UnreachableError,
-    UpstreamTimeoutError,
-)
+from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
@@ -32,7 +22,6 @@ SILENCE_SECONDS = 90.0  # without a byte: pings come every 15 to 30 s, so the co
 CONNECT_TIMEOUT_SECONDS = 10.0
 # An answer that has begun says what it cost so far; one that has not counts as all it may cost.
 GRACE_SECONDS = 3.0
-TOO_LONG = ("prompt is too long", "exceed context limit")  # how a 400 says so
 CACHE: Block = {"type": "ephemeral"}
 EFFORT_CHANGES = "mid-conversation-output-config-2026-07-01"  # the beta that takes them
 
@@ -41,11 +30,13 @@ class Claude:
     def __init__(
         self,
         client: anthropic.Anthropic,
+        account: Account,
         *,
         grace_seconds: float = GRACE_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
         self._client = client
+        self._account = account
         self._grace_seconds = grace_seconds
         self._silence_seconds = silence_seconds
 
@@ -55,13 +46,20 @@ class Claude:
         client = anthropic.Anthropic(
             api_key=api_key, base_url=base_url, max_retries=0, open_telemetry=False
         )
-        return cls(client, **limits)
+        return cls(client, ANTHROPIC, **limits)
 
     @classmethod
     def on_aws(
         cls, workspace_id: str, region: str, base_url: str | None = None, **limits: float
     ) -> "Claude":
-        """Claude Platform on AWS, signed with the role or profile that this process has."""
+        """Claude Platform on AWS, signed with the role or the profile of this process."""
+        import boto3
+
+        if boto3.Session().get_credentials() is None:
+            raise ConfigurationError(
+                "There are no AWS credentials to sign requests to Claude with.",
+                hint="Set AWS_PROFILE or AWS_ACCESS_KEY_ID, or another IDEA_MODEL_PROVIDER.",
+            )
         client = anthropic.AnthropicAWS(
             workspace_id=workspace_id,
             aws_region=region,
@@ -69,7 +67,12 @@ class Claude:
             max_retries=0,
             open_telemetry=False,
         )
-        return cls(client, **limits)
+        return cls(client, AWS, **limits)
+
+    def check(self, seconds: float) -> None:
+        """Raises ExternalError where the account is not let in; costs nothing."""
+        with our_errors(self._account):
+            self._client.models.list(limit=1, timeout=seconds)
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         """Stream one answer. Cut streams and error events raise; a half answer is never returned."""
@@ -86,7 +89,7 @@ class Claude:
             return stream
 
         reader = StreamReader(connect, watcher.tick, grace_seconds=self._grace_seconds)
-        with _our_errors(), reader as events:
+        with our_errors(self._account), reader as events:
             for event in events:
                 if isinstance(event, WholeMessage):
                     assembly.take_whole(event.message)
@@ -145,76 +148,3 @@ def _marked(message: JsonObject) -> JsonObject:
     if last in {"thinking", "redacted_thinking"}:
         return message
     return {**message, "content": [*_cached(blocks)]}
-
-
-@contextmanager
-def _our_errors() -> Iterator[None]:
-    """The SDK's errors as ours. Order matters: the SDK's timeout is also a connection error."""
-    try:
-        yield
-    except anthropic.APITimeoutError as error:
-        raise UpstreamTimeoutError("Claude did not answer in time.", hint="Try again.") from error
-    except anthropic.APIConnectionError as error:
-        if isinstance(error.__cause__, httpx2.ConnectError):
-            raise UnreachableError(
-                "Claude's API could not be reached.",
-                hint="Check the network and ANTHROPIC_BASE_URL.",
-            ) from error
-        raise NetworkError("The connection to Claude broke off.", hint="Try again.") from error
-    except anthropic.APIStatusError as error:
-        raise _status_error(error) from error
-    except anthropic.APIError as error:
-        # an error event within a stream that began well
-        raise UnavailableError(f"Claude's answer broke off: {error.message}") from error
-    except httpx2.TimeoutException as error:
-        raise UpstreamTimeoutError("Claude stopped answering.", hint="Try again.") from error
-    except httpx2.HTTPError as error:
-        raise NetworkError("The connection to Claude broke off.", hint="Try again.") from error
-    except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise UnavailableError("Claude's answer could not be read.", hint="Try again.") from error
-
-
-def _status_error(error: anthropic.APIStatusError) -> ExternalError:
-    status = error.status_code
-    kind, said = _body(error)
-    if status == 429 or kind == "rate_limit_error":
-        return RateLimitedError(
-            "Claude's rate limit was reached.",
-            hint="Wait a little and resume, or ask Anthropic for a higher limit.",
-            retry_after=_retry_after(error.response.headers),
-        )
-    if status == 401 or kind == "authentication_error":
-        return ModelRefusesError(
-            "Claude refused the API key (401).", hint="Check ANTHROPIC_API_KEY."
-        )
-    if status in {402, 403} or kind in {"permission_error", "billing_error"}:
-        return ModelRefusesError(
-            f"Claude refused the request ({status}): {said}",
-            hint="Check the key's permissions and billing.",
-        )
-    if status == 529 or kind == "overloaded_error":
-        return UnavailableError("Claude is overloaded (529).", hint="Try again in a few minutes.")
-    if status >= 500 or status == 408 or kind == "api_error":
-        return UnavailableError(
-            f"Claude's API failed ({status}).", hint="Try again in a few minutes."
-        )
-    if status == 413 or any(words in said for words in TOO_LONG):
-        return TooLongError(
-            f"The conversation is too large for Claude ({status}).",
-            hint="Use a shorter context or fewer files.",
-        )
-    return RejectedError(f"Claude rejected the request ({status}): {said}")
-
-
-def _body(error: anthropic.APIStatusError) -> tuple[str, str]:
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error")
-    fields = inner if isinstance(inner, dict) else {}
-    return str(fields.get("type") or ""), str(fields.get("message") or "no reason given")[:300]
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    try:
-        return float(headers.get("retry-after", ""))
-    except ValueError:
-        return None

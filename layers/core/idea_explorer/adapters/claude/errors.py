@@ -1,0 +1,127 @@
+"""The SDK's errors as ours, each with what to do about it on the account that is used."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import anthropic
+import httpx2
+
+from idea_explorer.domain.errors import (
+    ExternalError,
+    ModelRefusesError,
+    NetworkError,
+    RateLimitedError,
+    RejectedError,
+    TooLongError,
+    UnavailableError,
+    UnreachableError,
+    UpstreamTimeoutError,
+)
+
+TOO_LONG = ("prompt is too long", "exceed context limit")  # how a 400 says so
+NO_CREDIT = "credit balance is too low"  # this one too is a 400
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What to check where a provider does not let us in."""
+
+    unknown: str
+    credentials: str
+    permissions: str
+    unreachable: str
+
+
+ANTHROPIC = Account(
+    unknown="Claude refused the API key (401).",
+    credentials="Check ANTHROPIC_API_KEY.",
+    permissions="Check the key's permissions.",
+    unreachable="Check the network and ANTHROPIC_BASE_URL.",
+)
+AWS = Account(
+    unknown="Claude refused the AWS credentials (401).",
+    credentials="Check the role or profile that signs, and ANTHROPIC_AWS_WORKSPACE_ID.",
+    permissions=(
+        "Allow the role aws-external-anthropic:CreateInference on the workspace that"
+        " ANTHROPIC_AWS_WORKSPACE_ID names."
+    ),
+    unreachable="Check the network, and whether AWS_REGION offers Claude.",
+)
+
+
+@contextmanager
+def our_errors(account: Account) -> Iterator[None]:
+    """The SDK's errors as ours. Order matters: the SDK's timeout is also a connection error."""
+    try:
+        yield
+    except anthropic.APITimeoutError as error:
+        raise UpstreamTimeoutError("Claude did not answer in time.", hint="Try again.") from error
+    except anthropic.APIConnectionError as error:
+        if isinstance(error.__cause__, httpx2.ConnectError):
+            raise UnreachableError(
+                "Claude's API could not be reached.",
+                hint=account.unreachable,
+            ) from error
+        raise NetworkError("The connection to Claude broke off.", hint="Try again.") from error
+    except anthropic.APIStatusError as error:
+        raise _status_error(error, account) from error
+    except anthropic.APIError as error:
+        # an error event within a stream that began well
+        raise UnavailableError(f"Claude's answer broke off: {error.message}") from error
+    except httpx2.TimeoutException as error:
+        raise UpstreamTimeoutError("Claude stopped answering.", hint="Try again.") from error
+    except httpx2.HTTPError as error:
+        raise NetworkError("The connection to Claude broke off.", hint="Try again.") from error
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise UnavailableError("Claude's answer could not be read.", hint="Try again.") from error
+
+
+def _status_error(error: anthropic.APIStatusError, account: Account) -> ExternalError:
+    status = error.status_code
+    kind, said = _body(error)
+    if status == 429 or kind == "rate_limit_error":
+        return RateLimitedError(
+            "Claude's rate limit was reached.",
+            hint="Wait a little and resume, or ask Anthropic for a higher limit.",
+            retry_after=_retry_after(error.response.headers),
+        )
+    if status == 401 or kind == "authentication_error":
+        return ModelRefusesError(account.unknown, hint=account.credentials)
+    if status == 402 or kind == "billing_error" or NO_CREDIT in said:
+        return ModelRefusesError(
+            f"Claude refused the request ({status}): {said}", hint="Check the account's billing."
+        )
+    if status == 403 or kind == "permission_error":
+        return ModelRefusesError(
+            f"Claude refused the request ({status}): {said}", hint=account.permissions
+        )
+    if status == 529 or kind == "overloaded_error":
+        return UnavailableError("Claude is overloaded (529).", hint="Try again in a few minutes.")
+    if status >= 500 or status == 408 or kind == "api_error":
+        return UnavailableError(
+            f"Claude's API failed ({status}).", hint="Try again in a few minutes."
+        )
+    if status == 413 or any(words in said for words in TOO_LONG):
+        return TooLongError(
+            f"The conversation is too large for Claude ({status}).",
+            hint="Use a shorter context or fewer files.",
+        )
+    if status == 404:
+        return RejectedError(f"Claude does not know this (404): {said}", hint="Check IDEA_MODELS.")
+    return RejectedError(f"Claude rejected the request ({status}): {said}")
+
+
+def _body(error: anthropic.APIStatusError) -> tuple[str, str]:
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error")
+    # AWS says in its own shape what a role may not do
+    fields = inner if isinstance(inner, dict) else {"message": body.get("message")}
+    return str(fields.get("type") or ""), str(fields.get("message") or "no reason given")[:300]
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    try:
+        return float(headers.get("retry-after", ""))
+    except ValueError:
+        return None
