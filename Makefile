@@ -107,9 +107,10 @@ faults: $(DEV) ## Sixty things that go wrong outside, one at a time
 load: $(DEV) ## Fifty publishers at once, publishers killed at every call, the memory of hostile pages
 	@$(BIN)/pytest tests/integration -m slow -s
 
-benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks; needs a package index
+benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks, what caching saves; needs a package index
 	@$(BIN)/python -m tests.performance.code_tools
 	@$(BIN)/python -m tests.performance.discover
+	@$(BIN)/python -m tests.performance.caching
 
 .PHONY: browser browser-core axe
 axe:

@@ -14,7 +14,7 @@ from idea_explorer.domain.evidence import Passage
 from tests.fakes.api import Api, Reply
 from tests.unit.test_startup import loaded_by
 
-MAX_PAGE_BYTES = 60_000
+MAX_PAGE_BYTES = 60 * 1024
 
 
 def text(name: str) -> str:
