@@ -116,6 +116,15 @@ def always_searches(spender: Spender, request: ModelRequest) -> ModelAnswer:
     return spender.says(request, blocks, 2_000)
 
 
+def searches_instead_of_writing(spender: Spender, request: ModelRequest) -> ModelAnswer:
+    """Goes on searching when it was told to write, for as long as nothing forbids it."""
+    if request.tools_off:
+        return writes_as_much_as_it_can(spender, request)
+    blocks = [b for n in range(searches_in(request.tools)) for b in search(spender.calls * 10 + n)]
+    blocks.append(call(spender.calls, f"doc-{spender.calls}.md"))
+    return spender.says(request, blocks, 2_000)
+
+
 def writes_as_much_as_it_can(spender: Spender, request: ModelRequest) -> ModelAnswer:
     return spender.says(request, [text(4_000)], 100_000)
 
@@ -178,6 +187,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     for behave in (
         always_calls,
         always_searches,
+        searches_instead_of_writing,
         writes_as_much_as_it_can,
         thinks_in_silence,
         breaks_off,
@@ -230,7 +240,7 @@ def _judge(row: Row, spender: Spender, done: Exploration, budget: float, seed: i
     row.overshoots += spent > budget
     if spent > budget + spender.beyond_allowance + 1e-6:
         row.violations.append(f"seed {seed}: spent {spent:.4f} of {budget}")
-    if (done.stats.cost_usd or 0) < spent - 1e-6:
+    if (done.stats.cost_usd or 0) < spent - 2e-6:  # both are rounded to a millionth
         row.violations.append(f"seed {seed}: metered {done.stats.cost_usd}, billed {spent:.4f}")
     if done.stats.over_budget_usd < done.stats.cost_usd - budget - 1e-6:  # type: ignore[operator]
         row.violations.append(f"seed {seed}: overshoot not reported")

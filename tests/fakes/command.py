@@ -48,7 +48,7 @@ def start(
     )
 
 
-def idea(*arguments: str, env: Mapping[str, str], folder: Path) -> Done:
+def idea(*arguments: str, env: Mapping[str, str], folder: Path, seconds: float = 60) -> Done:
     """Run `idea` to its end."""
     with (
         Path(os.devnull).open() as nothing,
@@ -58,7 +58,7 @@ def idea(*arguments: str, env: Mapping[str, str], folder: Path) -> Done:
         streams = [nothing.fileno(), stdout.fileno(), stderr.fileno()]
         program = start(arguments, streams, env=env, folder=folder)
         try:
-            code = program.wait()
+            code = program.wait(seconds)
         except BaseException:
             program.kill()
             raise

@@ -56,7 +56,7 @@ def run(folder: Path, turns: list[Entry], ping_seconds: float, deadline: int) ->
     with FakeAnthropic(turns, ping_seconds=ping_seconds) as server:
         env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": server.url}
         flags = ["--json", "--quiet", "--deadline-seconds", str(deadline)]
-        done = idea("explore", "Bees in towns", *flags, env=env, folder=folder)
+        done = idea("explore", "Bees in towns", *flags, env=env, folder=folder, seconds=300)
     assert (done.returncode, server.rejections) == (0, []), done.stderr
     outcome = json.loads(done.stdout)
     return outcome, time.monotonic() - began

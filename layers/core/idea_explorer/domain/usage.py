@@ -59,17 +59,20 @@ class Price(BaseModel):
 
     def cost(self, usage: Usage) -> float:
         """What one call costs."""
+        return self.total([usage])
+
+    def total(self, calls: Iterable[Usage]) -> float:
+        """What several calls cost together."""
+        return round(math.fsum(self._cost(usage) for usage in calls), 6)
+
+    def _cost(self, usage: Usage) -> float:
         per_million = self.factor(usage.all_input_tokens) * (
             usage.input_tokens * self.input
             + usage.output_tokens * self.output
             + usage.cache_write_tokens * self.cache_write
             + usage.cache_read_tokens * self.cache_read
         )
-        return round(per_million / 1_000_000 + usage.searches * self.search, 6)
-
-    def total(self, calls: Iterable[Usage]) -> float:
-        """What several calls cost together."""
-        return round(math.fsum(self.cost(usage) for usage in calls), 6)
+        return per_million / 1_000_000 + usage.searches * self.search
 
 
 def fitting_hold(wanted: float, limit: float, taken: Iterable[float]) -> float:
