@@ -250,7 +250,7 @@ def judge(final: Exploration, commits: int) -> Iterator[str]:
 
 
 def engine(stores: Stores, model_url: str, world: World) -> Engine:
-    repository = GitHub("acme/ideas", lambda: "t", "main", world.github.url)
+    repository = GitHub(GitHubClient("acme/ideas", lambda: "t", world.github.url), "main")
     return Engine(
         explorations=stores.explorations,
         journals=stores.journals,

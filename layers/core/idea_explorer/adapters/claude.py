@@ -7,6 +7,7 @@ out after 20 seconds without a byte, or when the deadline comes, whichever is so
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import anthropic
@@ -26,6 +27,7 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.retry_after import retry_after
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
@@ -281,7 +283,4 @@ def _body(error: anthropic.APIStatusError) -> tuple[str, str]:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    try:
-        return float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
+    return retry_after(headers, datetime.now(UTC))

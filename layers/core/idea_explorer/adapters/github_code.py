@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from typing import BinaryIO, cast
 from urllib.parse import quote
 
-from idea_explorer.adapters.github_answers import Commit, Repository, read
+from idea_explorer.adapters.github_answers import Commit, read
 from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.domain.errors import (
     ConfigurationError,
@@ -23,7 +23,7 @@ class GitHubCode:
     def commit_of(self, ref: str | None) -> str:
         """The commit that a branch, tag or sha names now; without one, the default branch's."""
         try:
-            named = ref or read(Repository, self._client.get("")).default_branch
+            named = ref or self._client.about().default_branch
             answer = self._client.get(f"/commits/{quote(named)}")
         except (DocumentMissingError, RejectedError) as error:
             where = f"no ref '{ref}'" if ref else "no commits that the token may see"

@@ -124,16 +124,26 @@ class EmptyReportError(ExplorerError):
 
 
 class ToolError(ExplorerError):
-    """A failed tool call. `transient` marks failures that one more try may cure."""
+    """A failed tool call. `transient` marks failures that one more try may cure, `retry_after` so many
+    seconds later."""
 
-    def __init__(self, error_type: str, message: str, *, transient: bool = False) -> None:
+    def __init__(
+        self,
+        error_type: str,
+        message: str,
+        *,
+        transient: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.error_type = error_type
         self.transient = transient
+        self.retry_after = retry_after
 
 
 class ExternalError(ExplorerError):
     error_type: ClassVar[str] = "internal_error"
+    retry_after: float | None = None  # the seconds that the other system asks us to wait
 
 
 class NetworkError(ExternalError):

@@ -212,7 +212,7 @@ def _agent(
     assert exploration.deadline_at is not None
     left = (exploration.deadline_at - clock.now()).total_seconds()
     deadline = Deadline.after(clock, seconds=left, of=request.deadline_seconds)
-    runner = Bounded(Retried(Executed(log), clock, log), deadline)
+    runner = Bounded(Retried(Executed(log), clock, log, deadline), deadline)
     return Agent(
         exploration_id=exploration.id,
         journal=journal,

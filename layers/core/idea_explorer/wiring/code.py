@@ -89,8 +89,6 @@ def _github_changes(settings: Settings, request: ExploreRequest) -> "GitHubChang
 
 def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
     """Calls for the repository that a request names, else for the configured one."""
-    from idea_explorer.adapters.github_client import GitHubClient
-
     name = request.repository or settings.github_repository
     allowed = {known.casefold() for known in settings.allowed_repositories}
     if not settings.uses_github:
@@ -101,7 +99,7 @@ def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
         raise ConfigurationError(
             f"The repository {name} may not be explored here.", hint="An operator can allow it."
         )
-    return GitHubClient(name, wiring.github_token(settings), settings.github_api_url)
+    return wiring.github_client(settings, name)
 
 
 def ref_of(settings: Settings, request: ExploreRequest) -> str | None:
