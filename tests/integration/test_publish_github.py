@@ -399,15 +399,17 @@ def test_a_failure_of_githubs_own_is_tried_again_until_it_is_given_up(
     desk: Desk, github: FakeGitHub, repo: Repository
 ) -> None:
     exploration = desk.finished()
-    github.faults.fail(502, "git/trees", "POST", times=2)
+    github.faults.fail(502, "git/trees", "POST")
     with pytest.raises(ExplorerError) as caught:
         desk.publish(exploration)
-    given_up = desk.publish(exploration, give_up=True)
+    given_up = desk.publish(exploration, give_up=caught.value)
 
     assert caught.value.retryable
     assert given_up.status == "failed"
     assert given_up.receipt is not None
     assert given_up.receipt.stage == "publish"
+    assert given_up.receipt.message == caught.value.sentence
+    assert commits_of(repo, exploration.id) == []
 
 
 def test_an_answer_that_cannot_be_read_is_tried_again(

@@ -61,8 +61,14 @@ class GitHubClient:
         self._http = _connect()
 
     def about(self) -> Repository:
-        """The repository itself."""
-        return read(Repository, self.get(""))
+        """The repository itself; raises DocumentMissingError where there is none to be seen."""
+        try:
+            return read(Repository, self.get(""))
+        except DocumentMissingError as error:
+            raise DocumentMissingError(
+                f"GitHub does not know {self.repository}, or the token may not see it.",
+                hint="Check the repository's name and the repositories that the token covers.",
+            ) from error
 
     def owner(self) -> str:
         """Whose repository it is; one that has moved may have gone to somebody else."""

@@ -21,6 +21,7 @@ ExplorerError
     │   └── TimeSpentError     all the time allowed is gone: another try would have none
     ├── RateLimitedError       429 and secondary limits, retry_after     retryable
     ├── UnavailableError       5xx, overloaded                           retryable
+    ├── OutOfReachError        one of these that did not pass while there was time to wait
     ├── AuthFailedError        401, 403
     │   └── ModelRefusesError  the model's provider does not take the key
     ├── RejectedError          400, 413, 422: the same call will fail again
@@ -180,6 +181,10 @@ class UnavailableError(ExternalError):
     retryable = True
     code = "AI_SERVICE_UNAVAILABLE"
     error_type = "service_unavailable"
+
+
+class OutOfReachError(ExternalError):
+    pass
 
 
 class AuthFailedError(ExternalError):

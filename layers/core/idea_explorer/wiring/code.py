@@ -62,6 +62,16 @@ def base_of(settings: Settings, exploration: Exploration) -> str | None:
     return _commit_of(settings, request)
 
 
+def check_repository(settings: Settings, exploration: Exploration) -> None:
+    """Raise what keeps a run from its code on GitHub. Its commit, where it is not known yet, is asked
+    for besides."""
+    request = exploration.request
+    if exploration.base_commit and _is_remote(settings, request):
+        from idea_explorer.adapters.github_code import GitHubCode
+
+        GitHubCode(client_for(settings, request)).check()
+
+
 def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
     """Whether the code lies on GitHub; one who names a repository means it, and not the folder."""
     return settings.uses_github or settings.in_cloud or request.repository is not None

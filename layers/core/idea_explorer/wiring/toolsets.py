@@ -116,6 +116,19 @@ def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
     return code.writer_for(settings, exploration)
 
 
+def check_repository(settings: Settings, exploration: Exploration) -> None:
+    """Raise what keeps a run from the repository on GitHub that it reads and writes; elsewhere nothing."""
+    match exploration.request.toolset:
+        case "research" if settings.uses_github:
+            from idea_explorer.wiring import publishing
+
+            publishing.publisher(settings, system_clock()).check()
+        case "code":
+            from idea_explorer.wiring import code
+
+            code.check_repository(settings, exploration)
+
+
 def base_of(settings: Settings, exploration: Exploration) -> str | None:
     if exploration.request.toolset != "code":
         return None
