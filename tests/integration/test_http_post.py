@@ -108,7 +108,7 @@ def test_a_redirect_is_refused(http: PublicHttp, server: WebServer, status: str)
         ("400 Bad", HttpError),
         ("404 Missing", HttpError),
         ("429 Slow", RateLimitedError),
-        ("500 Broken", HttpError),
+        ("500 Broken", UnavailableError),
         ("503 Busy", UnavailableError),
     ],
 )

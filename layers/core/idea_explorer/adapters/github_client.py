@@ -217,8 +217,6 @@ def _our_errors() -> Iterator[None]:
         raise NetworkError(
             "GitHub could not be reached.", hint="Check the network and GITHUB_API_URL."
         ) from error
-    except httpx.InvalidURL as error:
-        raise ExternalError("GitHub redirects to something that is no address.") from error
 
 
 @contextmanager
