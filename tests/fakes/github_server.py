@@ -7,6 +7,7 @@ As a program: `python -m tests.fakes.github_server --root DIR --repository acme/
 import argparse
 import hashlib
 import re
+import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,7 @@ class FakeGitHub(Serving):
         token: str | None = None,
         port: int = 0,
         clock: Callable[[], float] = time.time,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.root = root
         self.access = Access(token)
@@ -67,7 +69,10 @@ class FakeGitHub(Serving):
         self._former_names: dict[str, Repository] = {}
         self._violations: list[str] = []
         self._server = HttpServer(("127.0.0.1", port), self.answer)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_port
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
 
     def create_repository(
         self,
