@@ -3,6 +3,7 @@
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeAlias
 
@@ -16,9 +17,12 @@ class HttpServer(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, address: tuple[str, int], answer: Answer) -> None:
+    def __init__(
+        self, address: tuple[str, int], answer: Answer, clock: Callable[[], float]
+    ) -> None:
         super().__init__(address, _Handler)
         self.answer = answer
+        self.clock = clock
         self.connections: set[socket.socket] = set()
 
     def handle_error(
@@ -41,6 +45,9 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     wbufsize = -1  # headers and body leave together
     server: HttpServer
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return formatdate(self.server.clock() if timestamp is None else timestamp, usegmt=True)
 
     def setup(self) -> None:
         super().setup()

@@ -68,7 +68,7 @@ class FakeGitHub(Serving):
         self._repositories: dict[str, Repository] = {}
         self._former_names: dict[str, Repository] = {}
         self._violations: list[str] = []
-        self._server = HttpServer(("127.0.0.1", port), self.answer)
+        self._server = HttpServer(("127.0.0.1", port), self.answer, clock)
         if tls:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_port

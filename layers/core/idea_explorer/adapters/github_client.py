@@ -57,7 +57,7 @@ class GitHubClient:
         self._refused_hint = refused_hint
         self._address = f"{api_url.rstrip('/')}/repos/{repository}"
         self._has_moved = False
-        self._limits_without_time = 0
+        self._limits_without_time: dict[str, int] = {}  # by method: some are limits on writing only
         self._http = _connect()
 
     def about(self) -> Repository:
@@ -117,7 +117,7 @@ class GitHubClient:
                 if not response.is_success:
                     response.read()
                     raise self._failure(response)
-                self._limits_without_time = 0
+                self._limits_without_time.pop(method, None)
                 yield response
             finally:
                 response.close()
@@ -179,8 +179,10 @@ class GitHubClient:
             named = quota_reset(response.headers, now)
         if named is not None:
             return named
-        seconds = LIMIT_SECONDS * 2.0**self._limits_without_time
-        self._limits_without_time += 1
+        method = response.request.method
+        before = self._limits_without_time.get(method, 0)
+        self._limits_without_time[method] = before + 1
+        seconds = LIMIT_SECONDS * 2.0**before
         return min(seconds, LONGEST_LIMIT_SECONDS)
 
 
