@@ -130,7 +130,7 @@ def test_nobody_to_be_reached_ends_the_run_after_some_tries(
     assert said == "GitHub could not be reached. Check the network and GITHUB_API_URL."
     assert outcome["error"]["code"] == "INTERNAL_ERROR"  # no fault of the model's service
     assert claude.requests == []
-    assert len(log_lines(done.stderr, "model_retry_attempt")) >= 1
+    assert len(log_lines(done.stderr, "repository_retry_attempt")) >= 1
 
 
 def test_what_passes_is_waited_for(team: Team, github: FakeGitHub, repo: Repository) -> None:
@@ -140,6 +140,8 @@ def test_what_passes_is_waited_for(team: Team, github: FakeGitHub, repo: Reposit
 
     assert (done.returncode, outcome["status"]) == (0, "completed"), done.stderr
     assert [request.status for request in github.requests[:3]] == [502, 403, 200]
+    waited = log_lines(done.stderr, "repository_retry_attempt")
+    assert [line["errorType"] for line in waited] == ["service_unavailable", "rate_limited"]
 
 
 def test_a_limit_that_outlasts_the_run_is_not_waited_for(
@@ -286,7 +288,11 @@ def test_a_rotated_token_is_used_at_once(deployed: Deployment, github: FakeGitHu
     github.access.revoke("t0ken")
     deployed.secrets.put_secret_value(SecretId="ideas-github", SecretString="rotated")
 
+    earlier = len(github.requests)
     after = deployed.explored()
 
     assert (before.outcome, after.outcome) == ("completed", "completed")
-    assert 401 in [request.status for request in github.requests]
+    refused, *answered = [r for r in github.requests[earlier:] if "codeload" not in r.path]
+    assert refused.status == 401
+    # what was read anew is remembered: nobody sends the old one again
+    assert {r.headers["authorization"] for r in answered} == {"Bearer rotated"}
