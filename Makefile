@@ -121,3 +121,7 @@ browser: $(DEV) axe ## Use the console in a real Chromium; pictures of it go to 
 
 browser-core: $(DEV) axe ## One journey and the accessibility of each view: what of it CI runs
 	@$(BIN)/pytest tests/browser -m core -rs
+
+.PHONY: github-openapi
+github-openapi: $(DEV) ## Take what the test GitHub keeps to from GitHub's own description; needs npm
+	@$(BIN)/python scripts/refresh-github-openapi.py

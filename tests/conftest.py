@@ -4,9 +4,16 @@ What a file's tests share (a server, a repository) is then started once. Groups 
 would say the same, but they have no effect since pytest 9.2 keeps the id of a test elsewhere.
 """
 
+import os
+
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+# The servers of the tests are on this machine, whatever leads out of it.
+for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+    for spelling in (name, name.upper()):
+        os.environ.pop(spelling, None)
 
 ONE_MACHINE = "tests/e2e/"
 

@@ -250,7 +250,7 @@ def judge(final: Exploration, commits: int) -> Iterator[str]:
 
 
 def engine(stores: Stores, model_url: str, world: World) -> Engine:
-    repository = GitHub("acme/ideas", lambda: "t", "main", world.github.url)
+    repository = GitHub(GitHubClient("acme/ideas", lambda: "t", world.github.url), "main")
     return Engine(
         explorations=stores.explorations,
         journals=stores.journals,
@@ -275,24 +275,23 @@ def drive(
         GitHubClient("acme/ideas", lambda: "t", hub.url), "main", lease, world.clock
     )
 
-    def publishing(*, give_up: bool) -> Exploration:
+    def publishing() -> Exploration:
         return publish(
             queued.id, 1, explorations=stores.explorations, reports=stores.reports,
             events=stores.events, publisher=publisher, clock=world.clock, log=SilentLog(),
-            give_up=give_up,
         )  # fmt: skip
 
-    if not _retried(lambda last: explore(queued.id, 1, parts), world.clock):
+    if not _retried(lambda: explore(queued.id, 1, parts), world.clock):
         return settled(queued, "broken", stores, world)
-    if not _retried(lambda last: publishing(give_up=last), world.clock):
+    if not _retried(publishing, world.clock):
         return settled(queued, "broken", stores, world)
     return stores.explorations.load(queued.id)
 
 
-def _retried(attempt: Callable[[bool], object], clock: FastClock) -> bool:
+def _retried(attempt: Callable[[], object], clock: FastClock) -> bool:
     for number in range(RETRIES + 1):
         try:
-            attempt(number == RETRIES)
+            attempt()
         except LeaseLostError:
             return False
         except ExplorerError as error:

@@ -15,6 +15,7 @@ from tests.fakes.github_server import FakeGitHub
 TOKENS = {"ada": "ada-token-that-must-never-be-logged", "bob": "bobs-token"}
 GITHUB_TOKEN = "ghp-a-token-that-must-never-be-logged"
 REPOSITORY = "acme/ideas"
+BRANCH = "trunk"  # nobody is told of it but by GitHub
 ANTHROPIC_KEY = "sk-ant-a-key-that-must-never-be-logged"
 
 
@@ -48,7 +49,7 @@ def tokens() -> str:
 @pytest.fixture(scope="package")
 def github(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeGitHub]:
     with FakeGitHub(tmp_path_factory.mktemp("github"), token=GITHUB_TOKEN) as server:
-        server.create_repository(REPOSITORY, {"README.md": "# Ideas"})
+        server.create_repository(REPOSITORY, {"README.md": "# Ideas"}, branch=BRANCH)
         yield server
 
 
@@ -62,7 +63,6 @@ def options(anthropic: FakeAnthropic, github: FakeGitHub) -> Options:
             "GITHUB_API_URL": github.url,
             "IDEA_MIN_DEADLINE_SECONDS": "1",
             "IDEA_DEFER_SECONDS": "1",
-            "IDEA_SECRET_MAX_AGE_SECONDS": "1",
         },
         secrets={
             "AnthropicSecret": ANTHROPIC_KEY,
@@ -89,6 +89,12 @@ def _nothing_is_refused(request: pytest.FixtureRequest) -> Iterator[None]:
     before = len(used.refused())
     yield
     assert used.refused()[before:] == []
+
+
+@pytest.fixture(autouse=True)
+def _github_knows_every_request(github: FakeGitHub) -> Iterator[None]:
+    yield
+    assert github.take_violations() == []
 
 
 def client_of(stack: Stack, owner: str) -> httpx.Client:

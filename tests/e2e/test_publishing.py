@@ -1,11 +1,9 @@
 """From the report to one commit, whatever dies or refuses on the way."""
 
-import time
-
 import httpx
 import pytest
 
-from tests.e2e.conftest import GITHUB_TOKEN, REPOSITORY
+from tests.e2e.conftest import BRANCH, GITHUB_TOKEN, REPOSITORY
 from tests.e2e.harness.stack import Stack
 from tests.fakes.github_repository import Commit, Repository
 from tests.fakes.github_server import FakeGitHub
@@ -14,7 +12,7 @@ from tests.fakes.github_wire import ReceivedRequest
 
 @pytest.fixture
 def repository(github: FakeGitHub) -> Repository:
-    return github.create_repository(REPOSITORY)
+    return github.create_repository(REPOSITORY, branch=BRANCH)
 
 
 def commits_of(repository: Repository, exploration_id: str) -> list[Commit]:
@@ -28,7 +26,7 @@ def test_a_report_becomes_one_commit_that_names_its_exploration(
 
     final = stack.wait_until_final(exploration_id)
 
-    assert final.status == "completed"
+    assert (final.status, final.branch) == ("completed", BRANCH)
     (commit,) = commits_of(repository, exploration_id)
     assert f"Exploration-Id: {exploration_id}" in commit.message
     assert "There is a market." in repository.read_text(str(final.document))
@@ -72,7 +70,6 @@ def test_a_rotated_token_is_used_without_a_deploy(stack: Stack, github: FakeGitH
     github.grant("a-new-token", REPOSITORY, "write")
     github.access.revoke(GITHUB_TOKEN)
     stack.set_secret("GitHubSecret", "a-new-token")
-    time.sleep(1)  # as long as a function may remember the old one here
 
     (exploration_id,) = stack.send({"idea": "Published with a new token"})
 

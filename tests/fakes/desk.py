@@ -77,7 +77,9 @@ class Desk:
         self.store.save_report(exploration_id, exploration.lease, report)
         return exploration
 
-    def publish(self, exploration: Exploration, *, give_up: bool = False) -> Exploration:
+    def publish(
+        self, exploration: Exploration, *, give_up: ExplorerError | None = None
+    ) -> Exploration:
         return publish(
             exploration.id,
             exploration.run,
@@ -94,17 +96,19 @@ class Desk:
 
     def publish_as_the_workflow_does(self, exploration: Exploration) -> Exploration:
         """Started anew for as long as the error says that this helps."""
-        for _ in range(WORKFLOW_RETRIES):
+        failure: ExplorerError | None = None
+        for _ in range(WORKFLOW_RETRIES + 1):
             try:
                 return self.publish(exploration)
             except ExplorerError as error:
                 if not error.retryable:
                     raise
+                failure = error
                 self.clock.sleep(getattr(error, "retry_after", None) or 5.0)
-        return self.publish(exploration, give_up=True)
+        return self.publish(exploration, give_up=failure)
 
     def publish_patiently(self, exploration: Exploration) -> Exploration:
-        def attempt(give_up: bool) -> Exploration:
+        def attempt(give_up: ExplorerError | None) -> Exploration:
             return self.publish(exploration, give_up=give_up)
 
         return patiently(attempt, self.clock, self.waits.append)

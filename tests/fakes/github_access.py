@@ -6,7 +6,7 @@ from typing import Literal
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_wire import ApiError, ReceivedRequest, not_found
 
-Level = Literal["none", "read", "write"]
+Level = Literal["none", "read", "write", "app"]  # an app's token may write
 
 
 class Access:
@@ -43,7 +43,9 @@ class Access:
         level = self.level(request, repository)
         if level == "none":
             raise not_found()  # what may not be seen does not exist
-        if request.writes and level != "write":
+        if request.writes and repository.archived:
+            raise ApiError(403, "Repository was archived so is read-only.")
+        if request.writes and level not in {"write", "app"}:
             if _token(request.headers) is None:
                 raise ApiError(401, "Requires authentication")
             raise ApiError(403, "Resource not accessible by personal access token")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tests.fakes.github_access import Level
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_wire import JsonObject, ReceivedRequest, not_found
 
@@ -25,7 +26,7 @@ class Call:
     params: Mapping[str, str]
     repo: Repository
     url: str  # of the server
-    may_push: bool
+    level: Level
     tree_limit: int
 
     @property

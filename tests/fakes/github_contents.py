@@ -32,7 +32,7 @@ def get_contents(call: Call) -> Reply:
     commit = call.repo.git.resolve(ref)
     if commit is None:
         raise ApiError(404, f"No commit found for the ref {ref}")
-    entry = _entry(call, commit, call.params["path"].strip("/"))
+    entry = _entry(call, commit, call.params["path"])
     if entry is None:
         raise not_found()
     if entry.kind == "tree":

@@ -20,7 +20,7 @@ def get_repository(call: Call) -> Reply:
     repo = call.repo
     return json_reply(
         {
-            "id": 1,
+            "id": repo.number,
             "name": repo.name,
             "full_name": repo.full_name,
             "private": repo.private,
@@ -29,8 +29,13 @@ def get_repository(call: Call) -> Reply:
             "html_url": f"{WEB}/{repo.full_name}",
             "url": call.api(""),
             "default_branch": repo.default_branch,
-            "archived": False,
-            "permissions": {"admin": False, "push": call.may_push, "pull": True},
+            "archived": repo.archived,
+            # an app's token reads and writes while this says that it may do neither
+            "permissions": {
+                "admin": False,
+                "push": call.level == "write",
+                "pull": call.level != "app",
+            },
         }
     )
 
@@ -70,7 +75,7 @@ def get_history_commit(call: Call) -> Reply:
 
 def get_tarball(call: Call) -> Reply:
     """Send the client to where archives are; for a private repository with a ticket."""
-    ref = call.params.get("ref") or call.repo.default_branch
+    ref = call.params["ref"]
     sha = call.repo.git.resolve(ref)
     if sha is None:
         raise not_found()

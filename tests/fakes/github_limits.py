@@ -27,7 +27,7 @@ class Limits:
         self.max_content_requests: int | None = None
         self.window_seconds = 60.0
         self.max_concurrent: int | None = None
-        self.retry_after = 60
+        self.retry_after: int | str | None = 60  # seconds, a date, or no word of it
         self._clock = clock
         self._created: deque[float] = deque()
         self._running = 0
@@ -97,5 +97,5 @@ class Limits:
 
     def _secondary(self, rest: str, joint: str = ". ") -> ApiError:
         message = f"You have exceeded a secondary rate limit{joint}{rest} {_SUPPORT}"
-        headers = {"Retry-After": str(self.retry_after)}
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         return ApiError(403, message, docs=_SECONDARY_DOCS, headers=headers)

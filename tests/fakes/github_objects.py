@@ -19,7 +19,7 @@ from tests.fakes.github_wire import (
 
 
 def get_blob(call: Call) -> Reply:
-    found = call.repo.git.find(call.params["sha"], "blob")
+    found = call.repo.git.find(call.params["file_sha"], "blob")
     if found is None:
         raise not_found()
     if call.request.accepts("raw"):
@@ -50,7 +50,7 @@ def create_blob(call: Call) -> Reply:
 
 
 def get_tree(call: Call) -> Reply:
-    name = call.params["sha"]
+    name = call.params["tree_sha"]
     found = call.repo.git.read(f"{call.repo.git.resolve(name) or name}^{{tree}}")
     if found is None:
         raise not_found()
@@ -80,7 +80,7 @@ def create_tree(call: Call) -> Reply:
 
 
 def get_commit(call: Call) -> Reply:
-    return json_reply(git_commit(call, call.params["sha"]))
+    return json_reply(git_commit(call, call.params["commit_sha"]))
 
 
 def create_commit(call: Call) -> Reply:

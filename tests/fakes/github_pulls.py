@@ -99,7 +99,7 @@ def list_comments(call: Call) -> Reply:
 
 
 def _pull(call: Call) -> PullRequest:
-    number = call.params["number"]
+    number = call.params.get("pull_number") or call.params["issue_number"]
     if not number.isdigit() or not 0 < int(number) <= len(call.repo.pulls):
         raise not_found()
     return call.repo.pulls[int(number) - 1]

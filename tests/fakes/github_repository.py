@@ -65,7 +65,10 @@ class Repository:
         branch: str = "main",
         private: bool = True,
         clock: Callable[[], float] = time.time,
+        number: int = 1,
     ) -> None:
+        self.number = number
+        self.archived = False
         self.full_name = full_name
         self.owner, self.name = full_name.split("/")
         self.git = git

@@ -7,34 +7,46 @@ As a program: `python -m tests.fakes.github_server --root DIR --repository acme/
 import argparse
 import hashlib
 import re
-import socket
-import sys
+import ssl
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
+from urllib.parse import unquote
 
+from tests.fakes import github_contract as contract
 from tests.fakes.github_access import Access, Level
 from tests.fakes.github_call import Call
 from tests.fakes.github_faults import Fault, Faults
 from tests.fakes.github_git import GitStore
 from tests.fakes.github_history import download_archive
+from tests.fakes.github_http import HttpServer
 from tests.fakes.github_limits import Limits
 from tests.fakes.github_repository import Files, Repository, folder_files
-from tests.fakes.github_routes import find_route, run
-from tests.fakes.github_wire import ApiError, ReceivedRequest, Reply, json_reply, not_found
+from tests.fakes.github_routes import run
+from tests.fakes.github_wire import (
+    ApiError,
+    ReceivedRequest,
+    Reply,
+    json_reply,
+    moved,
+    not_found,
+)
 from tests.fakes.serving import Serving
 
 Observer: TypeAlias = Callable[[Literal["before", "after"], ReceivedRequest], None]
-_REPOSITORY = re.compile(r"/repos/([^/]+/[^/]+)/?(.*)", re.DOTALL)
+_BY_ID = re.compile(r"/repositories/(\d+)(/.*)?", re.DOTALL)
 _ARCHIVE = re.compile(r"/codeload/([^/]+/[^/]+)/legacy\.tar\.gz/(.+)")
 
 
 class FakeGitHub(Serving):
-    """Serves from the moment it is entered. Faults, limits and observers may change meanwhile."""
+    """Serves from the moment it is entered. Faults, limits and observers may change meanwhile.
 
-    _server: "_Server"
+    A request that GitHub's own description does not know is refused, and the `with` ends in an error
+    that names it, unless `take_violations` was asked for it.
+    """
+
+    _server: HttpServer
 
     def __init__(
         self,
@@ -43,6 +55,7 @@ class FakeGitHub(Serving):
         token: str | None = None,
         port: int = 0,
         clock: Callable[[], float] = time.time,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.root = root
         self.access = Access(token)
@@ -53,8 +66,13 @@ class FakeGitHub(Serving):
         self.tree_limit = 100_000
         self._clock = clock
         self._repositories: dict[str, Repository] = {}
-        self._server = _Server(("127.0.0.1", port), self)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._former_names: dict[str, Repository] = {}
+        self._violations: list[str] = []
+        self._server = HttpServer(("127.0.0.1", port), self.answer, clock)
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_port
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
 
     def create_repository(
         self,
@@ -71,12 +89,29 @@ class FakeGitHub(Serving):
         folder = self.root / f"{name}.git"
         fresh = not folder.exists()
         git = GitStore.create(folder, branch) if fresh else GitStore(folder)
-        repo = Repository(name, git, branch=branch, private=private, clock=self._clock)
+        number = 1_000 + len(self._repositories)
+        repo = Repository(
+            name, git, branch=branch, private=private, clock=self._clock, number=number
+        )
         if fresh and files is not None:
             given = folder_files(files) if isinstance(files, Path) else files
             repo.commit(given, "Initial commit")
         self._repositories[name.lower()] = repo
         return repo
+
+    def rename_repository(self, name: str, new_name: str) -> Repository:
+        """From now on the old name only points to the repository: by its number, as GitHub does."""
+        repo = self._repositories.pop(name.lower())
+        repo.full_name = new_name
+        repo.owner, repo.name = new_name.split("/")
+        self._repositories[new_name.lower()] = repo
+        self._former_names[name.lower()] = repo
+        return repo
+
+    def take_violations(self) -> list[str]:
+        """The requests so far that GitHub's description does not know, each with what is wrong."""
+        taken, self._violations = self._violations, []
+        return taken
 
     def grant(self, token: str, repository: str, level: Level) -> None:
         """Make a token known and say what it may do in one repository."""
@@ -85,6 +120,7 @@ class FakeGitHub(Serving):
     def answer(self, request: ReceivedRequest) -> Reply | None:
         """Everything between a request and its reply, faults included; None: hang up."""
         self.requests.append(request)
+        self._check(request)
         fault = self.faults.pick(request) or Fault()
         with self.limits.in_flight():
             self._tell("before", request)
@@ -103,6 +139,19 @@ class FakeGitHub(Serving):
         super().close()
         for repo in self._repositories.values():
             repo.git.close()
+
+    def __exit__(self, *failure: object) -> None:
+        super().__exit__(*failure)
+        if failure[0] is None:
+            violations = self.take_violations()
+            assert not violations, f"GitHub does not know these requests: {violations}"
+
+    def _check(self, request: ReceivedRequest) -> None:
+        if _ARCHIVE.fullmatch(request.path) or request.path == "/rate_limit":
+            return
+        found = contract.match(request.method, self._current_path(request))
+        if refused := contract.refusal(request, found):
+            self._violations.append(f"{request.method} {request.target}: {refused.message}")
 
     def _tell(self, moment: Literal["before", "after"], request: ReceivedRequest) -> None:
         if self.on_request:
@@ -129,102 +178,42 @@ class FakeGitHub(Serving):
         if request.path == "/rate_limit":
             return json_reply(self.limits.summary())
         self.limits.check(request)
-        found = _REPOSITORY.fullmatch(request.path)
-        repo = self._repositories.get(found[1].lower()) if found else None
+        self._redirect(request)
+        found = contract.match(request.method, self._current_path(request))
+        name = "{owner}/{repo}".format(**found.params) if found else ""
+        repo = self._repositories.get(name.lower())
+        if repo:
+            self.access.check_repository(request, repo)
+        refused = contract.refusal(request, found)
+        if refused:
+            raise refused
         if found is None or repo is None:
             raise not_found()
-        route = find_route(request.method, found[2])
-        if route is None:
-            raise not_found()
-        self.access.check_repository(request, repo)
-        return run(route[0], self._call(request, route[1], repo))
+        operation = found.operation
+        return run(operation.name, operation.docs, self._call(request, dict(found.params), repo))
+
+    def _redirect(self, request: ReceivedRequest) -> None:
+        """301 for a read and 307 for a write under a name that a repository no longer has."""
+        path, query = request.target.partition("?")[::2]
+        found = re.fullmatch(r"/repos/([^/]+/[^/]+)(/.*)?", path, re.DOTALL)
+        former = self._former_names.get(unquote(found[1]).lower()) if found else None
+        if found is None or former is None:
+            return
+        self.access.check_repository(request, former)
+        where = f"{self.url}/repositories/{former.number}{found[2] or ''}"
+        raise moved(f"{where}?{query}" if query else where, writes=request.writes)
+
+    def _current_path(self, request: ReceivedRequest) -> str:
+        """The path with the repository's name also where it is asked for by its number."""
+        path = request.target.partition("?")[0]
+        found = _BY_ID.fullmatch(path)
+        numbered = {repo.number: repo for repo in self._repositories.values()}
+        repo = numbered.get(int(found[1])) if found else None
+        return f"/repos/{repo.full_name}{found[2] or ''}" if found and repo else path
 
     def _call(self, request: ReceivedRequest, params: dict[str, str], repo: Repository) -> Call:
-        may_push = self.access.level(request, repo) == "write"
-        return Call(request, params, repo, self.url, may_push, self.tree_limit)
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], github: FakeGitHub) -> None:
-        super().__init__(address, _Handler)
-        self.github = github
-        self.connections: set[socket.socket] = set()
-
-    def handle_error(
-        self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
-    ) -> None:
-        """A client that went away is no news; anything else is a defect and is shown."""
-        if not isinstance(sys.exc_info()[1], ConnectionError):
-            super().handle_error(request, client_address)
-
-    def server_close(self) -> None:
-        super().server_close()
-        for connection in list(self.connections):
-            _disconnect(connection)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server_version = "GitHub.com"
-    sys_version = ""
-    disable_nagle_algorithm = True
-    wbufsize = -1  # headers and body leave together
-    server: _Server
-
-    def setup(self) -> None:
-        super().setup()
-        self.server.connections.add(self.connection)
-
-    def finish(self) -> None:
-        self.server.connections.discard(self.connection)
-        super().finish()
-
-    def _serve(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        headers = {key.lower(): value for key, value in self.headers.items()}
-        request = ReceivedRequest(self.command, self.path, headers, body)
-        reply = self.server.github.answer(request)
-        if reply is None:
-            self._hang_up()
-            return
-        self.send_response(reply.status)
-        for key, value in reply.headers.items():
-            self.send_header(key, value)
-        self.send_header("X-GitHub-Request-Id", "C0DE:1:2:3:4")
-        if reply.stream is not None:
-            self._send_chunks(reply.stream, cut=reply.cut)
-            return
-        self.send_header("Content-Length", str(len(reply.body)))
-        self.end_headers()
-        self.wfile.write(reply.body[: len(reply.body) // 2] if reply.cut else reply.body)
-        self.wfile.flush()
-        if reply.cut:
-            self._hang_up()
-
-    def _hang_up(self) -> None:
-        self.close_connection = True
-        _disconnect(self.connection)
-
-    def _send_chunks(self, stream: Iterator[bytes], *, cut: bool) -> None:
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        for chunk in stream:
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
-            if cut:
-                break
-        self.wfile.write(b"" if cut else b"0\r\n\r\n")
-        self.wfile.flush()
-        if cut:
-            self._hang_up()
-
-    do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _serve  # noqa: N815
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing: `FakeGitHub.requests` has it all."""
+        level = self.access.level(request, repo)
+        return Call(request, params, repo, self.url, level, self.tree_limit)
 
 
 def _unless_known(request: ReceivedRequest, reply: Reply) -> Reply:
@@ -235,13 +224,6 @@ def _unless_known(request: ReceivedRequest, reply: Reply) -> Reply:
     if request.headers.get("if-none-match") == tag:
         return Reply(304, headers={"ETag": tag})
     return Reply(reply.status, reply.body, {**reply.headers, "ETag": tag})
-
-
-def _disconnect(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # it is closed already
 
 
 def main() -> None:

@@ -71,8 +71,10 @@ class ApiError(Exception):
         docs: str | None = None,
         errors: Sequence[JsonObject] = (),
         headers: Mapping[str, str] | None = None,
+        url: str | None = None,
     ) -> None:
         super().__init__(message)
+        self.url = url
         self.status = status
         self.message = message
         self.docs = docs
@@ -83,6 +85,8 @@ class ApiError(Exception):
         body: JsonObject = {"message": self.message}
         if self.errors:
             body["errors"] = self.errors
+        if self.url:
+            body["url"] = self.url
         body |= {"documentation_url": self.docs or docs, "status": str(self.status)}
         return json_reply(body, self.status, self.headers)
 
@@ -94,6 +98,12 @@ def json_reply(body: object, status: int = 200, headers: Mapping[str, str] | Non
 
 def not_found() -> ApiError:
     return ApiError(404, "Not Found")
+
+
+def moved(where: str, *, writes: bool) -> ApiError:
+    status, message = (307, "Temporary Redirect") if writes else (301, "Moved Permanently")
+    docs = f"{DOCS}/guides/best-practices-for-using-the-rest-api#follow-redirects"
+    return ApiError(status, message, docs=docs, headers={"Location": where}, url=where)
 
 
 def unprocessable(message: str, *errors: JsonObject) -> ApiError:

@@ -87,29 +87,6 @@ def test_a_repository_that_refuses_leaves_the_report_readable(
     assert "protected" in answer["error"]["message"].lower()
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"GITHUB_TOKEN": "bad"}, "Check GITHUB_TOKEN"),
-        ({"GITHUB_REPOSITORY": "acme/none"}, "GitHub does not know acme/none"),
-        ({"GITHUB_BRANCH": "nope"}, "has no branch 'nope'"),
-    ],
-)
-def test_a_repository_that_cannot_be_written_to_is_refused_before_anything_is_run(
-    github: FakeGitHub, repo: Repository, root: Path, changed: dict[str, str], says: str
-) -> None:
-    settings = {
-        "GITHUB_TOKEN": "t0ken",
-        "GITHUB_REPOSITORY": repo.full_name,
-        "GITHUB_API_URL": github.url,
-    }
-    ran = idea(root, "explore", IDEA, "--quiet", **(settings | changed))
-
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert says in ran.stderr
-    assert len(ran.stderr.splitlines()) == 1
-
-
 def test_a_file_in_place_of_the_research_folder_is_refused_before_anything_is_run(
     root: Path,
 ) -> None:

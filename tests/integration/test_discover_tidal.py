@@ -174,8 +174,8 @@ def test_wrong_credentials_say_which_settings_to_check_and_hide_the_secret(
         (504, UpstreamTimeoutError, True),
         (401, AuthFailedError, False),
         (403, AuthFailedError, False),
-        (500, ExternalError, False),
-        (502, ExternalError, False),
+        (500, UnavailableError, True),
+        (502, UnavailableError, True),
     ],
 )
 def test_a_failure_says_whether_another_try_helps(

@@ -43,17 +43,20 @@ def test_on_github_its_research_is_counted_and_not_the_folders(
 
 
 @pytest.mark.parametrize(
-    "changed", [{"GITHUB_TOKEN": "wrong"}, {"GITHUB_REPOSITORY": "acme/nothing"}]
+    "changed",
+    [{"GITHUB_TOKEN": "wrong"}, {"GITHUB_TOKEN": "reader"}, {"GITHUB_REPOSITORY": "acme/nothing"}],
 )
 def test_a_github_that_refuses_is_a_problem(
     tmp_path: Path, github: FakeGitHub, changed: dict[str, str]
 ) -> None:
+    github.grant("reader", "acme/ideas", "read")
     well = {"GITHUB_TOKEN": "t0ken", "GITHUB_REPOSITORY": "acme/ideas"}
     findings = found(tmp_path, GITHUB_API_URL=github.url, **(well | changed))
 
     assert findings["repository"].state == "problem"
     assert findings["repository"].fix
     assert "research" not in findings
+    assert list(tmp_path.iterdir()) == []  # it only looks
 
 
 def test_a_wrong_variable_is_a_finding_among_others(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_cut_stream_is_taken_up_again(tmp_path: Path) -> None:
 def test_github_down_is_said_to_the_model_and_the_run_goes_on(
     tmp_path: Path, github: FakeGitHub
 ) -> None:
-    github.faults.fail(500, "contents")
+    github.faults.fail(500, "contents", times=None)
     script = [answer(tool_use("read_research", {"path": "market/honey.md"})), answer(REPORT)]
     done, _ = run(script, tmp_path, "--json", "--collect-tool-stats", github=github)
     outcome = json.loads(done.stdout)

@@ -51,6 +51,11 @@ def connect(github: FakeGitHub, token: str | None = "t0ken") -> httpx.Client:
     return httpx.Client(base_url=base, headers=headers, verify=False)
 
 
+def repository_at(github: FakeGitHub) -> str:
+    """The repository itself, whose address ends without a slash."""
+    return f"{github.url}/repos/acme/ideas"
+
+
 @pytest.fixture
 def client(github: FakeGitHub, repo: Repository) -> Iterator[httpx.Client]:
     with connect(github) as client:
@@ -95,7 +100,7 @@ def test_a_token_for_reading_writes_nothing(github: FakeGitHub, repo: Repository
     with connect(github, "reader") as reader:
         read = reader.get("contents/README.md")
         write = reader.patch("git/refs/heads/main", json={"sha": repo.head()})
-        about = reader.get("").json()
+        about = reader.get(repository_at(github)).json()
 
     assert read.status_code == 200
     assert (write.status_code, write.json()["message"]) == (
@@ -105,8 +110,10 @@ def test_a_token_for_reading_writes_nothing(github: FakeGitHub, repo: Repository
     assert about["permissions"]["push"] is False
 
 
-def test_every_answer_tells_what_is_left_of_the_quota(client: httpx.Client) -> None:
-    first, second = client.get(""), client.get("")
+def test_every_answer_tells_what_is_left_of_the_quota(
+    github: FakeGitHub, client: httpx.Client
+) -> None:
+    first, second = (client.get(repository_at(github)) for _ in range(2))
 
     assert first.headers["X-RateLimit-Limit"] == "5000"
     assert int(second.headers["X-RateLimit-Remaining"]) == (
@@ -119,10 +126,10 @@ def test_a_used_up_quota_refuses_until_it_starts_anew(
     github: FakeGitHub, client: httpx.Client, clock: Clock, status: int
 ) -> None:
     github.limits.exhaust(seconds=90, status=status)
-    refused = client.get("")
+    refused = client.get(repository_at(github))
     asked = client.get(f"{github.url}/rate_limit").json()
     clock.now += 90
-    answered = client.get("")
+    answered = client.get(repository_at(github))
 
     assert refused.status_code == status
     assert refused.json()["message"].startswith("API rate limit exceeded for user ID")
@@ -139,7 +146,7 @@ def test_creating_content_too_fast_is_refused_for_a_while(
     github.limits.retry_after = 7
 
     answers = [client.post("git/blobs", json={"content": "a"}) for _ in range(3)]
-    reading = client.get("")
+    reading = client.get(repository_at(github))
     clock.now += github.limits.window_seconds
     later = client.post("git/blobs", json={"content": "a"})
 
@@ -161,7 +168,7 @@ def test_too_many_requests_at_once_are_refused(github: FakeGitHub, client: httpx
     github.on_request = meet
 
     with ThreadPoolExecutor(3) as pool:
-        answers = list(pool.map(lambda _: client.get(""), range(3)))
+        answers = list(pool.map(lambda _: client.get(repository_at(github)), range(3)))
 
     refused = [answer for answer in answers if answer.status_code == 403]
     assert refused

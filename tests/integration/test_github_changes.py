@@ -11,7 +11,7 @@ from idea_explorer import wiring
 from idea_explorer.adapters.github_changes import GitHubChanges, branch_of
 from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.errors import BaseMovedError, UnavailableError
+from idea_explorer.domain.errors import BaseMovedError, ConfigurationError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability import SilentLog
@@ -255,19 +255,16 @@ def test_without_an_approval_nothing_is_written(
     assert repo.pulls == []
 
 
-def test_a_ref_that_is_missing_is_a_tools_error_and_the_run_goes_on(
+def test_a_ref_that_is_missing_is_found_before_the_model_is_asked(
     github: FakeGitHub, repo: Repository, tmp_path: Path
 ) -> None:
     del repo
-    world = World(
-        github, tmp_path, calls(("read_file", {"path": "README.md"})), says("# It is not there")
-    )
+    world = World(github, tmp_path, says("# Never"))
 
-    ended = world.explore(ref="gone")
+    with pytest.raises(ConfigurationError, match="has no ref 'gone'"):
+        world.explore(ref="gone")
 
-    assert ended.outcome == "completed"
-    (result,) = tool_results(world.model.requests[1])
-    assert "has no ref 'gone'" in str(result["content"])
+    assert world.model.requests == []
 
 
 def test_a_repository_that_is_not_allowed_is_refused_at_submit(

@@ -10,6 +10,7 @@ import pytest
 
 from idea_explorer.adapters.document_cache import DocumentCache
 from idea_explorer.adapters.github import GitHub
+from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.agent.wrappers import Executed, Retried, Validated
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.json import JsonObject
@@ -38,7 +39,7 @@ def github(tmp_path: Path) -> Iterator[FakeGitHub]:
 
 
 def call(github: FakeGitHub, name: str, given: JsonObject, token: str = "t") -> ToolResult:
-    repository = GitHub("acme/ideas", lambda: token, None, github.url)
+    repository = GitHub(GitHubClient("acme/ideas", lambda: token, github.url), None)
     log = RecordedLog()
     caller = Validated(
         research_tools(repository, "v"), Retried(Executed(log), ManualClock(), log), log
@@ -123,7 +124,7 @@ def test_an_odd_answer_is_an_api_error(
     assert (answer["error_type"], answer["message"]) == ("api_error", message)
 
 
-STATUSES = {401: False, 403: False, 422: False, 500: False, 502: False, 503: True, 504: True}
+STATUSES = {401: False, 403: False, 422: False, 500: True, 502: True, 503: True, 504: True}
 
 
 @pytest.mark.parametrize("status", STATUSES)
@@ -136,9 +137,29 @@ def test_only_what_may_pass_is_tried_again(github: FakeGitHub, status: int) -> N
 
 
 def test_a_rate_limit_that_passes_is_not_seen(github: FakeGitHub) -> None:
-    github.faults.fail(429, "contents", times=1)
+    github.faults.fail(429, "contents", times=1, headers={"Retry-After": "2"})
     result = call(github, "read_research", {"path": "empty.md"})
     assert (result.ok, result.was_retried) == (True, True)
+
+
+SECONDARY = b'{"message": "You have exceeded a secondary rate limit."}'
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (SECONDARY, {}),  # a minute is what GitHub asks for then
+        (b"{}", {"Retry-After": "60"}),
+        (b"{}", {"Retry-After": "Fri, 31 Dec 2027 23:59:59 GMT"}),
+    ],
+)
+def test_a_limit_that_outlasts_the_call_is_not_run_into_again(
+    github: FakeGitHub, body: bytes, headers: dict[str, str]
+) -> None:
+    github.faults.fail(403, "contents", times=None, body=body, headers=headers)
+    result = call(github, "read_research", {"path": "empty.md"})
+    assert (result.error_type, result.was_retried) == ("api_error", False)
+    assert len([r for r in github.requests if "contents" in r.target]) == 1
 
 
 def test_listing_leaves_links_and_everything_else_out(github: FakeGitHub) -> None:
@@ -168,7 +189,9 @@ def test_searching_fetches_one_archive_while_the_branch_stands_still(
 
     def documents() -> dict[str, str]:
         # a new client each time, as a new process would have
-        return dict(GitHub("acme/ideas", lambda: "t", "main", github.url, cache).read_all())
+        return dict(
+            GitHub(GitHubClient("acme/ideas", lambda: "t", github.url), "main", cache).read_all()
+        )
 
     first, again = documents(), documents()
     archives = sum("/codeload/" in request.path for request in github.requests)
@@ -197,7 +220,7 @@ def test_an_archive_that_breaks_off_is_an_error_and_not_kept(
     github: FakeGitHub, tmp_path: Path
 ) -> None:
     cache = DocumentCache(tmp_path / "cache")
-    repository = GitHub("acme/ideas", lambda: "t", "main", github.url, cache)
+    repository = GitHub(GitHubClient("acme/ideas", lambda: "t", github.url), "main", cache)
     github.faults.cut("codeload")
     with pytest.raises(ExternalError):
         repository.read_all()

@@ -201,8 +201,8 @@ def test_cookies_last_for_one_fetch_only(pages: PublicHttp, server: WebServer) -
         ("404 Not Found", HttpError),
         ("410 Gone", HttpError),
         ("429 Too Many Requests", RateLimitedError),
-        ("500 Internal Server Error", HttpError),
-        ("502 Bad Gateway", HttpError),
+        ("500 Internal Server Error", UnavailableError),
+        ("502 Bad Gateway", UnavailableError),
         ("503 Service Unavailable", UnavailableError),
         ("504 Gateway Timeout", UnavailableError),
         ("304 Not Modified", HttpError),
@@ -215,7 +215,7 @@ def test_a_status_says_whether_another_try_may_help(
     server.replies["/"] = page("no", status=status)
     with pytest.raises(kind, match=status[:3]) as caught:
         pages.fetch(f"{server.url}/")
-    assert caught.value.retryable == (status[:3] in {"429", "503", "504"})
+    assert caught.value.retryable == (status[:3] in {"429", "500", "502", "503", "504"})
 
 
 def test_a_rate_limit_says_for_how_long(pages: PublicHttp, server: WebServer) -> None:

@@ -1,15 +1,9 @@
-import datetime as dt
-import ipaddress
 import ssl
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from idea_explorer.adapters.addresses import WEBHOOK_RULES, is_public_or_loopback
 from idea_explorer.adapters.clock import SystemClock
@@ -23,6 +17,7 @@ from idea_explorer.domain.errors import (
     TimeSpentError,
     UnavailableError,
 )
+from tests.fakes.certificate import self_signed
 from tests.fakes.web_server import WebServer, forever, page, raw, redirect, reset, silence
 
 RULES = replace(WEBHOOK_RULES, allow=is_public_or_loopback)
@@ -31,32 +26,7 @@ RULES = replace(WEBHOOK_RULES, allow=is_public_or_loopback)
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for hooks.example and 127.0.0.1, with its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hooks.example")])
-    now = dt.datetime.now(dt.UTC)
-    names = [x509.DNSName("hooks.example"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = tmp_path_factory.mktemp("tls") / "server.pem"
-    file.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + made.public_bytes(serialization.Encoding.PEM)
-    )
-    return file
+    return self_signed(tmp_path_factory.mktemp("tls") / "server.pem", "hooks.example")
 
 
 @pytest.fixture
@@ -108,7 +78,7 @@ def test_a_redirect_is_refused(http: PublicHttp, server: WebServer, status: str)
         ("400 Bad", HttpError),
         ("404 Missing", HttpError),
         ("429 Slow", RateLimitedError),
-        ("500 Broken", HttpError),
+        ("500 Broken", UnavailableError),
         ("503 Busy", UnavailableError),
     ],
 )

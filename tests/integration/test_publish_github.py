@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.domain.errors import ExplorerError, RateLimitedError
 from idea_explorer.domain.exploration import Exploration
-from tests.fakes.clock import ManualClock
+from tests.fakes.clock import START, ManualClock
 from tests.fakes.desk import (
     DOCUMENT,
     FOLDER,
@@ -399,15 +400,17 @@ def test_a_failure_of_githubs_own_is_tried_again_until_it_is_given_up(
     desk: Desk, github: FakeGitHub, repo: Repository
 ) -> None:
     exploration = desk.finished()
-    github.faults.fail(502, "git/trees", "POST", times=2)
+    github.faults.fail(502, "git/trees", "POST")
     with pytest.raises(ExplorerError) as caught:
         desk.publish(exploration)
-    given_up = desk.publish(exploration, give_up=True)
+    given_up = desk.publish(exploration, give_up=caught.value)
 
     assert caught.value.retryable
     assert given_up.status == "failed"
     assert given_up.receipt is not None
     assert given_up.receipt.stage == "publish"
+    assert given_up.receipt.message == caught.value.sentence
+    assert commits_of(repo, exploration.id) == []
 
 
 def test_an_answer_that_cannot_be_read_is_tried_again(
@@ -420,6 +423,52 @@ def test_an_answer_that_cannot_be_read_is_tried_again(
     assert final.status == "completed"
     assert len(commits_of(repo, exploration.id)) == 1
     assert len(desk.waits) == 1
+
+
+SECONDARY = b'{"message": "You have exceeded a secondary rate limit."}'
+
+
+@pytest.mark.parametrize(
+    ("headers", "times", "waits"),
+    [
+        ({"Retry-After": "150"}, 1, [150]),
+        ({"Retry-After": formatdate(START.timestamp() + 150, usegmt=True)}, 1, [150]),
+        ({}, 2, [60, 120]),  # a minute where GitHub names no time, and then longer
+    ],
+    ids=["seconds", "date", "no time"],
+)
+def test_a_limit_is_waited_for_as_long_as_github_asks(
+    desk: Desk,
+    github: FakeGitHub,
+    repo: Repository,
+    headers: dict[str, str],
+    times: int,
+    waits: list[float],
+) -> None:
+    exploration = desk.finished()
+    github.faults.fail(403, "git/trees", "POST", times=times, body=SECONDARY, headers=headers)
+    began = desk.clock.monotonic()
+    final = desk.publish_patiently(exploration)
+
+    assert final.status == "completed"
+    assert len(commits_of(repo, exploration.id)) == 1
+    for wait, said in zip(waits, desk.waits, strict=True):
+        assert f"in {wait} s" in said
+    assert desk.clock.monotonic() - began == pytest.approx(sum(waits), abs=1)
+
+
+def test_a_limit_that_outlasts_all_patience_is_said_at_once(
+    desk: Desk, github: FakeGitHub, repo: Repository
+) -> None:
+    exploration = desk.finished()
+    github.limits.exhaust(seconds=1_800)
+    before = len(github.requests)
+    final = desk.publish_patiently(exploration)
+
+    assert (final.status, desk.waits) == ("failed", [])
+    assert final.receipt is not None
+    assert "GitHub's rate limit was reached" in final.receipt.message
+    assert len(github.requests) == before + 1
 
 
 ODD_STATES: dict[str, tuple[dict[str, str | bytes | None], str]] = {

@@ -28,6 +28,8 @@ def failing(status: str) -> Reply:
 
 TRANSIENT: dict[str, tuple[Reply, str]] = {
     "/429": (failing("429 Too Many Requests"), "rate_limited"),
+    "/500": (failing("500 Internal Server Error"), "service_unavailable"),
+    "/502": (failing("502 Bad Gateway"), "service_unavailable"),
     "/503": (failing("503 Service Unavailable"), "service_unavailable"),
     "/504": (failing("504 Gateway Timeout"), "service_unavailable"),
     "/reset": (reset, "network_error"),
@@ -37,7 +39,6 @@ PERMANENT: dict[str, tuple[Reply, str]] = {
     "/401": (failing("401 Unauthorized"), "auth_failed"),
     "/403": (failing("403 Forbidden"), "auth_failed"),
     "/404": (failing("404 Not Found"), "http_error"),
-    "/500": (failing("500 Internal Server Error"), "http_error"),
     "/png": (page("no", "image/png"), "unsupported_content_type"),
 }
 

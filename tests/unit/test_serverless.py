@@ -94,7 +94,8 @@ def test_only_messages_that_failed_come_back() -> None:
     ("raised", "seen"),
     [
         (UnavailableError("Down."), serverless.RetryableError),
-        (RateLimitedError("Slow down."), serverless.ThrottledError),
+        (RateLimitedError("Slow down.", retry_after=60.0), serverless.ThrottledError),
+        (RateLimitedError("Slow down."), serverless.RetryableError),
         (LeaseLostError("Gone."), LeaseLostError),
         (ConflictError("No."), ConflictError),
         (ValueError("a secret idea"), serverless.InternalError),

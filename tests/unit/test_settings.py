@@ -14,10 +14,16 @@ from idea_explorer.settings import CODE_VARIABLES, VARIABLES, Settings
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
 
+READ_BY_HTTPX = {
+    *("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+}
+
 
 def test_every_variable_is_documented_and_nothing_else_is() -> None:
     named = set(re.findall(r"`([A-Z][A-Z0-9_]*_[A-Z0-9_]+)`", DOCUMENTED))
-    assert named == {*VARIABLES, *CODE_VARIABLES, "IDEA_MODELS", "IDEA_PRICES", "IDEA_EFFORTS"}
+    tables = {"IDEA_MODELS", "IDEA_PRICES", "IDEA_EFFORTS"}
+    assert named == {*VARIABLES, *CODE_VARIABLES, *tables, *READ_BY_HTTPX}
 
 
 @pytest.mark.parametrize(("variable", "field"), CODE_VARIABLES.items())

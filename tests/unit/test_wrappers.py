@@ -187,6 +187,39 @@ def test_a_transient_failure_that_stays_is_tried_twice_and_no_more(error: Extern
     assert (result.error_type, result.was_retried, body.ran) == (error.error_type, True, 2)
 
 
+def test_a_wait_that_was_asked_for_is_waited() -> None:
+    body = Scripted(RateLimitedError("429", retry_after=7.0), "hello")
+    runner, clock, _ = retried(body)
+    result = runner.run(tool(body, time_limit=20.0), Echo(words="w"))
+    assert (result.ok, result.was_retried, clock.slept) == (True, True, [7.0])
+
+
+def test_no_time_asked_for_is_too_short_for_a_pause() -> None:
+    body = Scripted(RateLimitedError("429", retry_after=0.0), "hello")
+    runner, clock, _ = retried(body)
+    assert runner.run(tool(body), Echo(words="w")).ok
+    assert clock.slept == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("time_limit", "left", "is_waited"),
+    [(8.0, 100.0, True), (6.0, 100.0, False), (60.0, 8.0, True), (60.0, 6.0, False)],
+)
+def test_a_wait_that_there_is_no_time_for_ends_the_call_at_once(
+    time_limit: float, left: float, is_waited: bool
+) -> None:
+    body = Scripted(RateLimitedError("429", retry_after=7.0), "hello")
+    clock, log = ManualClock(), RecordedLog()
+    deadline = Deadline(clock, at=clock.monotonic() + left + 10.0, reserve=10.0)
+    runner = Retried(Executed(log), clock, log, deadline)
+
+    result = runner.run(tool(body, time_limit=time_limit), Echo(words="w"))
+
+    assert (result.ok, body.ran) == ((True, 2) if is_waited else (False, 1))
+    assert clock.slept == ([7.0] if is_waited else [])
+    assert len(log.of("echo_retry_attempt")) == (1 if is_waited else 0)
+
+
 @pytest.mark.parametrize("error", PERMANENT)
 def test_a_permanent_failure_is_not_retried(error: ExplorerError) -> None:
     body = Scripted(error)

@@ -107,9 +107,18 @@ def waited(task: str, error: str) -> float:
     return sum(min(wait, longest) for wait in waits)
 
 
-@pytest.mark.parametrize("error", ["RetryableError", "ThrottledError"])
-def test_an_outage_of_github_is_waited_for_half_an_hour(error: str) -> None:
-    assert 30 * 60 <= waited("Publish", error) <= 40 * 60
+def test_an_outage_of_github_is_waited_for_half_an_hour() -> None:
+    assert 30 * 60 <= waited("Publish", "RetryableError") <= 40 * 60
+
+
+def test_a_quota_of_github_is_waited_for_until_it_starts_anew() -> None:
+    assert 60 * 60 < waited("Publish", "ThrottledError") <= 80 * 60
+
+
+@pytest.mark.parametrize("task", ["Explore", "Expired", "Publish"])
+def test_a_limit_without_a_time_is_waited_for_a_minute_and_then_longer(task: str) -> None:
+    (retry,) = [r for r in TASKS[task]["Retry"] if "ThrottledError" in r["ErrorEquals"]]
+    assert (retry["IntervalSeconds"], retry["BackoffRate"]) == (60, 2)
 
 
 @pytest.mark.parametrize("task", ["Explore", "AwaitApproval", "Publish"])

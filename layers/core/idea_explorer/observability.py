@@ -100,7 +100,7 @@ class LogSink:
                 )
             case TryingAgain():
                 self._log.warning(
-                    "model_retry_attempt",
+                    "model_retry_attempt" if event.step else "repository_retry_attempt",
                     explorationId=self._id,
                     step=event.step,
                     attempt=event.attempt,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from idea_explorer.domain.errors import ExplorerError, RateLimitedError
+from idea_explorer.domain.errors import ExplorerError, ExternalError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
@@ -35,7 +35,7 @@ class RetryableError(Exception):
 
 
 class ThrottledError(Exception):
-    """The workflow may try again, but not soon; named there too."""
+    """The workflow may try again, but not soon: a service asked for a pause; named there too."""
 
 
 class InternalError(Exception):
@@ -129,12 +129,12 @@ def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
 def known_errors() -> Iterator[None]:
     try:
         yield
-    except RateLimitedError as error:
-        raise ThrottledError(error.sentence) from None
     except ExplorerError as error:
-        if error.retryable:
-            raise RetryableError(error.sentence) from None
-        raise
+        if not error.retryable:
+            raise
+        asked = error.retry_after if isinstance(error, ExternalError) else None
+        named = RetryableError if asked is None else ThrottledError
+        raise named(error.sentence) from None
     except Exception as error:  # noqa: BLE001  told by its kind only
         kind = type(error).__name__
         frames = "".join(traceback.format_tb(error.__traceback__))

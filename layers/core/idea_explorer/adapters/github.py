@@ -4,7 +4,7 @@ import base64
 import binascii
 import tarfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import IO, Any
 from urllib.parse import quote
 
@@ -33,14 +33,9 @@ SEARCHABLE = (".md", ".markdown", ".txt")
 
 class GitHub:
     def __init__(
-        self,
-        repository: str,
-        token: Callable[[], str],
-        branch: str | None,
-        api_url: str,
-        cache: DocumentCache | None = None,
+        self, client: GitHubClient, branch: str | None, cache: DocumentCache | None = None
     ) -> None:
-        self._client = GitHubClient(repository, token, api_url)
+        self._client = client
         self._branch = branch
         self._cache = cache
 
@@ -97,7 +92,7 @@ class GitHub:
 
     def _head(self) -> str:
         if self._branch is None:
-            self._branch = str(self._client.get("")["default_branch"])
+            self._branch = self._client.about().default_branch
         return self._branch
 
 

@@ -14,8 +14,16 @@ class Named(BaseModel):
     sha: str
 
 
+class Permissions(BaseModel):
+    pull: bool
+    push: bool
+
+
 class Repository(BaseModel):
+    full_name: str
     default_branch: str
+    archived: bool = False
+    permissions: Permissions | None = None
 
 
 class Reference(BaseModel):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
 
-from idea_explorer.adapters.github_answers import Pull, Reference, Repository, read
+from idea_explorer.adapters.github_answers import Pull, Reference, read
 from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.domain.errors import (
     ConfigurationError,
@@ -38,7 +38,7 @@ class GitHubBranches:
 
     def default(self) -> str:
         """The repository's default branch."""
-        return read(Repository, self._client.get("")).default_branch
+        return self._client.about().default_branch
 
     def create(self, branch: str, sha: str) -> None:
         """Raises MovedError where the branch is there by now."""
@@ -52,8 +52,7 @@ class GitHubBranches:
 
     def pull(self, branch: str, *, state: str) -> Pull | None:
         """The newest pull request of a branch: `open`, or in whatever state with `all`."""
-        owner = self._client.repository.partition("/")[0]
-        answer = self._client.get("/pulls", head=f"{owner}:{branch}", state=state)
+        answer = self._client.get("/pulls", head=f"{self._client.owner()}:{branch}", state=state)
         return next(iter(read(list[Pull], answer)), None)
 
     def propose(self, branch: str, base: str, *, title: str, body: str) -> Pull:

@@ -4,9 +4,10 @@ from contextlib import AbstractContextManager
 from typing import BinaryIO, cast
 from urllib.parse import quote
 
-from idea_explorer.adapters.github_answers import Commit, Repository, read
+from idea_explorer.adapters.github_answers import Commit, read
 from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.domain.errors import (
+    AuthFailedError,
     ConfigurationError,
     DocumentMissingError,
     RejectedError,
@@ -22,8 +23,8 @@ class GitHubCode:
 
     def commit_of(self, ref: str | None) -> str:
         """The commit that a branch, tag or sha names now; without one, the default branch's."""
+        named = ref or self._default_branch()
         try:
-            named = ref or read(Repository, self._client.get("")).default_branch
             answer = self._client.get(f"/commits/{quote(named)}")
         except (DocumentMissingError, RejectedError) as error:
             where = f"no ref '{ref}'" if ref else "no commits that the token may see"
@@ -36,6 +37,19 @@ class GitHubCode:
                 f"The repository {self._client.repository} is empty.", hint="Add a first commit."
             ) from error
         return read(Commit, answer).sha
+
+    def check(self) -> None:
+        """Raise what keeps the repository from being read; ConfigurationError where it will last."""
+        try:
+            self._default_branch()
+        except AuthFailedError as error:
+            raise ConfigurationError(error.message, hint=error.hint) from error
+
+    def _default_branch(self) -> str:
+        try:
+            return self._client.about().default_branch
+        except DocumentMissingError as error:
+            raise ConfigurationError(error.message, hint=error.hint) from error
 
     def download(self, sha: str) -> AbstractContextManager[BinaryIO]:
         """The gzipped tarball of a commit. What is in it is untrusted."""

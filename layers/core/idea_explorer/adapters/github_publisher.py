@@ -57,9 +57,23 @@ class GitHubPublisher:
 
     def check(self) -> None:
         try:
-            self._tip(self._branch())
-        except AuthFailedError as error:
+            about = self._client.about()
+            self._named_branch = self._named_branch or about.default_branch
+            self._tip(self._named_branch)
+        except (AuthFailedError, DocumentMissingError) as error:
             raise ConfigurationError(error.message, hint=error.hint) from error
+        if about.archived:
+            raise ConfigurationError(
+                f"{self._client.repository} is archived, so nothing can be published to it.",
+                hint="Unarchive it, or name another repository.",
+            )
+        # an app's token may do what this denies; then it denies reading too
+        may = about.permissions
+        if may and may.pull and not may.push:
+            raise ConfigurationError(
+                f"The token may read {self._client.repository}, but not write to it.",
+                hint="Give it write permission for contents.",
+            )
 
     def publish(
         self,
@@ -131,10 +145,7 @@ class GitHubPublisher:
         try:
             return self._branches.default()
         except DocumentMissingError as error:
-            raise ConfigurationError(
-                f"GitHub does not know {self._client.repository}, or the token may not see it.",
-                hint="Check GITHUB_REPOSITORY and the repositories that the token covers.",
-            ) from error
+            raise ConfigurationError(error.message, hint=error.hint) from error
 
     def _tip(self, branch: str) -> str:
         try:

@@ -8,6 +8,7 @@ import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import httpcore
 import httpx
@@ -39,6 +40,7 @@ from idea_explorer.domain.errors import (
     UnsupportedContentError,
     UpstreamTimeoutError,
 )
+from idea_explorer.domain.retry_after import retry_after
 from idea_explorer.ports import WebPage
 
 MAX_REDIRECTS = 5
@@ -238,15 +240,14 @@ def _is_readable(content_type: str) -> bool:
 def _raise_for_status(response: httpx.Response) -> None:
     status = response.status_code
     if not 200 <= status < 300:
-        raise _status_error(status, response.headers.get("retry-after", ""))
+        raise _status_error(status, response.headers)
 
 
-def _status_error(status: int, retry_after: str) -> ExternalError:
+def _status_error(status: int, headers: httpx.Headers) -> ExternalError:
     said = f"The server answered {status}."
     if status == 429:
-        seconds = float(retry_after) if retry_after.isdecimal() else None
-        return RateLimitedError(said, retry_after=seconds)
-    if status in {503, 504}:
+        return RateLimitedError(said, retry_after=retry_after(headers, datetime.now(UTC)))
+    if status in {500, 502, 503, 504}:
         return UnavailableError(said)
     if status in {401, 403}:
         return AuthFailedError(said, hint="It asks for a login or refuses programs.")

@@ -1,6 +1,7 @@
 """JSON over HTTP with a service that the deployment has configured, and what its failures mean for us."""
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -19,6 +20,7 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.retry_after import retry_after
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -27,7 +29,7 @@ class NotThereError(ExternalError):
     """404: the service answers, and does not have it."""
 
 
-# What is worth another try stands in the errors' types: 429, 503 and 504, and no other answer.
+# What is worth another try stands in the errors' types: 429, 500, 502, 503 and 504, and no other answer.
 MEANINGS: dict[int, Callable[[str], ExternalError]] = {
     400: RejectedError,
     401: AuthFailedError,
@@ -35,6 +37,8 @@ MEANINGS: dict[int, Callable[[str], ExternalError]] = {
     404: NotThereError,
     413: RejectedError,
     422: RejectedError,
+    500: UnavailableError,
+    502: UnavailableError,
     503: UnavailableError,
     504: UpstreamTimeoutError,
 }
@@ -92,11 +96,7 @@ class JsonHttp:
         status = response.status_code
         if status == 429:
             return RateLimitedError(
-                f"{self._service} limits the rate (429).", retry_after=_retry_after(response)
+                f"{self._service} limits the rate (429).",
+                retry_after=retry_after(response.headers, datetime.now(UTC)),
             )
         return MEANINGS.get(status, ExternalError)(f"{self._service} answered {status}.")
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    given = response.headers.get("Retry-After", "")
-    return float(given) if given.isdecimal() else None

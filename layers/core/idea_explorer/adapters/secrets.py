@@ -23,8 +23,8 @@ class CloudSecrets:
         self._max_age = max_age_seconds
         self._provider: SecretsProvider | None = None
 
-    def get(self, name: str, field: str | None = None) -> str:
-        value = self._value(name).strip()
+    def get(self, name: str, field: str | None = None, *, fresh: bool = False) -> str:
+        value = self._value(name, fresh=fresh).strip()
         if field is not None and value.startswith("{"):
             value = _field(name, value, field).strip()
         if not value:
@@ -35,14 +35,14 @@ class CloudSecrets:
             )
         return value
 
-    def _value(self, name: str) -> str:
+    def _value(self, name: str, *, fresh: bool) -> str:
         from aws_lambda_powertools.utilities.parameters import GetParameterError, SecretsProvider
         from botocore.exceptions import ClientError
 
         if self._provider is None:
             self._provider = SecretsProvider(boto3_client=self._connect())
         try:
-            value = self._provider.get(name, max_age=self._max_age)
+            value = self._provider.get(name, max_age=self._max_age, force_fetch=fresh)
         except GetParameterError as error:
             cause = error.__context__
             if isinstance(cause, ClientError) and code_of(cause) == "ResourceNotFoundException":

@@ -1,6 +1,6 @@
 """When a model call is tried again, and after how long."""
 
-from idea_explorer.domain.errors import ExternalError, RateLimitedError
+from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import TryingAgain
 
 RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)  # between attempts at one model call
@@ -11,7 +11,7 @@ def next_try(error: ExternalError, failed: int, *, step: int) -> TryingAgain | N
     """The next attempt after so many that failed, or None where none would help."""
     if not error.retryable or failed >= ATTEMPTS:
         return None
-    asked = error.retry_after if isinstance(error, RateLimitedError) else None
+    asked = error.retry_after
     return TryingAgain(
         step=step,
         attempt=failed + 1,

@@ -2,7 +2,7 @@
 
     Recorded(Validated(toolset, Bounded(Retried(Executed()), deadline)), sink)
 
-A call is checked first; only a good one is timed, tried and, once, tried again. Whatever happens, a
+A call is checked first; only a good one is timed, tried and, at most once, tried again. Whatever happens, a
 well-formed ToolResult comes back: no wrapper lets an exception of a tool through.
 """
 
@@ -54,7 +54,12 @@ class Executed:
         except ToolError as error:
             return ToolResult.from_error(error)
         except ExternalError as error:
-            return ToolResult.failure(error.error_type, error.sentence, transient=error.retryable)
+            return ToolResult.failure(
+                error.error_type,
+                error.sentence,
+                transient=error.retryable,
+                retry_after=error.retry_after,
+            )
         except Exception as error:  # noqa: BLE001  a bug in one tool must not end a paid run
             # by its kind and place alone: its message may quote a file
             self._log.error(
@@ -67,19 +72,30 @@ class Executed:
 
 
 class Retried:
-    """Tries once more, after a second, what failed in a way that may pass."""
+    """Tries once more what failed in a way that may pass: after a second, or after as long as the
+    service asked for. Where there is no time for that long a wait, there is no second try."""
 
-    def __init__(self, inner: Runner, clock: Clock, log: Log) -> None:
+    def __init__(
+        self, inner: Runner, clock: Clock, log: Log, deadline: Deadline | None = None
+    ) -> None:
         self._inner = inner
         self._clock = clock
         self._log = log
+        self._deadline = deadline
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
+        began = self._clock.monotonic()
         first = self._inner.run(tool, arguments)
+        took = self._clock.monotonic() - began
         if not first.transient or not tool.reads_only:
             return first
+        wait = max(first.retry_after or 0.0, RETRY_DELAY_SECONDS)
+        left = min(tool.time_limit - took, _time_left(self._deadline))
+        # the second try may take as long as the first did
+        if first.retry_after is not None and wait + took > left:
+            return first
         self._log.warning(f"{tool.name}_retry_attempt", errorType=first.error_type)
-        self._clock.sleep(RETRY_DELAY_SECONDS)
+        self._clock.sleep(wait)
         return replace(self._inner.run(tool, arguments), was_retried=True)
 
 
@@ -95,7 +111,7 @@ class Bounded:
         self._deadline = deadline
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
-        limit = min(tool.time_limit, self._time_left())
+        limit = min(tool.time_limit, _time_left(self._deadline))
         results: list[ToolResult] = []
         thread = threading.Thread(
             target=lambda: results.append(self._inner.run(tool, arguments)),
@@ -109,10 +125,11 @@ class Bounded:
             return ToolResult.failure("timeout", message)
         return _shortened(results[0])
 
-    def _time_left(self) -> float:
-        if self._deadline is None:
-            return math.inf
-        return max(self._deadline.gathering_left, LATE_SHARE * self._deadline.left, 0.0)
+
+def _time_left(deadline: Deadline | None) -> float:
+    if deadline is None:
+        return math.inf
+    return max(deadline.gathering_left, LATE_SHARE * deadline.left, 0.0)
 
 
 class Validated:

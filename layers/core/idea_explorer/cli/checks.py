@@ -139,6 +139,7 @@ def _on_github(settings: Settings) -> Iterator[Finding]:
     branch = f", branch {settings.github_branch}" if settings.github_branch else ""
     repository = f"GitHub {settings.github_repository}{branch}"
     try:
+        publishing.publisher(settings, wiring.system_clock()).check()
         research = wiring.research_repository(settings)
         paths = [document.path for document in research.list()] if research else []
     except ExplorerError as error:

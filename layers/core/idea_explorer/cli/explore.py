@@ -5,7 +5,8 @@ import errno
 import json
 import re
 import sys
-from contextlib import suppress
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from idea_explorer.domain.errors import (
     ExternalError,
     InvalidRequestError,
     MissingError,
+    OutOfReachError,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
@@ -68,12 +70,18 @@ def run(arguments: argparse.Namespace) -> int:
         request = choice.request
     shown: list[EventSink] = []
     engine = wiring.local_engine(settings, log, shown)
-    reused = _reused(request, engine, settings)
+    try:
+        reused = _reused(request, engine, settings)
+    except ExternalError as error:
+        # what is there already must not be paid for again only because it could not be read
+        engine = replace(engine, check_repository=_failing(error))
+        reused = None
     if reused:
         _report(reused, engine, as_json=arguments.json)
         return EXIT[reused.status]
     outlets = publishing.outlets(settings, engine.clock, commit=arguments.commit)
-    _check_place(outlets, request)
+    if not settings.uses_github:
+        _check_folder(outlets, request)
     close_what_broke_off(engine, outlets, settings, arguments)
     if arguments.commit and not publishing.commits(settings):
         _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
@@ -120,11 +128,17 @@ def _considered(request: ExploreRequest, settings: Settings) -> Choice:
     return consider(request, index, tell=_say, ask=ask_at_terminal())
 
 
-def _check_place(outlets: Outlets, request: ExploreRequest) -> None:
-    """Refuse before anything is paid what could not be published; a failure that may pass is let pass."""
+def _check_folder(outlets: Outlets, request: ExploreRequest) -> None:
+    """Refuse before anything is paid what could not be published. GitHub is looked at by the run itself."""
     if outlets.publisher and request.toolset in PUBLISHED_TOOLSETS:
-        with suppress(ExternalError):
-            outlets.publisher.check()
+        outlets.publisher.check()
+
+
+def _failing(error: ExternalError) -> Callable[[Exploration], None]:
+    def check(_: Exploration) -> None:
+        raise OutOfReachError(error.message, hint=error.hint) from error
+
+    return check
 
 
 def _opened(document: str, settings: Settings) -> str:

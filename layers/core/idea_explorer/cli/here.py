@@ -12,9 +12,11 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.attempt import attempt
+from idea_explorer.usecases.explore import Engine
 from idea_explorer.usecases.finish import Outlets, finish, tell_of
 from idea_explorer.usecases.lost import settle_lost
+from idea_explorer.usecases.work import books_of
 
 
 def run_here(
@@ -79,6 +81,6 @@ def _explored(exploration: Exploration, engine: Engine) -> Exploration:
 
     stopping.gently(cancel)
     try:
-        return explore(exploration.id, exploration.run, engine)
+        return attempt(exploration.id, exploration.run, lambda: engine, books_of(engine))
     finally:
         stopping.at_once()

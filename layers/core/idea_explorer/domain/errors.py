@@ -22,6 +22,7 @@ ExplorerError
     │   └── TimeSpentError     all the time allowed is gone: another try would have none
     ├── RateLimitedError       429 and secondary limits, retry_after     retryable
     ├── UnavailableError       5xx, overloaded                           retryable
+    ├── OutOfReachError        one of these that did not pass while there was time to wait
     ├── AuthFailedError        401, 403
     │   └── ModelRefusesError  the model's provider does not take the key
     ├── RejectedError          400, 413, 422: the same call will fail again
@@ -134,16 +135,26 @@ class IncompleteReportError(ExplorerError):
 
 
 class ToolError(ExplorerError):
-    """A failed tool call. `transient` marks failures that one more try may cure."""
+    """A failed tool call. `transient` marks failures that one more try may cure, `retry_after` so many
+    seconds later."""
 
-    def __init__(self, error_type: str, message: str, *, transient: bool = False) -> None:
+    def __init__(
+        self,
+        error_type: str,
+        message: str,
+        *,
+        transient: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.error_type = error_type
         self.transient = transient
+        self.retry_after = retry_after
 
 
 class ExternalError(ExplorerError):
     error_type: ClassVar[str] = "internal_error"
+    retry_after: float | None = None  # the seconds that the other system asks us to wait
 
 
 class NetworkError(ExternalError):
@@ -180,6 +191,10 @@ class UnavailableError(ExternalError):
     retryable = True
     code = "AI_SERVICE_UNAVAILABLE"
     error_type = "service_unavailable"
+
+
+class OutOfReachError(ExternalError):
+    pass
 
 
 class AuthFailedError(ExternalError):

@@ -152,8 +152,8 @@ AnyEvent: TypeAlias = Annotated[
 
 
 class TryingAgain(BaseModel):
-    """A model call failed and will be made again. Told to whoever listens here; the live view's set of
-    events is closed, so it is never sent or kept as one."""
+    """A model call failed and will be made again, or, as step 0, a first look at the repository. Told to
+    whoever listens here; the live view's set of events is closed, so it is never sent or kept as one."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -56,6 +56,7 @@ class ToolResult:
     summary: str
     error_type: str | None = None
     transient: bool = False
+    retry_after: float | None = None
     was_retried: bool = False
     result_count: int | None = None
     size: int | None = None
@@ -84,16 +85,33 @@ class ToolResult:
 
     @classmethod
     def failure(
-        cls, error_type: str, message: str, *, hint: str = "", transient: bool = False
+        cls,
+        error_type: str,
+        message: str,
+        *,
+        hint: str = "",
+        transient: bool = False,
+        retry_after: float | None = None,
     ) -> "ToolResult":
         payload: JsonObject = {"ok": False, "error_type": error_type, "message": message}
         if hint:
             payload["hint"] = hint
-        return cls(payload=payload, summary=message, error_type=error_type, transient=transient)
+        return cls(
+            payload=payload,
+            summary=message,
+            error_type=error_type,
+            transient=transient,
+            retry_after=retry_after,
+        )
 
     @classmethod
     def from_error(cls, error: ToolError) -> "ToolResult":
-        return cls.failure(error.error_type, error.message, transient=error.transient)
+        return cls.failure(
+            error.error_type,
+            error.message,
+            transient=error.transient,
+            retry_after=error.retry_after,
+        )
 
 
 class ToolRecord(BaseModel):

@@ -74,8 +74,9 @@ class Executions(Workflow, Protocol):
 
 
 class Secrets(Protocol):
-    def get(self, name: str, field: str | None = None) -> str:
-        """A secret's current value, at most some minutes old; raises ConfigurationError.
+    def get(self, name: str, field: str | None = None, *, fresh: bool = False) -> str:
+        """A secret's value, at most some minutes old, or with `fresh` as it is now; raises
+        ConfigurationError.
 
         Where the secret is a JSON object and `field` is given, the value is that field's.
         """

@@ -148,6 +148,7 @@ class _Research:
                 error_type,
                 message.format(path=path.given, error=error.sentence),
                 transient=error.retryable,
+                retry_after=error.retry_after,
             ) from error
         return ToolOutput(
             fields={"content": document.content, "bytes": document.size},
@@ -201,5 +202,8 @@ class _Research:
 
 def _api_error(action: str, error: ExternalError) -> ToolError:
     return ToolError(
-        "api_error", f"Failed to {action} research: {error.sentence}", transient=error.retryable
+        "api_error",
+        f"Failed to {action} research: {error.sentence}",
+        transient=error.retryable,
+        retry_after=error.retry_after,
     )

@@ -2,10 +2,12 @@
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.message import QUEUE_OWNER, Message, Submission, parse_message
-from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.attempt import attempt
+from idea_explorer.usecases.explore import Engine
 from idea_explorer.usecases.finish import Outlets, finish
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.work import books_of
 
 
 def work_alone(message: Message, engine: Engine, outlets: Outlets, terms: Terms) -> Exploration:
@@ -24,7 +26,7 @@ def work_alone(message: Message, engine: Engine, outlets: Outlets, terms: Terms)
         exploration = engine.explorations.load(named.id)
     if exploration.is_final:
         return exploration
-    explored = explore(exploration.id, exploration.run, engine)
+    explored = attempt(exploration.id, exploration.run, lambda: engine, books_of(engine))
     if explored.status == "awaiting_approval":
         return explored
     return finish(

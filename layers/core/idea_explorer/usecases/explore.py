@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from typing import TypeVar
 
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
@@ -10,8 +10,8 @@ from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
-from idea_explorer.domain.deadline import Clock, Deadline
-from idea_explorer.domain.errors import ConflictError, ExplorerError
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -37,10 +37,11 @@ from idea_explorer.usecases.counting import Counted
 from idea_explorer.usecases.earlier import Origin
 from idea_explorer.usecases.endings import least_to_go_on, receipt_for, stats_of
 from idea_explorer.usecases.history import Everywhere, GroupedText, History
-from idea_explorer.usecases.opening import begin_or_go_on, refused, started_from
+from idea_explorer.usecases.opening import begin_or_go_on, deadline_of, enter, refused, started_from
+from idea_explorer.usecases.reach import reach
 from idea_explorer.usecases.terms import Terms
 
-MAX_START_SHARE = 0.1  # of a deadline; a short one is not used up by the allowance for its start
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Engine:
     writer_for: Callable[[Exploration], ChangeWriter] | None = None
     earlier_for: Callable[[Exploration], Origin | None] = lambda _: None
     base_of: Callable[[Exploration], str | None] | None = None
+    check_repository: Callable[[Exploration], None] = lambda _: None
     start_seconds: float = 0.0  # of the deadline, that have passed when a run first gets here
     prepare: Callable[[], None] = lambda: None  # what a run's deadline is not to pay for
 
@@ -73,7 +75,8 @@ class Engine:
 def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:
     """Run to an outcome and keep the report. The record stays `running` until it is published.
 
-    Entering takes the lease: a worker that still runs the same exploration writes nothing more.
+    Entering takes the lease: a worker that still runs the same exploration writes nothing more. A
+    repository that cannot be used is raised before the run's first paid call; after it the run goes on.
     """
     engine.prepare()
     now = engine.clock.now()
@@ -81,7 +84,7 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     if was.status == "awaiting_approval" and not (was.cancel_requested or _is_decided(was, engine)):
         return was
     exploration = engine.explorations.take_over(
-        exploration_id, lambda e: _begin(e, run, now, engine.start_seconds)
+        exploration_id, lambda e: enter(e, run, now, engine.start_seconds)
     )
     sink = Everywhere(
         [
@@ -93,15 +96,15 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
         sink.emit(StatusChanged(from_=was.status, to=exploration.status))
     if exploration.outcome or exploration.is_final:
         return exploration
-    exploration = _pinned(exploration, engine)
     journal = engine.journals.open(exploration_id, exploration.lease)
+    exploration = _bound(exploration, journal, sink, engine)
     earlier: Origin | None = None
     if not journal.entries:
         try:
-            earlier = engine.earlier_for(exploration)
+            earlier = _reach(exploration, lambda: engine.earlier_for(exploration), sink, engine)
+        except OutOfReachError:
+            raise
         except ExplorerError as error:
-            if error.retryable:
-                raise
             return _refuse(exploration, error, sink, engine)
         exploration = started_from(exploration, earlier)
         engine.explorations.save(exploration)
@@ -146,30 +149,31 @@ def _run(
     return _conclude(exploration, journal, finish, sink, engine)
 
 
-def _begin(exploration: Exploration, run: int, now: datetime, start_seconds: float) -> Exploration:
-    if exploration.run != run:
-        raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
-    if exploration.is_final:
-        return exploration
-    seconds = exploration.request.deadline_seconds
-    passed = min(start_seconds, MAX_START_SHARE * seconds)
-    deadline = exploration.deadline_at or now + timedelta(seconds=seconds - passed)
-    if exploration.awaiting_since:
-        deadline += now - exploration.awaiting_since
-    begun = exploration if exploration.status == "running" else exploration.started(at=now)
-    return begun.model_copy(update={"deadline_at": deadline, "awaiting_since": None})
-
-
-def _pinned(exploration: Exploration, engine: Engine) -> Exploration:
+def _bound(
+    exploration: Exploration, journal: Journal, sink: EventSink, engine: Engine
+) -> Exploration:
     """The exploration bound to the commit that it reads, now and whenever it is taken up again.
 
-    A repository that cannot be read is no end of the run: the tools will say so.
+    Raises what keeps the run from its repository, unless it has cost something by now: then it goes on,
+    and the tools will say so.
     """
-    if exploration.base_commit or engine.base_of is None:
-        return exploration
+
+    def base() -> str | None:
+        if exploration.base_commit or engine.base_of is None:
+            return None
+        return engine.base_of(exploration)
+
+    def first_look() -> str | None:
+        engine.check_repository(exploration)
+        return base()
+
+    steps = State(journal.entries).steps if journal.entries else 0
+    has_begun = steps > exploration.base_steps or exploration.cancel_requested
     try:
-        commit = engine.base_of(exploration)
+        commit = base() if has_begun else _reach(exploration, first_look, sink, engine)
     except ExplorerError as error:
+        if not has_begun:
+            raise
         engine.log.warning("commit_unknown", explorationId=exploration.id, error=error.sentence)
         return exploration
     if commit is None:
@@ -177,6 +181,15 @@ def _pinned(exploration: Exploration, engine: Engine) -> Exploration:
     pinned = exploration.model_copy(update={"base_commit": commit})
     engine.explorations.save(pinned)
     return pinned
+
+
+def _reach(exploration: Exploration, call: Callable[[], T], sink: EventSink, engine: Engine) -> T:
+    return reach(
+        call,
+        deadline_of(exploration, engine.clock),
+        sink,
+        lambda: engine.explorations.is_cancelled(exploration.id),
+    )
 
 
 def _is_decided(exploration: Exploration, engine: Engine) -> bool:
@@ -212,10 +225,8 @@ def _agent(
 ) -> Agent:
     request = exploration.request
     clock, log = engine.clock, engine.log
-    assert exploration.deadline_at is not None
-    left = (exploration.deadline_at - clock.now()).total_seconds()
-    deadline = Deadline.after(clock, seconds=left, of=request.deadline_seconds)
-    runner = Bounded(Retried(Executed(log), clock, log), deadline)
+    deadline = deadline_of(exploration, clock)
+    runner = Bounded(Retried(Executed(log), clock, log, deadline), deadline)
     return Agent(
         exploration_id=exploration.id,
         journal=journal,

@@ -1,13 +1,15 @@
-"""The first words of an exploration, kept with its transcript and said again word for word."""
+"""How a run begins: its deadline, and its first words, kept with its transcript and said again word for
+word."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.first_call import fitted
 from idea_explorer.agent.prompts import prompt, system_prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
-from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.deadline import Clock, Deadline
+from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.models import AskedModel, ModelProfile
@@ -15,7 +17,29 @@ from idea_explorer.domain.transcript import Answered, Opening, Said, effort_of
 from idea_explorer.ports import Journal
 from idea_explorer.usecases.earlier import Earlier, Origin, Thread
 
+MAX_START_SHARE = 0.1  # of a deadline; a short one is not used up by the allowance for its start
 NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a new document."
+
+
+def enter(exploration: Exploration, run: int, now: datetime, start_seconds: float) -> Exploration:
+    """The run as it is worked on from now; `start_seconds` of its deadline have passed before."""
+    if exploration.run != run:
+        raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
+    if exploration.is_final:
+        return exploration
+    seconds = exploration.request.deadline_seconds
+    passed = min(start_seconds, MAX_START_SHARE * seconds)
+    deadline = exploration.deadline_at or now + timedelta(seconds=seconds - passed)
+    if exploration.awaiting_since:
+        deadline += now - exploration.awaiting_since
+    begun = exploration if exploration.status == "running" else exploration.started(at=now)
+    return begun.model_copy(update={"deadline_at": deadline, "awaiting_since": None})
+
+
+def deadline_of(exploration: Exploration, clock: Clock) -> Deadline:
+    assert exploration.deadline_at is not None
+    left = (exploration.deadline_at - clock.now()).total_seconds()
+    return Deadline.after(clock, seconds=left, of=exploration.request.deadline_seconds)
 
 
 def started_from(exploration: Exploration, earlier: Origin | None) -> Exploration:

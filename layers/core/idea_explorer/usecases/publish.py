@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.errors import ConflictError, ExplorerError, RateLimitedError
+from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
 from idea_explorer.domain.events import Failed, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
@@ -29,8 +29,9 @@ from idea_explorer.usecases.placement import plan
 
 PUBLISHED_TOOLSETS = frozenset({"research"})
 INDEX_AGE = timedelta(days=1)  # what people add, change and remove by hand is known a day later
-PATIENCE_SECONDS = 180.0
-LONGEST_WAIT_SECONDS = 60.0
+PATIENCE_SECONDS = 300.0  # a person may be waiting; what takes longer is theirs to resume
+SHORTEST_WAIT_SECONDS = 1.0
+LONGEST_WAIT_SECONDS = 60.0  # between tries where nobody has asked for a time
 
 
 def publish(
@@ -47,12 +48,13 @@ def publish(
     index: ResearchIndex | None = None,
     research: ResearchRepository | None = None,
     pull_requests_for: Callable[[Exploration], PullRequests | None] = lambda _: None,
-    give_up: bool = False,
+    give_up: ExplorerError | None = None,
 ) -> Exploration:
     """Publish the run's report and settle its status; safe to repeat after any failure.
 
-    Raises what another try may cure; with `give_up` that too ends in `failed` with a receipt. The
-    report stays readable whatever happens here.
+    Raises what another try may cure. Whoever has tried enough hands in what the last try ended with as
+    `give_up`: then nothing more is tried, and the run ends `failed` with that in its receipt. The report
+    stays readable whatever happens here.
     """
     exploration = explorations.take_over(exploration_id, lambda e: _of_run(e, run))
     sink = Everywhere([History(events, exploration), *sinks])
@@ -61,16 +63,17 @@ def publish(
         return exploration
     assert exploration.outcome is not None
     published: Published | None = None
-    failure: ExplorerError | None = None
-    try:
-        if exploration.request.toolset == "code":
-            published = _proposed(exploration, reports, pull_requests_for(exploration))
-        elif publisher and _is_published(exploration):
-            published = _write(exploration, reports, publisher, clock)
-    except ExplorerError as error:
-        if error.retryable and not give_up:
-            raise
-        failure = error
+    failure = give_up
+    if not give_up:
+        try:
+            if exploration.request.toolset == "code":
+                published = _proposed(exploration, reports, pull_requests_for(exploration))
+            elif publisher and _is_published(exploration):
+                published = _write(exploration, reports, publisher, clock)
+        except ExplorerError as error:
+            if error.retryable:
+                raise
+            failure = error
     if published and published.document and index:
         _remember(published, index, research, clock, log)
     settled = _settled(exploration, published, failure, clock)
@@ -82,19 +85,24 @@ def publish(
 
 
 def patiently(
-    attempt: Callable[[bool], Exploration], clock: Clock, tell: Callable[[str], None]
+    attempt: Callable[[ExplorerError | None], Exploration],
+    clock: Clock,
+    tell: Callable[[str], None],
 ) -> Exploration:
-    """Try again what may be cured by waiting, for some minutes; the last try is told to give up."""
+    """Try again what may be cured by waiting, for some minutes. Nobody is asked again before the time
+    that they named; where that is too long, `attempt` gets the failure, to give up with."""
     until = clock.monotonic() + PATIENCE_SECONDS
-    wait = 1.0
+    wait = SHORTEST_WAIT_SECONDS
     while True:
         try:
-            return attempt(clock.monotonic() + wait >= until)
-        except ExplorerError as error:
+            return attempt(None)
+        except ExternalError as error:
             if not error.retryable:
                 raise
-            asked = error.retry_after if isinstance(error, RateLimitedError) else None
-            seconds = min(asked or wait, LONGEST_WAIT_SECONDS)
+            asked = error.retry_after
+            seconds = wait if asked is None else max(asked, SHORTEST_WAIT_SECONDS)
+            if clock.monotonic() + seconds >= until:
+                return attempt(error)
             tell(f"{error.message} The report is kept; trying again in {seconds:.0f} s.")
             clock.sleep(seconds)
             wait = min(2 * wait, LONGEST_WAIT_SECONDS)

@@ -1,7 +1,7 @@
 """Take a request and store it as a queued exploration."""
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.errors import ExternalError, InvalidRequestError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
@@ -58,7 +58,7 @@ def _parent(
     except MissingError as error:
         # on a machine whose store is new, the repository may still hold the document
         is_research = request.toolset == "research"
-        if is_research and research and document_of(request.continue_from, research):
+        if is_research and research and _may_hold(request.continue_from, research):
             return None
         raise _invalid("continue_from", "there is no such exploration") from error
     if earlier.request.toolset != request.toolset:
@@ -71,6 +71,14 @@ def _parent(
     if request.toolset == "research" and earlier.receipt and not earlier.receipt.has_partial_text:
         raise _invalid("continue_from", "it has no report to build on")
     return earlier
+
+
+def _may_hold(exploration_id: str, research: ResearchRepository) -> bool:
+    """Also where it cannot be read now: a run looks again before it spends anything."""
+    try:
+        return document_of(exploration_id, research) is not None
+    except ExternalError:
+        return True
 
 
 def _invalid(field: str, rule: str) -> InvalidRequestError:

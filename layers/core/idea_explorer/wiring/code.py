@@ -62,6 +62,16 @@ def base_of(settings: Settings, exploration: Exploration) -> str | None:
     return _commit_of(settings, request)
 
 
+def check_repository(settings: Settings, exploration: Exploration) -> None:
+    """Raise what keeps a run from its code on GitHub. Its commit, where it is not known yet, is asked
+    for besides."""
+    request = exploration.request
+    if exploration.base_commit and _is_remote(settings, request):
+        from idea_explorer.adapters.github_code import GitHubCode
+
+        GitHubCode(client_for(settings, request)).check()
+
+
 def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
     """Whether the code lies on GitHub; one who names a repository means it, and not the folder."""
     return settings.uses_github or settings.in_cloud or request.repository is not None
@@ -89,8 +99,6 @@ def _github_changes(settings: Settings, request: ExploreRequest) -> "GitHubChang
 
 def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
     """Calls for the repository that a request names, else for the configured one."""
-    from idea_explorer.adapters.github_client import GitHubClient
-
     name = request.repository or settings.github_repository
     allowed = {known.casefold() for known in settings.allowed_repositories}
     if not settings.uses_github:
@@ -101,7 +109,7 @@ def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
         raise ConfigurationError(
             f"The repository {name} may not be explored here.", hint="An operator can allow it."
         )
-    return GitHubClient(name, wiring.github_token(settings), settings.github_api_url)
+    return wiring.github_client(settings, name)
 
 
 def ref_of(settings: Settings, request: ExploreRequest) -> str | None:

@@ -13,7 +13,13 @@ from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets, named
 from idea_explorer.wiring.keeping import Stores, cloud_stores, local_stores
 from idea_explorer.wiring.parts import system_clock
-from idea_explorer.wiring.toolsets import base_of, research_repository, toolset_for, writer_for
+from idea_explorer.wiring.toolsets import (
+    base_of,
+    check_repository,
+    research_repository,
+    toolset_for,
+    writer_for,
+)
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.claude import Claude
@@ -120,6 +126,7 @@ def _engine(
         approvals=kept_in.approvals,
         writer_for=partial(writer_for, settings),
         base_of=partial(base_of, settings),
+        check_repository=partial(check_repository, settings),
         sinks_for=lambda exploration: [
             LogSink(log, exploration),
             *span_sinks(settings, exploration, log),

@@ -27,14 +27,10 @@ if TYPE_CHECKING:
 def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publisher:
     """GitHub where it is set up; else the folder, with its own git where a commit is asked for."""
     if settings.uses_github:
-        from idea_explorer.adapters.github_client import GitHubClient
         from idea_explorer.adapters.github_publisher import GitHubPublisher
 
-        assert settings.github_repository is not None
-        client = GitHubClient(
-            settings.github_repository, wiring.github_token(settings), settings.github_api_url
-        )
         lease = branch_lease(settings, clock)
+        client = wiring.github_client(settings)
         return GitHubPublisher(client, settings.github_branch, lease, clock)
     from idea_explorer.adapters.folder_publisher import FolderPublisher
 

@@ -1,7 +1,8 @@
 """The four toolsets with what they read from and write to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
@@ -13,15 +14,30 @@ from idea_explorer.wiring.cloud import cloud_secrets
 from idea_explorer.wiring.keeping import files_of, given_files
 from idea_explorer.wiring.parts import LOCAL_OWNER, cli_log, system_clock
 
+if TYPE_CHECKING:
+    from idea_explorer.adapters.github_client import GitHubClient
+
 TOOLSETS = ("research", "assistant", "code", "discover")
 
 
-def github_token(settings: Settings) -> Callable[[], str]:
-    """Asked for at each call, so that a rotated token is picked up."""
-    if settings.github_secret_id:
-        return partial(cloud_secrets(settings).get, settings.github_secret_id, "token")
-    assert settings.github_token is not None
-    return settings.github_token.get_secret_value
+def github_client(settings: Settings, repository: str | None = None) -> "GitHubClient":
+    """Calls for the configured repository, or for another that the same token reaches."""
+    from idea_explorer.adapters.github_client import GitHubClient
+
+    name = repository or settings.github_repository
+    assert name is not None
+    if settings.github_secret_id is None:
+        assert settings.github_token is not None
+        token = settings.github_token.get_secret_value
+        return GitHubClient(name, token, settings.github_api_url)
+    secret = partial(cloud_secrets(settings).get, settings.github_secret_id, "token")
+    return GitHubClient(
+        name,
+        secret,
+        settings.github_api_url,
+        fresh_token=partial(secret, fresh=True),
+        refused_hint="Set another with 'idea admin secret set github'.",
+    )
 
 
 def research_repository(settings: Settings) -> ResearchRepository | None:
@@ -30,14 +46,7 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
         from idea_explorer.adapters.document_cache import DocumentCache
         from idea_explorer.adapters.github import GitHub
 
-        assert settings.github_repository is not None
-        return GitHub(
-            repository=settings.github_repository,
-            token=github_token(settings),
-            branch=settings.github_branch,
-            api_url=settings.github_api_url,
-            cache=DocumentCache(),
-        )
+        return GitHub(github_client(settings), settings.github_branch, DocumentCache())
     from idea_explorer.adapters.folder import Folder
 
     folder = Folder(settings.research_dir)
@@ -105,6 +114,19 @@ def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
     from idea_explorer.wiring import code
 
     return code.writer_for(settings, exploration)
+
+
+def check_repository(settings: Settings, exploration: Exploration) -> None:
+    """Raise what keeps a run from the repository on GitHub that it reads and writes; elsewhere nothing."""
+    match exploration.request.toolset:
+        case "research" if settings.uses_github:
+            from idea_explorer.wiring import publishing
+
+            publishing.publisher(settings, system_clock()).check()
+        case "code":
+            from idea_explorer.wiring import code
+
+            code.check_repository(settings, exploration)
 
 
 def base_of(settings: Settings, exploration: Exploration) -> str | None:

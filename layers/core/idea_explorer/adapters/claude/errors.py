@@ -1,8 +1,9 @@
 """The SDK's errors as ours, each with what to do about it on the account that is used."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import anthropic
 import httpx2
@@ -18,6 +19,7 @@ from idea_explorer.domain.errors import (
     UnreachableError,
     UpstreamTimeoutError,
 )
+from idea_explorer.domain.retry_after import retry_after
 
 TOO_LONG = ("prompt is too long", "exceed context limit")  # how a 400 says so
 NO_CREDIT = "credit balance is too low"  # this one too is a 400
@@ -84,7 +86,7 @@ def _status_error(error: anthropic.APIStatusError, account: Account) -> External
         return RateLimitedError(
             "Claude's rate limit was reached.",
             hint="Wait a little and resume, or ask Anthropic for a higher limit.",
-            retry_after=_retry_after(error.response.headers),
+            retry_after=retry_after(error.response.headers, datetime.now(UTC)),
         )
     if status == 401 or kind == "authentication_error":
         return ModelRefusesError(account.unknown, hint=account.credentials)
@@ -118,10 +120,3 @@ def _body(error: anthropic.APIStatusError) -> tuple[str, str]:
     # AWS says in its own shape what a role may not do
     fields = inner if isinstance(inner, dict) else {"message": body.get("message")}
     return str(fields.get("type") or ""), str(fields.get("message") or "no reason given")[:300]
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    try:
-        return float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
