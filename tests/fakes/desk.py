@@ -83,7 +83,6 @@ class Desk:
             exploration.run,
             explorations=self.store,
             reports=self.store,
-            events=self.store,
             publisher=self.publisher,
             clock=self.clock,
             log=SilentLog(),

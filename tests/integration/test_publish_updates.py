@@ -269,7 +269,6 @@ def reused(bench: Bench, idea: str, **fields: object) -> Exploration | None:
         request,
         "tester",
         explorations=bench.store,
-        events=bench.store,
         reports=bench.store,
         index=ComputedIndex(folder),
         clock=bench.clock,

@@ -34,7 +34,6 @@ class World:
         self.books = Books(
             explorations=self.store,
             journals=self.store,
-            events=self.store,
             reports=self.store,
             clock=self.clock,
             prices=PRICES,
@@ -42,7 +41,6 @@ class World:
         )
         self.desk = Desk(
             explorations=self.store,
-            events=self.store,
             queue=self.queue,
             workflow=FakeWorkflow(),
             clock=self.clock,

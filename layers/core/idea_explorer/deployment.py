@@ -16,7 +16,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.observability import LogSink
 from idea_explorer.ports import EventSink
-from idea_explorer.serverless import log
+from idea_explorer.serverless import log, request_id
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
 
@@ -77,7 +77,6 @@ def desk() -> "Desk":
 
     return Desk(
         explorations=stores().explorations,
-        events=stores().events,
         queue=wiring.cloud_queue(settings()),
         workflow=wiring.cloud_workflow(settings()),
         clock=wiring.system_clock(),
@@ -107,7 +106,6 @@ def books() -> "Books":
     return Books(
         explorations=stores().explorations,
         journals=stores().journals,
-        events=stores().events,
         reports=stores().reports,
         clock=wiring.system_clock(),
         prices=settings().prices,
@@ -157,4 +155,4 @@ def sinks_for(exploration: Exploration) -> Sequence[EventSink]:
 def _metrics(exploration: Exploration) -> EventSink:
     from idea_explorer.metrics import MetricSink
 
-    return MetricSink(exploration, wiring.system_clock())
+    return MetricSink(exploration, wiring.system_clock(), request_id())

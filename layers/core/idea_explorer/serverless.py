@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
@@ -110,8 +110,19 @@ def entry(work: Callable[[Event], JsonObject]) -> Callable[[Event, object], Json
         with known_errors():
             return work(event)
 
-    logged = _logger().inject_lambda_context(traced(handler), clear_state=True)
-    return cast("Callable[[Event, object], JsonObject]", logged)
+    return logged(traced(handler))
+
+
+def logged(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """A handler of whose log every line names the request that Lambda gave it."""
+    wrapped: Callable[..., Any] = _logger().inject_lambda_context(handler, clear_state=True)
+    return wrapped
+
+
+def request_id() -> str | None:
+    """Lambda's id of the invocation under way."""
+    known = _logger().get_current_keys().get("function_request_id")
+    return known if isinstance(known, str) else None
 
 
 def traced(handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -52,7 +52,7 @@ class SqliteStore:
 
     # Explorations
 
-    def create(self, exploration: Exploration) -> bool:
+    def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
         with self._db.transaction() as db:
             added = db.execute(
                 "INSERT OR IGNORE INTO explorations VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -66,7 +66,10 @@ class SqliteStore:
                     exploration.model_dump_json(),
                 ),
             )
-            return added.rowcount == 1
+            if not added.rowcount:
+                return False
+            _append(db, exploration.id, events)
+            return True
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
         row = self._db.row(SELECT + "id = ?", [exploration_id])
@@ -75,7 +78,10 @@ class SqliteStore:
         return _exploration(*row)
 
     def take_over(
-        self, exploration_id: ExplorationId, change: Callable[[Exploration], Exploration]
+        self,
+        exploration_id: ExplorationId,
+        change: Callable[[Exploration], Exploration],
+        tell: Callable[[Exploration, Exploration], Sequence[AnyEvent]] = lambda *_: (),
     ) -> Exploration:
         with self._db.transaction() as db:
             before = self.load(exploration_id)
@@ -85,12 +91,14 @@ class SqliteStore:
                 "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
                 (after.lease, after.cancel_requested, after.id),
             )
+            _append(db, after.id, tell(before, after))
             return after
 
-    def save(self, exploration: Exploration) -> None:
+    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         with self._db.transaction() as db:
             _hold(db, exploration.id, exploration.lease)
             _write(db, exploration)
+            _append(db, exploration.id, events)
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
         with self._db.transaction() as db:
@@ -141,11 +149,7 @@ class SqliteStore:
                 self.load(exploration_id)
             else:
                 _hold(db, exploration_id, lease)
-            db.execute(
-                "INSERT INTO events SELECT ?, coalesce(max(number), 0) + 1, ?, ?"
-                " FROM events WHERE id = ?",
-                (exploration_id, event.type, fitting(event), exploration_id),
-            )
+            _append(db, exploration_id, [event])
 
     def read(
         self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
@@ -245,6 +249,15 @@ def _write(db: sqlite3.Connection, exploration: Exploration) -> None:
         "UPDATE explorations SET status = ?, record = ? WHERE id = ?",
         (exploration.status, exploration.model_dump_json(), exploration.id),
     )
+
+
+def _append(db: sqlite3.Connection, exploration_id: str, events: Sequence[AnyEvent]) -> None:
+    for event in events:
+        db.execute(
+            "INSERT INTO events SELECT ?, coalesce(max(number), 0) + 1, ?, ?"
+            " FROM events WHERE id = ?",
+            (exploration_id, event.type, fitting(event), exploration_id),
+        )
 
 
 def _hold(db: sqlite3.Connection, exploration_id: str, lease: int) -> None:

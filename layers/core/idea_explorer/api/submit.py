@@ -57,7 +57,6 @@ def _reused(
         request,
         call.owner,
         explorations=service.explorations,
-        events=service.events,
         reports=service.reports,
         index=service.index(),
         clock=service.clock,

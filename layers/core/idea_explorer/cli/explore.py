@@ -90,12 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
             by_command=True,
         )
         final = run_here(exploration, engine, outlets, settings, shown if watched else None)
-    log.info(
-        "exploration_finished",
-        explorationId=final.id,
-        status=final.status,
-        stats=final.stats_json(),
-    )
     return ended(final, engine, arguments)
 
 
@@ -137,7 +131,6 @@ def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Expl
         request,
         OWNER,
         explorations=engine.explorations,
-        events=engine.events,
         reports=engine.reports,
         index=publishing.research_index(settings),
         clock=engine.clock,

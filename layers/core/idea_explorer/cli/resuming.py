@@ -53,7 +53,6 @@ def _next(exploration: Exploration, arguments: argparse.Namespace, engine: Engin
         OWNER,
         wanted,
         explorations=engine.explorations,
-        events=engine.events,
         queue=_NoQueue(),
         clock=engine.clock,
         log=engine.log,

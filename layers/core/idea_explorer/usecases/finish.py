@@ -46,7 +46,6 @@ def finish(
             run,
             explorations=engine.explorations,
             reports=engine.reports,
-            events=engine.events,
             publisher=outlets.publisher,
             clock=engine.clock,
             log=engine.log,

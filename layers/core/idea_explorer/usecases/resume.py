@@ -7,10 +7,9 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
 from idea_explorer.domain.exploration import RESUMABLE, Exploration, Status
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.ports import EventLog, Explorations, Log, WorkQueue
+from idea_explorer.ports import Explorations, Log, WorkQueue
 from idea_explorer.usecases.enqueue import enqueue
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.history import History
 from idea_explorer.usecases.terms import Terms
 
 
@@ -20,7 +19,6 @@ def resume(
     wanted: ResumeRequest,
     *,
     explorations: Explorations,
-    events: EventLog,
     queue: WorkQueue,
     clock: Clock,
     log: Log,
@@ -38,8 +36,11 @@ def resume(
         terms.check_resume(_with(before, wanted), before)
         terms.check_quota(owner, clock.now())
     now = clock.now()
-    queued = explorations.take_over(before.id, lambda e: _next_run(e, wanted, now, by_command))
-    History(events, queued).emit(StatusChanged(from_=before.status, to="queued"))
+    queued = explorations.take_over(
+        before.id,
+        lambda e: _next_run(e, wanted, now, by_command),
+        lambda was, _: [StatusChanged(from_=was.status, to="queued")],
+    )
     enqueue(queued, queue, log)
     return queued
 

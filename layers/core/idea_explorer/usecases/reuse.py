@@ -13,15 +13,14 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar import IndexEntry, Similar, existing
 from idea_explorer.domain.similar import similar as rank
 from idea_explorer.ports import (
-    EventLog,
     EventSink,
     Explorations,
     Reports,
     ResearchIndex,
     ResearchRepository,
 )
+from idea_explorer.usecases.closing import announce_end
 from idea_explorer.usecases.earlier import MAX_EARLIER_BYTES
-from idea_explorer.usecases.history import Everywhere, History
 
 
 def similar(idea: str, index: ResearchIndex) -> list[Similar]:
@@ -34,7 +33,6 @@ def reuse(
     owner: str,
     *,
     explorations: Explorations,
-    events: EventLog,
     reports: Reports,
     index: ResearchIndex,
     clock: Clock,
@@ -67,13 +65,14 @@ def reuse(
             "verdict": found.verdict,
         }
     )
-    if not explorations.create(exploration):
+    told = [StatusChanged(from_="queued", to="completed")]
+    is_new = explorations.create(exploration, told)
+    if not is_new:
         exploration = explorations.load(exploration.id)
     # also for one that is stored: who stored it may have died before the rest
     reports.save_report(exploration.id, exploration.lease, text)
-    if not events.read(exploration.id, limit=1):
-        sink = Everywhere([History(events, exploration), *sinks_for(exploration)])
-        sink.emit(StatusChanged(from_="queued", to="completed"))
+    if is_new:
+        announce_end(exploration, told, sinks_for(exploration))
     return exploration
 
 
