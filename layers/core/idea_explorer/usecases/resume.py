@@ -27,7 +27,9 @@ def resume(
 ) -> Exploration:
     """Queue the next run. It shares transcript, evidence and meter with the runs before it.
 
-    Two people who resume at once start one run: the second is told that it is queued already.
+    Calls that resume the same run at once start one: the others get ConflictError, because the limits
+    that they ask for are not those of the run that was started. A run is taken from where the call
+    found it, so one that was started and has ended again meanwhile is not resumed a second time.
     """
     before = find(exploration_id, owner, explorations)
     if wanted.deadline_seconds is not None:
@@ -38,11 +40,31 @@ def resume(
     now = clock.now()
     queued = explorations.take_over(
         before.id,
-        lambda e: _next_run(e, wanted, now, by_command),
+        lambda e: _next_run(_same_run(e, before.run), wanted, now, by_command),
         lambda was, _: [StatusChanged(from_=was.status, to="queued")],
     )
     enqueue(queued, queue, log)
     return queued
+
+
+def claim(exploration: Exploration, explorations: Explorations) -> Exploration:
+    """Take a run that was left undone, for whoever was first to see it so; raises ConflictError."""
+
+    def unclaimed(current: Exploration) -> Exploration:
+        if current.lease != exploration.lease:
+            raise ConflictError(f"Exploration {current.id} was taken up by another command.")
+        return current
+
+    return explorations.take_over(exploration.id, unclaimed)
+
+
+def _same_run(exploration: Exploration, run: int) -> Exploration:
+    if exploration.run != run:
+        raise ConflictError(
+            f"Exploration {exploration.id} was resumed at the same moment:"
+            f" run {exploration.run} is {exploration.status}."
+        )
+    return exploration
 
 
 def _next_run(
