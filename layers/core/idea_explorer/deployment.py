@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.dispatch import Desk
     from idea_explorer.usecases.explore import Engine
     from idea_explorer.usecases.finish import Outlets
+    from idea_explorer.usecases.notify import Sender
     from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.settle import Books
     from idea_explorer.usecases.terms import Terms
@@ -37,6 +38,8 @@ UNREACHABLE = (
     "qdrant_secret_id",
     "tidal_secret_id",
     "model_provider",
+    "webhook_url",  # what cannot be signed is not sent
+    "webhook_secret_id",
 )
 
 
@@ -85,6 +88,7 @@ def desk() -> "Desk":
         terms=terms(),
         defer_seconds=settings().defer_seconds,
         ask_for_notice=ask_for_notice,
+        tell=_tell,
         sinks_for=sinks_for,
     )
 
@@ -98,6 +102,26 @@ def ask_for_notice(exploration: Exploration) -> None:
     from idea_explorer.usecases import notices
 
     notices.ask_for_notice(exploration, wiring.cloud_notices(settings()), log())
+
+
+def _tell(exploration: Exploration) -> None:
+    from idea_explorer.usecases import notices
+
+    notices.ask(exploration, wiring.cloud_notices(settings()), log())
+
+
+def sender() -> "Sender":
+    from idea_explorer.usecases.notify import Sender
+
+    return Sender(
+        explorations=stores().explorations,
+        reports=stores().reports,
+        webhooks=publishing.webhooks(wiring.system_clock()),
+        clock=wiring.system_clock(),
+        repository=settings().published_to,
+        branch=settings().published_branch,
+        default=publishing.default_webhook(settings()),
+    )
 
 
 def books() -> "Books":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from idea_explorer.domain.errors import ExplorerError, RateLimitedError
+from idea_explorer.domain.errors import ExplorerError, RateLimitedError, UndeliveredError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
@@ -140,6 +140,8 @@ def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
 def known_errors() -> Iterator[None]:
     try:
         yield
+    except UndeliveredError:
+        raise  # the workflow knows it by this name, and waits longer
     except RateLimitedError as error:
         raise ThrottledError(error.sentence) from None
     except ExplorerError as error:

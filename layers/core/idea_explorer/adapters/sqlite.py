@@ -9,7 +9,7 @@ from pathlib import Path
 
 from idea_explorer.adapters.database import Database
 from idea_explorer.adapters.fitting import fitting
-from idea_explorer.adapters.positions import cursor_at, position_in, position_of
+from idea_explorer.adapters.positions import by_due, cursor_at, position_in, position_of, sortable
 from idea_explorer.domain.errors import LeaseLostError, MissingError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE TABLE IF NOT EXISTS events (
     id TEXT NOT NULL, number INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY (id, number));
+CREATE TABLE IF NOT EXISTS deliveries (id TEXT PRIMARY KEY, due TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS reports (id TEXT PRIMARY KEY, markdown TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS spend (
     owner TEXT NOT NULL, day TEXT NOT NULL, run TEXT NOT NULL, usd REAL NOT NULL,
@@ -68,6 +69,7 @@ class SqliteStore:
             )
             if not added.rowcount:
                 return False
+            _schedule(db, exploration)
             _append(db, exploration.id, events)
             return True
 
@@ -140,6 +142,11 @@ class SqliteStore:
         found = [_exploration(*row) for row in rows]
         unchanged = [exploration for exploration in found if exploration.updated_at < moment]
         return sorted(unchanged, key=lambda exploration: exploration.updated_at)
+
+    def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
+        due = "id IN (SELECT id FROM deliveries WHERE due < ?)"
+        rows = self._db.rows(SELECT + due, [sortable(moment)])
+        return by_due([_exploration(*row) for row in rows], moment)
 
     # EventLog
 
@@ -249,6 +256,16 @@ def _write(db: sqlite3.Connection, exploration: Exploration) -> None:
         "UPDATE explorations SET status = ?, record = ? WHERE id = ?",
         (exploration.status, exploration.model_dump_json(), exploration.id),
     )
+    _schedule(db, exploration)
+
+
+def _schedule(db: sqlite3.Connection, exploration: Exploration) -> None:
+    """Keep when the message of an exploration's end is due, or that none is."""
+    if due := exploration.delivery_due:
+        row = (exploration.id, sortable(due))
+        db.execute("INSERT OR REPLACE INTO deliveries VALUES (?, ?)", row)
+    else:
+        db.execute("DELETE FROM deliveries WHERE id = ?", (exploration.id,))
 
 
 def _append(db: sqlite3.Connection, exploration_id: str, events: Sequence[AnyEvent]) -> None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from idea_explorer import wiring
 from idea_explorer.cli.deciding import how_to_decide, pending
-from idea_explorer.cli.endings import EXIT, how_to_go_on, summary
+from idea_explorer.cli.endings import EXIT, how_to_go_on, how_to_send_again, summary
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.files import named_files, with_files
 from idea_explorer.cli.here import close_what_broke_off, run_here
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     engine = wiring.local_engine(settings, log, shown)
     reused = _reused(request, engine, settings)
     if reused:
-        _report(reused, engine, as_json=arguments.json)
+        _report(reused, engine, arguments)
         return EXIT[reused.status]
     outlets = publishing.outlets(settings, engine.clock, commit=arguments.commit)
     _check_place(outlets, request)
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def ended(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> int:
     """Say what it came to, or what it waits for; the exit code says the same."""
-    _report(final, engine, as_json=arguments.json)
+    _report(final, engine, arguments)
     if final.status == "awaiting_approval":
         assert engine.approvals is not None
         paths = [approval.proposal.path for approval in pending(engine.approvals, final)]
@@ -135,6 +135,7 @@ def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Expl
         index=publishing.research_index(settings),
         clock=engine.clock,
         research=wiring.research_repository(settings),
+        default_webhook=engine.terms.default_webhook,
     )
     if found is None or found.reused is None:
         return None
@@ -190,12 +191,12 @@ def _looks_like_a_path(given: str) -> bool:
     return "/" in given or SUFFIX.search(given) is not None or Path(given).is_dir()
 
 
-def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
+def _report(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> None:
     try:
         content = engine.reports.load_report(final.id)
     except MissingError:
         content = ""
-    if as_json:
+    if arguments.json:
         print(json.dumps(outcome_json(final, content), ensure_ascii=False))
     else:
         for place in dict.fromkeys(filter(None, (final.path, final.url))):
@@ -204,11 +205,10 @@ def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
             print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"
         print(reused if final.reused else summary(final.status, final.verdict, final.stats))
-    undelivered = final.delivery.status == "failed"
     for sentence in (
         final.notice,
         final.receipt.message if final.receipt else None,
-        f"The webhook was not delivered: {final.delivery.last_error}" if undelivered else None,
+        how_to_send_again(final, arguments.research),
     ):
         if sentence:
             _say(f"idea: {sentence}")

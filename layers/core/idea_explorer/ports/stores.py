@@ -92,6 +92,11 @@ class Explorations(Protocol):
         oldest first."""
         ...
 
+    def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
+        """Explorations that have ended and whose message was due before a moment, by `delivery_due`:
+        the longest overdue first."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class NumberedEvent:

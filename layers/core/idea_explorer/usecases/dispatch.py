@@ -49,6 +49,7 @@ class Desk:
     terms: Terms
     defer_seconds: int = DEFER_SECONDS
     ask_for_notice: Callable[[Exploration], None] = lambda _: None
+    tell: Callable[[Exploration], None] = lambda _: None
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
 
 

@@ -91,6 +91,7 @@ def _next_run(
         outcome=_written_outcome(exploration),
         receipt=None,
         cancel_requested=False,
+        delivery=exploration.new_delivery,
     )
 
 

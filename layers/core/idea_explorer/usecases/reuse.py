@@ -39,6 +39,7 @@ def reuse(
     research: ResearchRepository | None = None,
     exploration_id: ExplorationId | None = None,
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: (),
+    default_webhook: bool = False,
 ) -> Exploration | None:
     """The stored, completed answer to a request for reuse; None where it has to be run.
 
@@ -52,7 +53,10 @@ def reuse(
     if found is None or text is None:
         return None
     now = clock.now()
-    exploration = Exploration.new(request, owner, at=now, exploration_id=exploration_id).model_copy(
+    new = Exploration.new(
+        request, owner, at=now, exploration_id=exploration_id, default_webhook=default_webhook
+    )
+    exploration = new.model_copy(
         update={
             "finished_at": now,
             "status": "completed",

@@ -13,12 +13,13 @@ from idea_explorer.adapters.dynamodb.schema import (
     CREATED,
     OWNER,
     PK,
+    UNDELIVERED,
     UPDATED,
     record_key,
 )
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
 from idea_explorer.adapters.dynamodb.values import Item, Value
-from idea_explorer.adapters.positions import cursor_at, position_in, position_of, sortable
+from idea_explorer.adapters.positions import by_due, cursor_at, position_in, position_of, sortable
 from idea_explorer.domain.errors import LeaseLostError, MissingError, UnavailableError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
@@ -145,6 +146,18 @@ class DynamoExplorations:
         found = [_exploration(item) for item in self._table.get_many(keys)]
         return [e for e in found if e.status == status and e.updated_at < moment]
 
+    def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
+        where = Condition(
+            f"#{ACTIVE} = :undelivered AND #{UPDATED} < :moment",
+            {"undelivered": UNDELIVERED, "moment": sortable(moment)},
+        )
+        keys = [
+            record_key(item[PK])
+            for found in self._table.query(where, index=BY_STATUS)
+            for item in found
+        ]
+        return by_due([_exploration(item) for item in self._table.get_many(keys)], moment)
+
     def _item(self, exploration_id: ExplorationId) -> Item:
         item = self._table.get(record_key(exploration_id))
         if item is None:
@@ -194,12 +207,14 @@ def _exploration(item: Item) -> Exploration:
 def _changing(exploration: Exploration) -> dict[str, Value]:
     return {
         "status": exploration.status,
-        UPDATED: sortable(exploration.updated_at),
+        UPDATED: sortable(exploration.delivery_due or exploration.updated_at),
         "record": zlib.compress(exploration.model_dump_json().encode()),
     }
 
 
 def _active(exploration: Exploration) -> dict[str, Value]:
+    if exploration.delivery_due:
+        return {ACTIVE: UNDELIVERED}
     return {} if exploration.is_final else {ACTIVE: exploration.status}
 
 
