@@ -3,4 +3,4 @@
 from idea_explorer import deployment, serverless
 from idea_explorer.api.app import handler_for
 
-handler = serverless.traced(handler_for(deployment.service()))
+handler = serverless.logged(serverless.traced(handler_for(deployment.service())))

@@ -20,7 +20,7 @@ def handler(event: serverless.Event) -> JsonObject:
         queued_seconds=deployment.settings().queued_too_long_seconds,
         running_seconds=deployment.settings().running_too_long_seconds,
     )
-    return {"sent_again": swept.sent_again, "settled": swept.settled}
+    return {"sent_again": swept.sent_again, "settled": swept.settled, "told": swept.told}
 
 
 def _dispatch(message: Message) -> JsonObject:

@@ -1,24 +1,23 @@
 """Notify: sends the webhook of an exploration that ended."""
 
-from idea_explorer import deployment, serverless, wiring
+from idea_explorer import deployment, serverless
+from idea_explorer.domain.errors import UndeliveredError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.usecases.notify import notify
-from idea_explorer.wiring import publishing
 
 
 @serverless.entry
 def handler(event: serverless.Event) -> JsonObject:
+    """A receiver that is down fails the call, so that the workflow waits and tries again; where no
+    workflow has asked, the sweep does."""
     work = serverless.work_in(event)
     serverless.correlate(work.id)
-    stores, settings = deployment.stores(), deployment.settings()
-    final = notify(
-        work.id,
-        work.run,
-        explorations=stores.explorations,
-        reports=stores.reports,
-        webhooks=publishing.webhooks(wiring.system_clock()),
-        clock=wiring.system_clock(),
-        repository=settings.published_to,
-        branch=settings.published_branch,
-    )
+    sender = deployment.sender()
+    try:
+        final = notify(work.id, work.run, sender)
+    except UndeliveredError as error:
+        serverless.log().warning("webhook_not_delivered", error=error.sentence)
+        if not work.unattended:
+            raise
+        final = sender.explorations.load(work.id)
     return {"id": final.id, "run": final.run, "delivery": final.delivery.status}

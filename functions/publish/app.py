@@ -15,7 +15,6 @@ def handler(event: serverless.Event) -> JsonObject:
         work.run,
         explorations=stores.explorations,
         reports=stores.reports,
-        events=stores.events,
         publisher=outlets.publisher,
         clock=wiring.system_clock(),
         log=serverless.log(),

@@ -278,7 +278,7 @@ def drive(
     def publishing() -> Exploration:
         return publish(
             queued.id, 1, explorations=stores.explorations, reports=stores.reports,
-            events=stores.events, publisher=publisher, clock=world.clock, log=SilentLog(),
+            publisher=publisher, clock=world.clock, log=SilentLog(),
         )  # fmt: skip
 
     if not _retried(lambda: explore(queued.id, 1, parts), world.clock):
@@ -307,7 +307,7 @@ def settled(queued: Exploration, cause: Cause, stores: Stores, world: World) -> 
     """The Catch. By the time it runs, what failed has usually passed."""
     world.aws_faults.clear()
     books = Books(
-        explorations=stores.explorations, journals=stores.journals, events=stores.events,
+        explorations=stores.explorations, journals=stores.journals,
         reports=stores.reports, clock=world.clock, prices=PRICES, sinks_for=lambda _: [],
     )  # fmt: skip
     return settle(queued.id, 1, cause, books)

@@ -179,7 +179,6 @@ class World:
             exploration.run,
             explorations=broken,
             reports=broken,
-            events=broken,
             publisher=GitHubPublisher(github, "main", lease, clock, lease_seconds=LEASE_SECONDS),
             clock=clock,
             log=SilentLog(),

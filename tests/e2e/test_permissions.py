@@ -48,7 +48,7 @@ def test_research_is_found_used_again_and_told_of(stack: Stack, ada: httpx.Clien
     idea = "Bees that are researched once"
     exploration_id = submitted(ada, idea=idea, webhook_url=NOWHERE)
     assert stack.wait_until_final(exploration_id).status == "completed"
-    stack.wait_for_execution(exploration_id)
+    stack.wait(lambda: stack.load(exploration_id).delivery.attempts == 3)
 
     assert ada.post("/similar", json={"idea": idea}).status_code == 200
     again = ada.post("/explorations", json={"idea": idea, "if_exists": "reuse"})
@@ -56,6 +56,7 @@ def test_research_is_found_used_again_and_told_of(stack: Stack, ada: httpx.Clien
     assert ada.post(f"/explorations/{exploration_id}/webhook").status_code == 200
     assert ada.get("/explorations?status=completed&mode=business").status_code == 200
     assert ada.get(f"/explorations/{exploration_id}/events").status_code == 200
+    stack.stop_execution(exploration_id)  # which would try nowhere for a day
 
 
 def test_a_run_is_cancelled_and_resumed(stack: Stack, ada: httpx.Client, minds: Minds) -> None:
@@ -78,4 +79,4 @@ def test_a_run_that_nothing_works_on_is_closed_by_the_sweep(stack: Stack) -> Non
 
     assert stack.sweep().payload["settled"] == 1
 
-    stack.wait(lambda: stack.load(forgotten.id).delivery.status == "failed")
+    stack.wait(lambda: stack.load(forgotten.id).delivery.attempts == 3)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from tests.e2e.conftest import ANTHROPIC_KEY, GITHUB_TOKEN
 from tests.e2e.harness.minds import REPORT, Minds
@@ -28,15 +28,8 @@ def slowly(*, words: int = 2_000, drip: float = 0.5) -> Turn:
 def stored(stack: Stack, idea: str, *, age: timedelta = timedelta(), **request: Any) -> Exploration:
     """A queued exploration that no message tells of."""
     at = datetime.now(UTC) - age
-    new = new_id(int(at.timestamp() * 1_000))
-    exploration = Exploration(
-        id=new,
-        owner="ada",
-        request=ExploreRequest(idea=idea, **{"deadline_seconds": 60, **request}),
-        conversation_id=new,
-        created_at=at,
-        updated_at=at,
-    )
+    wanted = ExploreRequest(idea=idea, **{"deadline_seconds": 60, **request})
+    exploration = Exploration.new(wanted, "ada", at=at)
     assert stack.stores.explorations.create(exploration)
     return exploration
 
@@ -97,14 +90,14 @@ def test_whoever_asked_is_told_of_an_end_outside_of_the_workflow(
     stack.send({"id": poisoned.id, "run": 9})
 
     for told in (stopped, poisoned.id):
-        stack.wait(lambda told=told: stack.load(told).delivery.status == "failed")  # type: ignore[misc]
+        stack.wait(lambda told=told: stack.load(told).delivery.attempts == 3)  # type: ignore[misc]
 
 
 @pytest.mark.slow
 def test_a_message_lost_before_the_queue_is_swept_up(stack: Stack) -> None:
     lost = stored(stack, "A lost idea", age=timedelta(hours=1))
 
-    assert stack.sweep().payload == {"sent_again": 1, "settled": 0}
+    assert stack.sweep().payload.items() >= {"sent_again": 1, "settled": 0}.items()
 
     assert stack.wait_until_final(lost.id).status == "completed"
 

@@ -95,7 +95,6 @@ class World:
             exploration.id,
             "tester",
             explorations=self.bench.store,
-            events=self.bench.store,
             clock=self.bench.clock,
             wake=lambda e: self.woken.append(e.id),
         )
@@ -106,7 +105,6 @@ class World:
             "tester",
             ResumeRequest(),
             explorations=self.bench.store,
-            events=self.bench.store,
             queue=LocalQueue(self.bench.root / "queue.db", self.bench.clock),
             clock=self.bench.clock,
             log=self.bench.log,

@@ -50,18 +50,16 @@ class Desk:
     ) -> Exploration:
         """An exploration whose run is over, with its report, not yet published."""
         made = new_id(int(datetime.now(UTC).timestamp() * 1_000))
-        exploration = Exploration(
-            id=made,
-            owner="team",
-            request=ExploreRequest(idea=idea, **request),
-            conversation_id=made,
-            created_at=DAY,
-            updated_at=DAY,
-            status="running",
-            outcome=outcome,
-            stats=Stats(steps=3, cost_usd=0.12),
-            finished_at=DAY,
-        ).model_copy(update=record or {})
+        new = Exploration.new(
+            ExploreRequest(idea=idea, **request), "team", at=DAY, exploration_id=made
+        )
+        over = {
+            "status": "running",
+            "outcome": outcome,
+            "stats": Stats(steps=3, cost_usd=0.12),
+            "finished_at": DAY,
+        }
+        exploration = new.model_copy(update=over | (record or {}))
         self.store.create(exploration)
         self.store.save_report(made, 0, report)
         return exploration
@@ -70,7 +68,12 @@ class Desk:
         """The next run of an exploration, over as well, with another report."""
 
         def resumed(exploration: Exploration) -> Exploration:
-            update = {"run": exploration.run + 1, "status": "running", "outcome": "completed"}
+            update = {
+                "run": exploration.run + 1,
+                "status": "running",
+                "outcome": "completed",
+                "delivery": exploration.new_delivery,
+            }
             return exploration.model_copy(update=update)
 
         exploration = self.store.take_over(exploration_id, resumed)
@@ -85,7 +88,6 @@ class Desk:
             exploration.run,
             explorations=self.store,
             reports=self.store,
-            events=self.store,
             publisher=self.publisher,
             clock=self.clock,
             log=SilentLog(),

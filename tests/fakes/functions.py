@@ -22,6 +22,10 @@ class Context:
     memory_limit_in_mb: int = 512
     invoked_function_arn: str = "arn:aws:lambda:us-east-1:123456789012:function:explore"
     aws_request_id: str = "a-request"
+    seconds: float = 28.0
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int(self.seconds * 1_000)
 
 
 def set_environment(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

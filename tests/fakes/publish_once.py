@@ -25,7 +25,6 @@ def main(folder: Path, url: str, exploration_id: str, run: int, lease_seconds: f
         run,
         explorations=store,
         reports=store,
-        events=store,
         publisher=GitHubPublisher(client, "main", lease, clock, lease_seconds=lease_seconds),
         clock=clock,
     )

@@ -22,13 +22,14 @@ class Received:
 
 
 class Receiver(Serving):
-    """Takes each message, unless `fails` says otherwise; either way it remembers it."""
+    """Takes each message, unless `fails` says otherwise; either way it remembers it. `status` is what it
+    answers where it fails."""
 
     _server: ThreadingHTTPServer
 
-    def __init__(self, fails: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, fails: Callable[[], bool] = lambda: False, status: int = 500) -> None:
         self.received: list[Received] = []
-        self._server = _server(self, fails)
+        self._server = _server(self, fails, status)
         self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
 
     @property
@@ -36,14 +37,14 @@ class Receiver(Serving):
         return [message for message in self.received if message.taken]
 
 
-def _server(receiver: Receiver, fails: Callable[[], bool]) -> ThreadingHTTPServer:
+def _server(receiver: Receiver, fails: Callable[[], bool], status: int) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
             taken = not fails()
             receiver.received.append(Received(headers, body, taken))
-            self.send_response(204 if taken else 500)
+            self.send_response(204 if taken else status)
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002

@@ -17,9 +17,8 @@ from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.observability import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
-from tests.fakes.api import FakeContext
 from tests.fakes.clock import START
-from tests.fakes.functions import handler_of, set_environment
+from tests.fakes.functions import Context, handler_of, set_environment
 
 ARN = "arn:aws:execute-api:eu-central-1:123456789012:abc/prod/GET/explorations"
 Call = Callable[..., dict[str, Any]]
@@ -43,7 +42,7 @@ def call(deployed: Settings) -> Call:
         headers = {"Idempotency-Key": key} if key else {}
         headers["Accept"] = "application/json"
         data = b"" if body is None else json.dumps(body).encode()
-        answer = handler(gateway_event(method, target, headers, data, owner), FakeContext(4))
+        answer = handler(gateway_event(method, target, headers, data, owner), Context(seconds=4))
         return {"status": answer["statusCode"], "body": json.loads(answer["body"])}
 
     return answered
@@ -123,7 +122,7 @@ def test_a_key_whose_first_request_died_is_locked_only_as_long_as_it_could_have_
 
 
 def test_the_page_may_reach_the_upload_bucket_and_nothing_else(call: Call) -> None:
-    page = handler_of("api")(gateway_event("GET", "/", {}, b"", None), FakeContext(4))
+    page = handler_of("api")(gateway_event("GET", "/", {}, b"", None), Context(seconds=4))
     upload = urlsplit(call("POST", "/files", {"name": "a.txt", "size": 1})["body"]["upload"]["url"])
 
     policy = page["multiValueHeaders"]["Content-Security-Policy"][0]
@@ -138,11 +137,11 @@ def test_the_authorizer_knows_the_tokens_of_the_secret(deployed: Settings) -> No
     client("secretsmanager").create_secret(Name="tokens", SecretString=dump_tokens([stored]))
     handler = handler_of("authorize")
 
-    allowed = handler({"authorizationToken": f"Bearer {token}", "methodArn": ARN}, None)
+    allowed = handler({"authorizationToken": f"Bearer {token}", "methodArn": ARN}, Context())
 
     assert allowed["context"] == {"owner": "ada"}
     with pytest.raises(UnauthorizedError, match=r"^Unauthorized$"):
-        handler({"authorizationToken": "Bearer wrong", "methodArn": ARN}, None)
+        handler({"authorizationToken": "Bearer wrong", "methodArn": ARN}, Context())
 
 
 def test_a_webhook_names_the_repository_whoever_sends_it(deployed: Settings) -> None:

@@ -169,7 +169,6 @@ def test_a_resumed_run_still_has_files_that_are_gone(tmp_path: Path, notes: Path
             wiring.LOCAL_OWNER,
             ResumeRequest(),
             explorations=engine.explorations,
-            events=engine.events,
             queue=wiring.local_queue(settings),
             clock=engine.clock,
             log=SilentLog(),

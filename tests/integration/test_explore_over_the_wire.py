@@ -105,7 +105,9 @@ def test_the_whole_loop_over_the_wire(tmp_path: Path, github: FakeGitHub) -> Non
     ]
     assert steps[5:] == [(3, "web_search"), (3, "search_research"), (4, "read_research")]
     (finished,) = log_lines(done.stderr, "exploration_finished")
-    assert finished["stats"]["steps"] == 5
+    assert (finished["steps"], finished["status"]) == (5, "completed")
+    assert finished["tools"]["read_research"] == 4
+    assert finished["tools"]["unknown"] == 1  # a made-up name is not repeated
     assert "test-key" not in done.stderr + done.stdout
     assert "gh-token" not in done.stderr + done.stdout
 

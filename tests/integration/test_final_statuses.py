@@ -15,7 +15,6 @@ from idea_explorer.settings import Settings
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import publishing
-from tests.fakes.api import FakeContext
 from tests.fakes.functions import Context, handler_of, set_environment
 
 Counted = Callable[[], list[str]]
@@ -45,7 +44,7 @@ def queued(aws: Settings) -> Exploration:
 def called(method: str, path: str, body: object = None) -> Any:
     data = b"" if body is None else json.dumps(body).encode()
     event = gateway_event(method, path, {"Accept": "application/json"}, data, "ada")
-    answer = handler_of("api")(event, FakeContext())
+    answer = handler_of("api")(event, Context())
     return answer["statusCode"]
 
 

@@ -186,7 +186,6 @@ class World:
             exploration.run,
             explorations=self.engine.explorations,
             reports=self.engine.reports,
-            events=self.engine.events,
             publisher=outlets.publisher,
             clock=self.engine.clock,
             pull_requests_for=outlets.pull_requests_for,

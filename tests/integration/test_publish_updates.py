@@ -115,6 +115,48 @@ def test_a_document_is_known_by_its_front_matter_where_the_log_says_nothing(
         assert bench.store.load_report(updated.id).startswith("### What changed")
 
 
+WRITTEN_BY_HAND = {
+    "plain": "# Tea rooms\n\nWritten by hand, no matter in front.\n",
+    "with other line ends and no last one": "# Tea rooms\r\n\r\nFrom another editor",
+    "with a matter that names no idea": "---\ntags: [tea]\n---\n\n# Tea rooms\n",
+    "with a broken matter": "---\nidea: [unclosed\n---\n\n# Tea rooms\n",
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN_BY_HAND.values(), ids=WRITTEN_BY_HAND)
+def test_an_update_adds_to_a_document_without_front_matter_and_loses_nothing(
+    bench: Bench, model: ScriptedModel, text: str
+) -> None:
+    bench.write("2026-01-01-a-tea-room/research.md", "")
+    path = bench.root / "ideas" / "2026-01-01-a-tea-room" / "research.md"
+    path.write_bytes(text.encode())
+    bench.with_model(scripted([says(SECTION)]))
+
+    updated = bench.run(IDEA, update=True)
+
+    assert updated.document == "ideas/2026-01-01-a-tea-room/research.md"
+    assert updated.notice is None
+    after = path.read_bytes().decode()
+    assert after.startswith(text)
+    assert after.count("## Update - ") == 1
+    assert "Rents fell." in after
+    assert [entry["jobId"] for entry in log_of(bench, updated)] == [updated.id]
+    assert [p.name for p in (bench.root / "ideas").iterdir()] == ["2026-01-01-a-tea-room"]
+
+
+def test_of_a_document_without_front_matter_and_an_older_one_the_newest_is_updated(
+    bench: Bench,
+) -> None:
+    bench.write("2026-01-01-a-tea-room/research.md", "---\nidea: A tea room\n---\n\n# Old\n")
+    bench.write("2026-02-02-a-tea-room/research.md", "# Newer, by hand\n")
+    bench.write("2026-03-03-a-tea-room/research.md", "---\nidea: Another one\n---\n\n# Other\n")
+    bench.with_model(scripted([says(SECTION)]))
+
+    updated = bench.run(IDEA, update=True)
+
+    assert updated.document == "ideas/2026-02-02-a-tea-room/research.md"
+
+
 def test_an_update_without_research_writes_the_first_and_says_so(bench: Bench) -> None:
     final = bench.run(IDEA, update=True)
 
@@ -269,7 +311,6 @@ def reused(bench: Bench, idea: str, **fields: object) -> Exploration | None:
         request,
         "tester",
         explorations=bench.store,
-        events=bench.store,
         reports=bench.store,
         index=ComputedIndex(folder),
         clock=bench.clock,

@@ -23,8 +23,12 @@ PARAMETERS = {
     "QdrantUrl": "https://index.example.com",
     "EmbeddingModel": "amazon.titan-embed-text-v2:0",
     "UseTidal": "true",
+    "WebhookUrl": "https://hooks.example.com/ideas",
 }
-SECRETS = ("AnthropicSecret", "GitHubSecret", "QdrantSecret", "TidalSecret", "ApiTokensSecret")
+SECRETS = (
+    "AnthropicSecret", "GitHubSecret", "QdrantSecret", "TidalSecret", "ApiTokensSecret",
+    "WebhookSecret",
+)  # fmt: skip
 # What a deployment leaves as it is: set by an operator by hand, on a person's machine, or by tests.
 NOT_GIVEN = frozenset(
     """ANTHROPIC_BASE_URL GITHUB_API_URL AWS_ENDPOINT_URL AWS_SAM_LOCAL IDEA_RESEARCH_DIR
@@ -35,7 +39,7 @@ NOT_GIVEN = frozenset(
     OTEL_EXPORTER_OTLP_ENDPOINT TIDAL_API_URL TIDAL_AUTH_URL""".split()
 )
 # A deployment's are in Secrets Manager.
-OF_A_MACHINE = {"GITHUB_TOKEN", "ANTHROPIC_API_KEY", "QDRANT_API_KEY"} | {
+OF_A_MACHINE = {"GITHUB_TOKEN", "ANTHROPIC_API_KEY", "QDRANT_API_KEY", "IDEA_WEBHOOK_SECRET"} | {
     "TIDAL_CLIENT_ID",
     "TIDAL_CLIENT_SECRET",
 }
@@ -56,7 +60,7 @@ LOG = SilentLog()
 
 
 def api(settings: Settings) -> None:
-    wiring.cloud_service(settings, LOG)
+    assert wiring.cloud_service(settings, LOG).default_webhook()
     wiring.task_answers(settings)
 
 
@@ -94,6 +98,7 @@ def publish(settings: Settings) -> None:
 
 def notify(settings: Settings) -> None:
     wiring.cloud_stores(settings)
+    assert publishing.default_webhook(settings)()
     assert (settings.published_to, settings.published_branch) == ("acme/ideas", "main")
 
 
@@ -117,7 +122,9 @@ def of(toolset: str) -> Exploration:
 @pytest.mark.usefixtures("aws")
 def test_a_function_has_every_variable_that_its_code_reads(function: str) -> None:
     for name in SECRETS:
-        client("secretsmanager").create_secret(Name=name, SecretString='{"key":"k","token":"t"}')
+        client("secretsmanager").create_secret(
+            Name=name, SecretString='{"key":"k","token":"t","secret":"s"}'
+        )
     given = environment_of(function, **PARAMETERS) | NAMES
     settings = Watched.from_environment(given)
     READ.clear()

@@ -1,5 +1,6 @@
 """The owner's day: whatever becomes of a run, what it cost is counted, and once."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.domain.errors import QuotaSpentError
+from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
@@ -93,10 +95,10 @@ def test_a_crash_before_the_outcome_is_stored_loses_no_cost_and_counts_none_twic
         def __getattr__(self, name: str) -> object:
             return getattr(day.store, name)
 
-        def save(self, exploration: Exploration) -> None:
+        def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
             if exploration.outcome:
                 raise KilledError
-            day.store.save(exploration)
+            day.store.save(exploration, events)
 
     with pytest.raises(KilledError):
         explore(queued.id, 1, replace(day.engine, explorations=Dying()))  # type: ignore[arg-type]
@@ -115,11 +117,11 @@ class DiesAt:
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
-    def save(self, exploration: Exploration) -> None:
+    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         self._left -= exploration.charged_on is not None
         if not self._left:
             raise KilledError
-        self._store.save(exploration)
+        self._store.save(exploration, events)
 
 
 def killed_while_allotting(day: Day, write: int) -> Exploration:
@@ -206,7 +208,6 @@ def test_a_resumed_run_counts_for_itself(tmp_path: Path) -> None:
         "tester",
         ResumeRequest(),
         explorations=day.store,
-        events=day.store,
         queue=FakeQueue(),
         clock=day.clock,
         log=day.log,
@@ -230,7 +231,6 @@ def test_cancelling_what_waits_for_a_person_gives_back_what_was_held(tmp_path: P
         waiting.id,
         "tester",
         explorations=day.store,
-        events=day.store,
         clock=day.clock,
         wake=lambda e: ended.append(explore(e.id, e.run, day.engine)),
     )

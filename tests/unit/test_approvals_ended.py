@@ -1,6 +1,7 @@
 """Runs that end while they wait for a person: they died, nobody decided, or somebody cancelled."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from idea_explorer.adapters.folder_writer import FolderWriter
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import ConflictError, UnavailableError
-from idea_explorer.domain.events import ToolCallEnd, ToolCallError
+from idea_explorer.domain.events import AnyEvent, ToolCallEnd, ToolCallError
 from idea_explorer.domain.exploration import Exploration
 from tests.fakes.approving import DONE, EDIT, World
 from tests.fakes.models import calls, tool_results
@@ -70,10 +71,10 @@ def test_a_change_that_is_written_again_until_the_next_succeeds_is_told_once(
 class DiesWhenAsking(SqliteStore):
     """A store whose worker dies after asking, before the record says that it waits."""
 
-    def save(self, exploration: Exploration) -> None:
+    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         if exploration.status == "awaiting_approval":
             raise KeyboardInterrupt
-        super().save(exploration)
+        super().save(exploration, events)
 
 
 def test_a_run_that_dies_while_asking_writes_nothing_and_asks_again(tmp_path: Path) -> None:
@@ -195,10 +196,10 @@ def test_a_run_that_dies_after_an_expired_change_still_ends_partial(tmp_path: Pa
 class DiesWhenConcluding(SqliteStore):
     """A store whose worker dies before the record says what the run has come to."""
 
-    def save(self, exploration: Exploration) -> None:
+    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         if exploration.outcome:
             raise KeyboardInterrupt
-        super().save(exploration)
+        super().save(exploration, events)
 
 
 def test_one_whose_changes_expired_goes_on_when_resumed_and_the_model_is_told(

@@ -34,7 +34,6 @@ class Service:
         self.clock = ManualClock()
         self.desk = Desk(
             explorations=self.store,
-            events=self.store,
             queue=self.queue,
             workflow=self.workflow,
             clock=self.clock,
@@ -229,7 +228,6 @@ def test_whoever_asked_is_told_of_what_was_cancelled_in_the_queue(service: Servi
         exploration.id,
         "ada",
         explorations=service.store,
-        events=service.store,
         clock=service.clock,
         wake=lambda _: None,
     )

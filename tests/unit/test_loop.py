@@ -333,8 +333,8 @@ def test_searches_that_find_something_new_count_as_evidence(tmp_path: Path) -> N
 
 
 def test_a_hundred_identical_bad_calls_run_nothing_and_end_in_writing(tmp_path: Path) -> None:
-    blank: JsonObject = {"path": ""}
-    b = bench(tmp_path, calls(*[("read_research", blank)] * 100), says(REPORT))
+    missing: JsonObject = {"path": None}
+    b = bench(tmp_path, calls(*[("read_research", missing)] * 100), says(REPORT))
     done = b.run()
     results = [str(r["content"]) for r in tool_results(requests(b)[1])]
     assert sum("requires 'path' parameter" in r for r in results) == 1

@@ -51,6 +51,25 @@ def test_a_missing_file_is_named_as_the_model_named_it(root: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("path", ["", " ", "\ufeff\u3000\n"])
+def test_a_blank_path_breaks_the_rules_of_paths(root: Path, path: str) -> None:
+    assert read(root, path) == {
+        "ok": False,
+        "error_type": "path_validation",
+        "message": "Path is empty. Give a path relative to ideas/.",
+    }
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"path": None}, {"path": 7}, {"path": ["a.md"]}, {"path": {}}]
+)
+def test_a_path_that_is_missing_or_no_text_is_a_bad_call(root: Path, given: JsonObject) -> None:
+    refused = answer(root, "read_research", given)
+
+    assert refused["error_type"] == "invalid_arguments"
+    assert refused["message"].startswith("read_research requires 'path' parameter")
+
+
 REJECTED = [
     "../secrets", "/etc/passwd", "foo\\bar.md", "%2e%2e/secrets", "ideas/market.md", "market/",
     "market//file.md", "a" * 201, "a\x00b", "a\nb",
@@ -62,9 +81,19 @@ def test_a_path_that_breaks_a_rule_is_rejected(root: Path, path: str) -> None:
     assert read(root, path)["error_type"] == "path_validation"
 
 
-@pytest.mark.parametrize("path", [None, 7, "", "  ", ["a"], {}])
-def test_a_path_that_is_no_path_is_an_invalid_argument(root: Path, path: object) -> None:
-    assert read(root, path)["error_type"] == "invalid_arguments"
+def test_the_logs_of_explorations_are_no_research(root: Path) -> None:
+    folder = root / "ideas" / "2026-11-16-bees"
+    folder.mkdir()
+    (folder / "research.md").write_text("# Bees")
+    (folder / "exploration-log.json").write_text("[]")
+    (folder / "prices.json").write_text("{}")
+
+    listed = answer(root, "list_research", {})
+
+    paths = [file["path"] for file in listed["files"]]
+    assert paths[:2] == ["2026-11-16-bees/prices.json", "2026-11-16-bees/research.md"]
+    assert listed["total"] == len(paths) == 4
+    assert "leftOut" not in listed
 
 
 def test_an_empty_file_is_empty(root: Path) -> None:

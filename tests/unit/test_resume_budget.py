@@ -48,7 +48,6 @@ class Again(Bench):
             "tester",
             ResumeRequest.model_validate(limits),
             explorations=self.store,
-            events=self.store,
             queue=FakeQueue(),
             clock=self.clock,
             log=self.log,

@@ -1,6 +1,7 @@
 """Closing what ended without saying so, from its last checkpoint."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,7 +18,12 @@ from idea_explorer.settings import PRICES
 from idea_explorer.usecases.dispatch import Desk
 from idea_explorer.usecases.settle import Books, settle
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.sweep import QUEUED_TOO_LONG_SECONDS, RUNNING_TOO_LONG_SECONDS, sweep
+from idea_explorer.usecases.sweep import (
+    QUEUED_TOO_LONG_SECONDS,
+    RUNNING_TOO_LONG_SECONDS,
+    UNDELIVERED_TOO_LONG_SECONDS,
+    sweep,
+)
 from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.service import FakeQueue, FakeWorkflow
@@ -34,7 +40,6 @@ class World:
         self.books = Books(
             explorations=self.store,
             journals=self.store,
-            events=self.store,
             reports=self.store,
             clock=self.clock,
             prices=PRICES,
@@ -42,7 +47,6 @@ class World:
         )
         self.desk = Desk(
             explorations=self.store,
-            events=self.store,
             queue=self.queue,
             workflow=FakeWorkflow(),
             clock=self.clock,
@@ -246,3 +250,28 @@ def test_one_sweep_sends_only_so_many(world: World) -> None:
 
     assert _swept(world) == (100, 0)
     assert _swept(world) == (1, 0)
+
+
+def test_a_sweep_has_overdue_webhooks_sent_and_no_others(world: World) -> None:
+    told: list[str] = []
+    world.desk = replace(world.desk, tell=lambda e: told.append(e.id))
+    hook = ExploreRequest(idea="Urban bees", webhook_url="https://hooks.example.com/x")
+    at = world.clock.now()
+    ended = Exploration.new(hook, "ada", at=at)
+    later = {"status": "failed", "finished_at": at}
+    tried = {"status": "pending", "run": 1, "rounds": 4, "next_try": at + timedelta(hours=2)}
+    for exploration in (
+        ended.model_copy(update=later),
+        Exploration.new(hook, "ada", at=at).model_copy(
+            update=later | {"delivery": ended.delivery.model_copy(update=tried)}
+        ),
+        Exploration.new(ExploreRequest(idea="Untold"), "ada", at=at).model_copy(update=later),
+    ):
+        world.store.create(exploration)
+
+    sweep(world.desk, lambda e: e)
+    assert told == []  # its workflow has just begun to
+    world.clock.pass_time(300 + UNDELIVERED_TOO_LONG_SECONDS + 1)
+    assert sweep(world.desk, lambda e: e).told == 1
+
+    assert told == [ended.id]

@@ -108,11 +108,13 @@ def test_only_functions_that_need_a_secret_may_read_it() -> None:
     }
 
     assert readers == {
+        ("ApiRole", "WebhookSecret"),
         ("AuthorizeRole", "ApiTokensSecret"),
         ("ExploreRole", "AnthropicSecret"),
         ("ExploreRole", "GitHubSecret"),
         ("ExploreRole", "QdrantSecret"),
         ("ExploreRole", "TidalSecret"),
+        ("NotifyRole", "WebhookSecret"),
         ("PublishRole", "GitHubSecret"),
     }
 
@@ -124,7 +126,22 @@ def test_no_variable_holds_a_secret(function: str) -> None:
         "GITHUB_TOKEN",
         "QDRANT_API_KEY",
         "TIDAL_CLIENT_SECRET",
+        "IDEA_WEBHOOK_SECRET",
     } & set(variables_of(function))
+
+
+def test_what_a_default_webhook_needs_exists_only_where_there_is_one() -> None:
+    resources = template()["Resources"]
+    conditions = {resources[name]["Condition"] for name in ("WebhookSecret", "WebhookPolicy")}
+
+    assert conditions == {"HasWebhook"}
+    assert "GenerateSecretString" in properties("WebhookSecret")  # so nothing goes out unsigned
+    assert template()["Outputs"]["WebhookSecretId"]["Condition"] == "HasWebhook"
+
+
+@pytest.mark.parametrize("function", ["ApiFunction", "DispatchFunction", "NotifyFunction"])
+def test_whoever_takes_or_ends_explorations_knows_of_the_default_webhook(function: str) -> None:
+    assert variables_of(function)["IDEA_WEBHOOK_URL"] == {"Ref": "WebhookUrl"}
 
 
 def test_what_music_needs_exists_only_where_it_is_asked_for() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from idea_explorer import serverless
+from idea_explorer.domain.webhook import WAITS
 from tests.e2e.harness.template import properties, state_machine
 
 NAMES = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
@@ -98,13 +99,16 @@ def test_a_killed_function_is_tried_again(error: str) -> None:
 
 def waited(task: str, error: str) -> float:
     """The seconds between the first attempt and the last, where each fails at once."""
+    return sum(waits(task, error))
+
+
+def waits(task: str, error: str) -> list[float]:
     (retry,) = [retry for retry in TASKS[task]["Retry"] if error in retry["ErrorEquals"]]
     longest: float = retry.get("MaxDelaySeconds", float("inf"))
-    waits: list[float] = [
-        retry["IntervalSeconds"] * retry["BackoffRate"] ** number
+    return [
+        min(retry["IntervalSeconds"] * retry["BackoffRate"] ** number, longest)
         for number in range(retry["MaxAttempts"])
     ]
-    return sum(min(wait, longest) for wait in waits)
 
 
 def test_an_outage_of_github_is_waited_for_half_an_hour() -> None:
@@ -130,8 +134,20 @@ def test_whatever_else_happens_the_record_is_settled(task: str) -> None:
     }
 
 
-def test_telling_is_tried_again_as_settling_is() -> None:
-    assert TASKS["Notify"]["Retry"] == TASKS["Settle"]["Retry"]
+def test_telling_is_tried_again_as_settling_is_but_for_a_receiver_that_is_down() -> None:
+    down, *others = TASKS["Notify"]["Retry"]
+
+    assert down["ErrorEquals"] == ["UndeliveredError"]
+    assert others == TASKS["Settle"]["Retry"]
+
+
+def test_a_receiver_that_is_down_is_waited_for_minutes_then_hours_a_day_in_all() -> None:
+    assert 24 * 3_600 <= waited("Notify", "UndeliveredError") <= 25 * 3_600
+    assert waits("Notify", "UndeliveredError") == list(WAITS)  # by which the record names the next
+
+
+def test_only_telling_waits_for_a_receiver() -> None:
+    assert [task for task, error in retries() if error == "UndeliveredError"] == ["Notify"]
 
 
 def test_a_receiver_that_fails_changes_nothing() -> None:

@@ -16,7 +16,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.observability import LogSink
 from idea_explorer.ports import EventSink
-from idea_explorer.serverless import log
+from idea_explorer.serverless import log, request_id
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.dispatch import Desk
     from idea_explorer.usecases.explore import Engine
     from idea_explorer.usecases.finish import Outlets
+    from idea_explorer.usecases.notify import Sender
     from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.settle import Books
     from idea_explorer.usecases.terms import Terms
@@ -37,6 +38,8 @@ UNREACHABLE = (
     "qdrant_secret_id",
     "tidal_secret_id",
     "model_provider",
+    "webhook_url",  # what cannot be signed is not sent
+    "webhook_secret_id",
 )
 
 
@@ -77,7 +80,6 @@ def desk() -> "Desk":
 
     return Desk(
         explorations=stores().explorations,
-        events=stores().events,
         queue=wiring.cloud_queue(settings()),
         workflow=wiring.cloud_workflow(settings()),
         clock=wiring.system_clock(),
@@ -86,6 +88,7 @@ def desk() -> "Desk":
         terms=terms(),
         defer_seconds=settings().defer_seconds,
         ask_for_notice=ask_for_notice,
+        tell=_tell,
         sinks_for=sinks_for,
     )
 
@@ -101,13 +104,32 @@ def ask_for_notice(exploration: Exploration) -> None:
     notices.ask_for_notice(exploration, wiring.cloud_notices(settings()), log())
 
 
+def _tell(exploration: Exploration) -> None:
+    from idea_explorer.usecases import notices
+
+    notices.ask(exploration, wiring.cloud_notices(settings()), log())
+
+
+def sender() -> "Sender":
+    from idea_explorer.usecases.notify import Sender
+
+    return Sender(
+        explorations=stores().explorations,
+        reports=stores().reports,
+        webhooks=publishing.webhooks(wiring.system_clock()),
+        clock=wiring.system_clock(),
+        repository=settings().published_to,
+        branch=settings().published_branch,
+        default=publishing.default_webhook(settings()),
+    )
+
+
 def books() -> "Books":
     from idea_explorer.usecases.settle import Books
 
     return Books(
         explorations=stores().explorations,
         journals=stores().journals,
-        events=stores().events,
         reports=stores().reports,
         clock=wiring.system_clock(),
         prices=settings().prices,
@@ -157,4 +179,4 @@ def sinks_for(exploration: Exploration) -> Sequence[EventSink]:
 def _metrics(exploration: Exploration) -> EventSink:
     from idea_explorer.metrics import MetricSink
 
-    return MetricSink(exploration, wiring.system_clock())
+    return MetricSink(exploration, wiring.system_clock(), request_id())

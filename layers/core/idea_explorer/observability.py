@@ -1,10 +1,13 @@
 """One sink turns each event of a run into its log line. Contents, prompts and secrets never enter it."""
 
+from collections import Counter
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
 from idea_explorer.domain.events import (
     Failed,
     Heard,
+    RunFinished,
     StatusChanged,
     StepFinished,
     ToolCallEnd,
@@ -12,6 +15,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports import Log
 
 if TYPE_CHECKING:
@@ -122,5 +126,42 @@ class LogSink:
                     code=event.code,
                     error=event.message,
                 )
+            case RunFinished():
+                self._log.info("exploration_finished", **_summed_up(event.exploration))
             case _:
                 pass
+
+
+def _summed_up(ended: Exploration) -> JsonObject:
+    """A run in figures: never what was asked, read or written."""
+    stats, request = ended.stats, ended.request
+    return {
+        "explorationId": ended.id,
+        "run": ended.run,
+        "status": ended.status,
+        "toolset": request.toolset,
+        "mode": request.mode,
+        "model": ended.model_name,
+        "steps": stats.steps,
+        "inputTokens": stats.input_tokens,
+        "outputTokens": stats.output_tokens,
+        "cacheReadTokens": stats.cache_read_tokens,
+        "cacheWriteTokens": stats.cache_write_tokens,
+        "searches": stats.searches,
+        "cost": stats.cost_usd,
+        "durationMs": _duration_ms(ended),
+        "stepDurationsMs": [*stats.step_durations],
+        "toolCalls": len(stats.tool_calls),
+        "toolErrors": sum(not record.ok for record in stats.tool_calls),
+        "tools": dict(Counter(record.known_name for record in stats.tool_calls)),
+        "stopReason": stats.stop_reason,
+        "errorCode": ended.receipt.code if ended.receipt else None,
+    }
+
+
+def _duration_ms(ended: Exploration) -> int | None:
+    """How long the last run worked: waits for a person have moved its deadline, and so do not count."""
+    if ended.deadline_at is None or ended.finished_at is None:
+        return None
+    began = ended.deadline_at - timedelta(seconds=ended.request.deadline_seconds)
+    return max(0, round((ended.finished_at - began).total_seconds() * 1_000))

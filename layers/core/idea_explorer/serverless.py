@@ -5,11 +5,11 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from idea_explorer.domain.errors import ExplorerError, ExternalError
+from idea_explorer.domain.errors import ExplorerError, ExternalError, UndeliveredError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
@@ -110,8 +110,19 @@ def entry(work: Callable[[Event], JsonObject]) -> Callable[[Event, object], Json
         with known_errors():
             return work(event)
 
-    logged = _logger().inject_lambda_context(traced(handler), clear_state=True)
-    return cast("Callable[[Event, object], JsonObject]", logged)
+    return logged(traced(handler))
+
+
+def logged(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """A handler of whose log every line names the request that Lambda gave it."""
+    wrapped: Callable[..., Any] = _logger().inject_lambda_context(handler, clear_state=True)
+    return wrapped
+
+
+def request_id() -> str | None:
+    """Lambda's id of the invocation under way."""
+    known = _logger().get_current_keys().get("function_request_id")
+    return known if isinstance(known, str) else None
 
 
 def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,6 +140,8 @@ def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
 def known_errors() -> Iterator[None]:
     try:
         yield
+    except UndeliveredError:
+        raise  # the workflow knows it by this name, and waits longer
     except ExplorerError as error:
         if not error.retryable:
             raise

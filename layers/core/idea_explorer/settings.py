@@ -7,11 +7,23 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from idea_explorer.domain import limits
+from idea_explorer.domain.addresses import wrong_webhook
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, profile_of
+from idea_explorer.domain.request import WebhookUrl
+from idea_explorer.domain.signing import key_of
 from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.usage import Price
 from idea_explorer.domain.wording import findings
@@ -58,6 +70,20 @@ def _address(url: str) -> str:
     return url
 
 
+def _webhook(url: str) -> str:
+    if wrong := wrong_webhook(url):
+        raise ValueError(wrong)
+    return url
+
+
+def _signing_key(secret: SecretStr) -> SecretStr:
+    value = secret.get_secret_value()
+    if len(value) > limits.MAX_SECRET:
+        raise ValueError(f"must be at most {limits.MAX_SECRET} characters")
+    key_of(value)
+    return secret
+
+
 Key = Annotated[SecretStr, AfterValidator(_key)]
 Url = Annotated[str, AfterValidator(_address)]
 
@@ -94,6 +120,8 @@ class Settings(BaseModel):
     code_limits: limits.CodeLimits = limits.CodeLimits()
     events_wait_seconds: float = Field(default=20.0, ge=0, le=25)  # API Gateway ends a call at 29
     events_poll_seconds: float | None = Field(default=None, gt=0)
+    webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = None  # told by default
+    webhook_secret: Annotated[SecretStr, AfterValidator(_signing_key)] | None = None
     otlp_endpoint: Url | None = None
     trace_content: bool = False  # whether spans carry what was asked, read and written
 
@@ -120,6 +148,7 @@ class Settings(BaseModel):
     github_secret_id: str | None = None
     anthropic_secret_id: str | None = None
     api_tokens_secret_id: str | None = None
+    webhook_secret_id: str | None = None
     secret_max_age_seconds: int = Field(default=300, ge=0)
     max_running: int = Field(default=20, ge=1)
     defer_seconds: int = Field(default=30, ge=0, le=900)
@@ -127,6 +156,13 @@ class Settings(BaseModel):
     running_too_long_seconds: int = Field(default=7_200, ge=0)
     aws_endpoint_url: Url | None = None
     sam_local: bool = False
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _signs_something(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if secret and not info.data.get("webhook_url"):
+            raise ValueError("must come with IDEA_WEBHOOK_URL: it signs what is sent there")
+        return secret
 
     @property
     def in_cloud(self) -> bool:
@@ -267,6 +303,9 @@ VARIABLES = {
     "IDEA_SEARCH_TOKENS": "search_tokens",
     "IDEA_APPROVAL_DAYS": "approval_days",
     "IDEA_CODE_REPOSITORIES": "code_repositories",
+    "IDEA_WEBHOOK_URL": "webhook_url",
+    "IDEA_WEBHOOK_SECRET": "webhook_secret",
+    "WEBHOOK_SECRET_ID": "webhook_secret_id",
     "IDEA_TRACE_CONTENT": "trace_content",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_endpoint",
     "IDEA_SECRET_MAX_AGE_SECONDS": "secret_max_age_seconds",

@@ -247,7 +247,8 @@ class Stack:
         secrets = self.services.client("secretsmanager")
         for resource in resources_of("AWS::SecretsManager::Secret"):
             declared = self._resolved(resource)
-            value = self._options.secrets.get(resource) or declared.get("SecretString")
+            generated = "made-up-by-aws" if "GenerateSecretString" in declared else None
+            value = self._options.secrets.get(resource) or declared.get("SecretString", generated)
             given = {"SecretString": value} if value else {}
             answer = secrets.create_secret(Name=declared["Name"], **given)
             self._names[resource] = answer["ARN"]

@@ -14,7 +14,8 @@ class LambdaNotices:
         self._connect = connect
 
     def ask(self, exploration_id: ExplorationId, run: int) -> None:
-        payload = json.dumps({"id": exploration_id, "run": run}).encode()
+        asked = {"id": exploration_id, "run": run, "unattended": True}
+        payload = json.dumps(asked).encode()
         with aws_errors("Lambda"):
             self._connect().invoke(
                 FunctionName=self._function, InvocationType="Event", Payload=payload

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from idea_explorer.domain.errors import InvalidRequestError
@@ -19,6 +20,13 @@ def sortable(moment: datetime) -> str:
 
 def position_of(exploration: Exploration) -> str:
     return f"{sortable(exploration.created_at)}#{exploration.id}"
+
+
+def by_due(found: Iterable[Exploration], moment: datetime) -> list[Exploration]:
+    """Those whose message was due before a moment, the longest overdue first."""
+    due = [(e.delivery_due, e) for e in found]
+    overdue = [(at, e) for at, e in due if at is not None and at < moment]
+    return [e for _, e in sorted(overdue, key=lambda pair: pair[0])]
 
 
 def cursor_at(position: str) -> str:

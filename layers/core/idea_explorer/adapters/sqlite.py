@@ -9,7 +9,7 @@ from pathlib import Path
 
 from idea_explorer.adapters.database import Database
 from idea_explorer.adapters.fitting import fitting
-from idea_explorer.adapters.positions import cursor_at, position_in, position_of
+from idea_explorer.adapters.positions import by_due, cursor_at, position_in, position_of, sortable
 from idea_explorer.domain.errors import LeaseLostError, MissingError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE TABLE IF NOT EXISTS events (
     id TEXT NOT NULL, number INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY (id, number));
+CREATE TABLE IF NOT EXISTS deliveries (id TEXT PRIMARY KEY, due TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS reports (id TEXT PRIMARY KEY, markdown TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS spend (
     owner TEXT NOT NULL, day TEXT NOT NULL, run TEXT NOT NULL, usd REAL NOT NULL,
@@ -52,7 +53,7 @@ class SqliteStore:
 
     # Explorations
 
-    def create(self, exploration: Exploration) -> bool:
+    def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
         with self._db.transaction() as db:
             added = db.execute(
                 "INSERT OR IGNORE INTO explorations VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -66,7 +67,11 @@ class SqliteStore:
                     exploration.model_dump_json(),
                 ),
             )
-            return added.rowcount == 1
+            if not added.rowcount:
+                return False
+            _schedule(db, exploration)
+            _append(db, exploration.id, events)
+            return True
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
         row = self._db.row(SELECT + "id = ?", [exploration_id])
@@ -75,7 +80,10 @@ class SqliteStore:
         return _exploration(*row)
 
     def take_over(
-        self, exploration_id: ExplorationId, change: Callable[[Exploration], Exploration]
+        self,
+        exploration_id: ExplorationId,
+        change: Callable[[Exploration], Exploration],
+        tell: Callable[[Exploration, Exploration], Sequence[AnyEvent]] = lambda *_: (),
     ) -> Exploration:
         with self._db.transaction() as db:
             before = self.load(exploration_id)
@@ -85,12 +93,14 @@ class SqliteStore:
                 "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
                 (after.lease, after.cancel_requested, after.id),
             )
+            _append(db, after.id, tell(before, after))
             return after
 
-    def save(self, exploration: Exploration) -> None:
+    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         with self._db.transaction() as db:
             _hold(db, exploration.id, exploration.lease)
             _write(db, exploration)
+            _append(db, exploration.id, events)
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
         with self._db.transaction() as db:
@@ -133,6 +143,11 @@ class SqliteStore:
         unchanged = [exploration for exploration in found if exploration.updated_at < moment]
         return sorted(unchanged, key=lambda exploration: exploration.updated_at)
 
+    def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
+        due = "id IN (SELECT id FROM deliveries WHERE due < ?)"
+        rows = self._db.rows(SELECT + due, [sortable(moment)])
+        return by_due([_exploration(*row) for row in rows], moment)
+
     # EventLog
 
     def append(self, exploration_id: ExplorationId, lease: int | None, event: AnyEvent) -> None:
@@ -141,11 +156,7 @@ class SqliteStore:
                 self.load(exploration_id)
             else:
                 _hold(db, exploration_id, lease)
-            db.execute(
-                "INSERT INTO events SELECT ?, coalesce(max(number), 0) + 1, ?, ?"
-                " FROM events WHERE id = ?",
-                (exploration_id, event.type, fitting(event), exploration_id),
-            )
+            _append(db, exploration_id, [event])
 
     def read(
         self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
@@ -245,6 +256,25 @@ def _write(db: sqlite3.Connection, exploration: Exploration) -> None:
         "UPDATE explorations SET status = ?, record = ? WHERE id = ?",
         (exploration.status, exploration.model_dump_json(), exploration.id),
     )
+    _schedule(db, exploration)
+
+
+def _schedule(db: sqlite3.Connection, exploration: Exploration) -> None:
+    """Keep when the message of an exploration's end is due, or that none is."""
+    if due := exploration.delivery_due:
+        row = (exploration.id, sortable(due))
+        db.execute("INSERT OR REPLACE INTO deliveries VALUES (?, ?)", row)
+    else:
+        db.execute("DELETE FROM deliveries WHERE id = ?", (exploration.id,))
+
+
+def _append(db: sqlite3.Connection, exploration_id: str, events: Sequence[AnyEvent]) -> None:
+    for event in events:
+        db.execute(
+            "INSERT INTO events SELECT ?, coalesce(max(number), 0) + 1, ?, ?"
+            " FROM events WHERE id = ?",
+            (exploration_id, event.type, fitting(event), exploration_id),
+        )
 
 
 def _hold(db: sqlite3.Connection, exploration_id: str, lease: int) -> None:

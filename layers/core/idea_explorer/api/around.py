@@ -63,13 +63,4 @@ def try_webhook(call: Call, service: Service) -> Answer:
 
 def resend_webhook(call: Call, service: Service) -> Answer:
     exploration = find(call.path["exploration_id"], call.owner, service.explorations)
-    told = resend(
-        exploration.id,
-        explorations=service.explorations,
-        reports=service.reports,
-        webhooks=service.webhooks(),
-        clock=service.clock,
-        repository=service.repository,
-        branch=service.branch,
-    )
-    return Answer(200, told.delivery)
+    return Answer(200, resend(exploration.id, service.sender()).delivery)

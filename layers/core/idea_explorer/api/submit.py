@@ -1,10 +1,12 @@
 """The route that starts an exploration, or answers with research that is there already."""
 
+from contextlib import suppress
+
 from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Call
 from idea_explorer.api.errors import RequestError
 from idea_explorer.api.views import Reused, Submitted
-from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.errors import ExplorerError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
@@ -57,27 +59,19 @@ def _reused(
         request,
         call.owner,
         explorations=service.explorations,
-        events=service.events,
         reports=service.reports,
         index=service.index(),
         clock=service.clock,
         research=service.research(),
         exploration_id=new,
         sinks_for=service.sinks_for,
+        default_webhook=service.terms.default_webhook,
     )
     if found is None:
         return None
-    if request.webhook_url:  # no workflow follows that would tell
-        notify(
-            found.id,
-            found.run,
-            explorations=service.explorations,
-            reports=service.reports,
-            webhooks=service.webhooks(),
-            clock=service.clock,
-            repository=service.repository,
-            branch=service.branch,
-        )
+    if found.delivery.status == "pending":  # no workflow follows that would tell
+        with suppress(UndeliveredError):  # it is tried again later, as the record says
+            notify(found.id, found.run, service.sender())
     return Reused(id=found.id, reused=found.reused or "").model_dump(mode="json")
 
 

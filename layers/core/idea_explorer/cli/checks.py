@@ -252,6 +252,18 @@ def _spans(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Find
     yield Finding("ok", "spans", f"exported to {to}, {contents} contents")
 
 
+def _webhook(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
+    if settings.webhook_url is None:
+        return
+    to = urlsplit(settings.webhook_url).hostname  # the rest of the address may be a secret
+    told = f"{to} is told of every exploration that names no webhook of its own"
+    if settings.webhook_secret:
+        yield Finding("ok", "webhook", f"{told}, signed")
+    else:
+        fix = "export IDEA_WEBHOOK_SECRET=…"
+        yield Finding("note", "webhook", f"{told}, without a signature", fix)
+
+
 def _sam(_settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
     beside = Path(sys.executable).with_name("sam")
     if beside.exists() or shutil.which("sam"):
@@ -276,5 +288,6 @@ CHECKS: tuple[Check, ...] = (
     _music,
     _tidal,
     _spans,
+    _webhook,
     _sam,
 )

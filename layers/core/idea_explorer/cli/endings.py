@@ -43,6 +43,16 @@ def how_to_go_on(final: Exploration, research: str | None) -> str | None:
     return f"Go on with: idea resume {named(final.id, research)}"
 
 
+def how_to_send_again(final: Exploration, research: str | None) -> str | None:
+    """What to do about a webhook that did not arrive."""
+    if final.delivery.status != "failed":
+        return None
+    command = f"idea webhook resend {named(final.id, research)}"
+    return (
+        f"The webhook was not delivered: {final.delivery.last_error} Send it again with: {command}"
+    )
+
+
 def named(exploration_id: str, research: str | None) -> str:
     """An exploration as the next command has to name it: in the folder that this one was given."""
     where = f" --research {shlex.quote(research)}" if research else ""

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from idea_explorer import wiring
 from idea_explorer.cli.deciding import how_to_decide, pending
-from idea_explorer.cli.endings import EXIT, how_to_go_on, summary
+from idea_explorer.cli.endings import EXIT, how_to_go_on, how_to_send_again, summary
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.files import named_files, with_files
 from idea_explorer.cli.here import close_what_broke_off, run_here
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         engine = replace(engine, check_repository=_failing(error))
         reused = None
     if reused:
-        _report(reused, engine, as_json=arguments.json)
+        _report(reused, engine, arguments)
         return EXIT[reused.status]
     outlets = publishing.outlets(settings, engine.clock, commit=arguments.commit)
     if not settings.uses_github:
@@ -98,18 +98,12 @@ def run(arguments: argparse.Namespace) -> int:
             by_command=True,
         )
         final = run_here(exploration, engine, outlets, settings, shown if watched else None)
-    log.info(
-        "exploration_finished",
-        explorationId=final.id,
-        status=final.status,
-        stats=final.stats_json(),
-    )
     return ended(final, engine, arguments)
 
 
 def ended(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> int:
     """Say what it came to, or what it waits for; the exit code says the same."""
-    _report(final, engine, as_json=arguments.json)
+    _report(final, engine, arguments)
     if final.status == "awaiting_approval":
         assert engine.approvals is not None
         paths = [approval.proposal.path for approval in pending(engine.approvals, final)]
@@ -151,11 +145,11 @@ def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Expl
         request,
         OWNER,
         explorations=engine.explorations,
-        events=engine.events,
         reports=engine.reports,
         index=publishing.research_index(settings),
         clock=engine.clock,
         research=wiring.research_repository(settings),
+        default_webhook=engine.terms.default_webhook,
     )
     if found is None or found.reused is None:
         return None
@@ -211,12 +205,12 @@ def _looks_like_a_path(given: str) -> bool:
     return "/" in given or SUFFIX.search(given) is not None or Path(given).is_dir()
 
 
-def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
+def _report(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> None:
     try:
         content = engine.reports.load_report(final.id)
     except MissingError:
         content = ""
-    if as_json:
+    if arguments.json:
         print(json.dumps(outcome_json(final, content), ensure_ascii=False))
     else:
         for place in dict.fromkeys(filter(None, (final.path, final.url))):
@@ -225,11 +219,10 @@ def _report(final: Exploration, engine: Engine, *, as_json: bool) -> None:
             print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"
         print(reused if final.reused else summary(final.status, final.verdict, final.stats))
-    undelivered = final.delivery.status == "failed"
     for sentence in (
         final.notice,
         final.receipt.message if final.receipt else None,
-        f"The webhook was not delivered: {final.delivery.last_error}" if undelivered else None,
+        how_to_send_again(final, arguments.research),
     ):
         if sentence:
             _say(f"idea: {sentence}")

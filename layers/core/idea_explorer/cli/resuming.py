@@ -15,7 +15,7 @@ from idea_explorer.domain.request import ResumeRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.usecases.explore import Engine
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.resume import resume
+from idea_explorer.usecases.resume import claim, resume
 from idea_explorer.wiring import publishing
 
 LIMITS = ("max_steps", "max_cost_usd", "deadline_seconds")
@@ -42,7 +42,7 @@ def _next(exploration: Exploration, arguments: argparse.Namespace, engine: Engin
     """The run to go on with: the one that waits for decisions or was broken off, or a new one."""
     left = exploration.status == "queued" and exploration.by_command
     if left or exploration.status in {"awaiting_approval", "running"}:
-        return exploration
+        return claim(exploration, engine.explorations)
     given = {name: getattr(arguments, name) for name in LIMITS}
     try:
         wanted = ResumeRequest.model_validate({k: v for k, v in given.items() if v is not None})
@@ -53,7 +53,6 @@ def _next(exploration: Exploration, arguments: argparse.Namespace, engine: Engin
         OWNER,
         wanted,
         explorations=engine.explorations,
-        events=engine.events,
         queue=_NoQueue(),
         clock=engine.clock,
         log=engine.log,

@@ -6,7 +6,9 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from idea_explorer import wiring
 from idea_explorer.api.app import handler_for
@@ -20,6 +22,7 @@ from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
 from idea_explorer.ports import Clock
 from idea_explorer.usecases.approvals import all_decided, expire
 from idea_explorer.usecases.lost import settle_lost
+from idea_explorer.usecases.notify import deliver_due
 from idea_explorer.usecases.service import Service
 from idea_explorer.usecases.work import work
 from idea_explorer.wiring import publishing
@@ -37,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     service = wiring.local_service(settings, log)
     jobs = wiring.local_queue(settings)
     engine = wiring.local_engine(settings, log, [])
-    outlets = publishing.outlets(settings, service.clock)
+    outlets = replace(publishing.outlets(settings, service.clock), webhooks_retried=True)
     uploads = wiring.local_uploads(settings)
     worked_on = wiring.worked_on_here(settings)
     token, tokens = _token(service.clock)
@@ -52,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
             ),
             arguments.workers,
             log,
+            partial(deliver_due, outlets.sender(engine)),
         ),
     ):
         _stop_on_signals(server)

@@ -20,7 +20,10 @@ class Workers:
         recover: Callable[[], None],
         count: int,
         log: Log,
+        deliver: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`deliver` sends a webhook that is due, if there is one, in a thread of its own: a receiver
+        that hangs holds up neither the jobs nor the word that they live."""
         self._jobs = jobs
         self._work = work
         self._recover = recover
@@ -30,6 +33,7 @@ class Workers:
         self._threads = [
             *(self._thread(self._do_a_job, POLL_SECONDS) for _ in range(count)),
             self._thread(self._beat, BEAT_SECONDS),
+            self._thread(deliver, BEAT_SECONDS),
         ]
 
     def __enter__(self) -> Self:

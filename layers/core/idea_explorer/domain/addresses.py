@@ -6,6 +6,7 @@ Pure rules, to be asked without a look-up. Whoever connects also asks with what 
 import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
 from idea_explorer.domain.errors import BlockedAddressError
 
@@ -50,6 +51,8 @@ _ISATAP = (0x0000_5EFE, 0x0200_5EFE)  # interface ids that carry an IPv4 address
 _HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 MAX_HOST = 253
+NOT_PUBLIC = "must be a public address"
+NO_CREDENTIALS = "must hold no user name and no password: they would not be sent"
 
 
 def is_public(address: Address) -> bool:
@@ -81,3 +84,17 @@ def literal_of(host: str) -> Address | None:
     if not is_name or _NUMBER.fullmatch(bare.rpartition(".")[2]):
         raise BlockedAddressError("The host is neither a plain name nor a plain address.")
     return None
+
+
+def wrong_webhook(url: str) -> str | None:
+    """What is wrong with the address of a webhook, as far as that shows without a look-up."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if "@" in parts.netloc:
+        return NO_CREDENTIALS
+    try:
+        literal = literal_of(host)
+    except BlockedAddressError:
+        return NOT_PUBLIC
+    hidden = is_this_machine(host) or (literal is not None and not is_public(literal))
+    return NOT_PUBLIC if hidden else None

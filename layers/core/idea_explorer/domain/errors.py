@@ -28,6 +28,7 @@ ExplorerError
     ├── RejectedError          400, 413, 422: the same call will fail again
     │   └── TooLongError       a conversation that does not fit the model's context window
     ├── UpstreamConflictError  409: what we built on has changed, or is not there yet
+    ├── UndeliveredError       a webhook's receiver is down; it is tried again later  retryable
     ├── WebError               a URL of a user or a model that cannot be used
     │   ├── BlockedAddressError  UnsupportedContentError  ResponseTooLargeError  TooManyRedirectsError
     │   └── HttpError          any other status, broken TLS, no HTTP at all
@@ -215,6 +216,10 @@ class TooLongError(RejectedError):
 
 class UpstreamConflictError(ExternalError):
     pass
+
+
+class UndeliveredError(ExternalError):
+    retryable = True
 
 
 class WebError(ExternalError):

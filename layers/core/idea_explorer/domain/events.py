@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from idea_explorer.domain.approvals import Verdict
 from idea_explorer.domain.errors import ErrorCode
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolRecord
@@ -180,7 +181,15 @@ class AnswerBegins(BaseModel):
     step: int
 
 
-Heard: TypeAlias = AnyEvent | TryingAgain | AnswerBegins
+class RunFinished(BaseModel):
+    """A run has its final status. For log lines that sum it up; the history has `status_changed`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    exploration: Exploration
+
+
+Heard: TypeAlias = AnyEvent | TryingAgain | AnswerBegins | RunFinished
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 

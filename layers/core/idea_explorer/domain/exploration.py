@@ -1,6 +1,6 @@
 """The exploration: one unit of work, and the only way its status may change."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -33,6 +33,7 @@ NEXT: dict[Status, frozenset[Status]] = {
     **{status: frozenset({"queued"}) for status in RESUMABLE},
 }
 
+FIRST_DELIVERY = timedelta(minutes=5)  # who ends a run sends its message; after this nobody did
 OFFLINE = "offline"  # the id of the model that is none
 
 
@@ -93,8 +94,10 @@ class Delivery(BaseModel):
     status: Literal["none", "pending", "delivered", "failed"] = "none"
     run: int = 0  # the run that it tells of
     attempts: int = 0
+    rounds: int = 0  # of up to three attempts each, by the timetable for a receiver that is down
     last_error: str | None = None
     at: datetime | None = None
+    next_try: datetime | None = None
 
 
 class Pause(BaseModel):
@@ -168,6 +171,13 @@ class Exploration(BaseModel):
     def is_final(self) -> bool:
         return self.status in FINAL
 
+    @property
+    def delivery_due(self) -> datetime | None:
+        """When the message of the end has to be sent, if whoever was to send it has not by then."""
+        if not self.is_final or self.delivery.status != "pending":
+            return None
+        return self.delivery.next_try or (self.finished_at or self.updated_at) + FIRST_DELIVERY
+
     def stats_json(self, stats: Stats | None = None) -> JsonObject:
         """The stats for people and scripts; single calls only where the request asked for them."""
         shown = stats or self.stats
@@ -194,8 +204,10 @@ class Exploration(BaseModel):
         exploration_id: ExplorationId | None = None,
         conversation_id: ExplorationId | None = None,
         by_command: bool = False,
+        default_webhook: bool = False,
     ) -> "Exploration":
-        """One that is asked for now, the first of its conversation unless that is named."""
+        """One that is asked for now, the first of its conversation unless that is named. With a default
+        webhook somebody is told of its end even where the request names nobody."""
         new = exploration_id or new_id(int(at.timestamp() * 1_000))
         return cls(
             id=new,
@@ -205,11 +217,20 @@ class Exploration(BaseModel):
             conversation_id=conversation_id or new,
             created_at=at,
             updated_at=at,
-            delivery=Delivery(status="pending" if request.webhook_url else "none"),
+            delivery=_delivery_of(told=default_webhook or request.webhook_url is not None),
         )
+
+    @property
+    def new_delivery(self) -> Delivery:
+        """The delivery of a run that has yet to end."""
+        return _delivery_of(told=self.delivery.status != "none")
 
     def started(self, *, at: datetime) -> "Exploration":
         return self.moved("running", at=at, started_at=self.started_at or at)
 
     def finished(self, to: Status, *, at: datetime, **changes: object) -> "Exploration":
         return self.moved(to, at=at, finished_at=at, **changes)
+
+
+def _delivery_of(*, told: bool) -> Delivery:
+    return Delivery(status="pending" if told else "none")

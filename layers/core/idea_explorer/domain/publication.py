@@ -41,6 +41,11 @@ def is_document(path: str) -> bool:
     return path.startswith(f"{RESEARCH_ROOT}/") and path.endswith(f"/{DOCUMENT}")
 
 
+def is_log(path: str) -> bool:
+    """Whether a file is what we keep beside a document, and nothing to read for research."""
+    return path.rpartition("/")[2] == LOG
+
+
 def new_place(exploration: Exploration, taken: set[str]) -> Place:
     """A folder of its own: the same idea on the same day stands next to the first, never in its place."""
     name = f"{exploration.created_at:%Y-%m-%d}-{slug(exploration.request.idea)}"

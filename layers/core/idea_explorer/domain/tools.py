@@ -128,6 +128,11 @@ class ToolRecord(BaseModel):
     was_retried: bool = False  # told by the log alone, and so is the step that made the call
     step: int | None = None
 
+    @property
+    def known_name(self) -> str:
+        """A name to count by. A model may make up any, and each would be a count of its own."""
+        return "unknown" if self.error_type == "unknown_tool" else self.name
+
     def as_json(self) -> JsonObject:
         """The contract's spelling, with absent fields left out."""
         named: JsonObject = {

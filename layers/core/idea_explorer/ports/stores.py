@@ -41,10 +41,14 @@ class Page:
 
 
 class Explorations(Protocol):
-    """Records of explorations. Whoever changes one holds its lease; an older lease writes nothing."""
+    """Records of explorations. Whoever changes one holds its lease; an older lease writes nothing.
 
-    def create(self, exploration: Exploration) -> bool:
-        """Store a new one; False where the id is taken already."""
+    Events that tell of a change are stored with it, both or neither: whoever sees the new status can
+    read them, and a repetition after a crash does not tell them twice.
+    """
+
+    def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
+        """Store a new one and the first events of its history; False where the id is taken already."""
         ...
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
@@ -52,15 +56,19 @@ class Explorations(Protocol):
         ...
 
     def take_over(
-        self, exploration_id: ExplorationId, change: Callable[[Exploration], Exploration]
+        self,
+        exploration_id: ExplorationId,
+        change: Callable[[Exploration], Exploration],
+        tell: Callable[[Exploration, Exploration], Sequence[AnyEvent]] = lambda *_: (),
     ) -> Exploration:
         """Apply `change` and take a new lease, at once: from now on all older leases are lost.
 
-        What `change` raises is raised, and then nothing has happened.
+        What `change` raises is raised, and then nothing has happened. `tell` gives the events of the
+        change from the record before and after it.
         """
         ...
 
-    def save(self, exploration: Exploration) -> None:
+    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         """Raises LeaseLostError unless the stored lease is the exploration's.
 
         A cancel request that came meanwhile stays: only a take-over can withdraw it.
@@ -82,6 +90,11 @@ class Explorations(Protocol):
     def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
         """Explorations that have been in a status that is not final, unchanged, since before a moment:
         oldest first."""
+        ...
+
+    def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
+        """Explorations that have ended and whose message was due before a moment, by `delivery_due`:
+        the longest overdue first."""
         ...
 
 

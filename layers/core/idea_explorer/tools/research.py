@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset
+from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, Tool, Toolset
 from idea_explorer.domain.errors import (
     ContentMismatchError,
     DocumentMissingError,
@@ -23,6 +23,7 @@ from idea_explorer.domain.paths import (
     is_research_path,
     research_path,
 )
+from idea_explorer.domain.publication import is_log
 from idea_explorer.domain.report import title_of
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.ports import ResearchRepository
@@ -57,11 +58,11 @@ class ReadResearch(Arguments):
     path: Annotated[
         str,
         Field(
-            min_length=1,
             description="Path of the document, relative to ideas/, e.g. market/2024-06.md",
-            json_schema_extra={"maxLength": MAX_RESEARCH_PATH},
+            json_schema_extra={"minLength": 1, "maxLength": MAX_RESEARCH_PATH},
         ),
         Rule("non-empty path relative to ideas/"),
+        MayBeBlank(),
         AfterValidator(research_path),
     ]
 
@@ -159,7 +160,7 @@ class _Research:
 
     def list(self, _: ListResearch) -> ToolOutput:
         try:
-            documents = self._repository.list()
+            documents = [d for d in self._repository.list() if not is_log(d.path)]
         except ExternalError as error:
             raise _api_error("list", error) from error
         files: list[JsonObject] = [

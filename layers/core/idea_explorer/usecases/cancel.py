@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
-from idea_explorer.domain.events import StatusChanged
 from idea_explorer.domain.exploration import Exploration, Receipt
-from idea_explorer.ports import EventLog, EventSink, Explorations
+from idea_explorer.ports import EventSink, Explorations
+from idea_explorer.usecases.closing import announce_end, events_of_end
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.history import Everywhere, History
 
 
 class _StartedError(ConflictError):
@@ -20,7 +19,6 @@ def cancel(
     owner: str,
     *,
     explorations: Explorations,
-    events: EventLog,
     clock: Clock,
     wake: Callable[[Exploration], None],
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: (),
@@ -44,11 +42,12 @@ def cancel(
     if exploration.status != "queued":
         return explorations.load(exploration.id)
     try:
-        cancelled = explorations.take_over(exploration.id, lambda e: _cancelled(e, clock))
+        cancelled = explorations.take_over(
+            exploration.id, lambda e: _cancelled(e, clock), events_of_end
+        )
     except _StartedError:
         return explorations.load(exploration.id)
-    sink = Everywhere([History(events, cancelled), *sinks_for(cancelled)])
-    sink.emit(StatusChanged(from_=exploration.status, to="cancelled"))
+    announce_end(cancelled, events_of_end(exploration, cancelled), sinks_for(cancelled))
     return cancelled
 
 

@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import (
     MissingError,
     QuotaSpentError,
 )
-from idea_explorer.domain.events import Failed, StatusChanged
+from idea_explorer.domain.events import AnyEvent, Failed, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import (
@@ -23,8 +23,8 @@ from idea_explorer.domain.message import (
     named_in,
     parse_message,
 )
-from idea_explorer.ports import EventLog, EventSink, Explorations, Log, Workflow, WorkQueue
-from idea_explorer.usecases.history import Everywhere, History
+from idea_explorer.ports import EventSink, Explorations, Log, Workflow, WorkQueue
+from idea_explorer.usecases.closing import announce_end, events_of_end
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms
 
@@ -41,7 +41,6 @@ class Desk:
     """What dispatching works with."""
 
     explorations: Explorations
-    events: EventLog
     queue: WorkQueue
     workflow: Workflow
     clock: Clock
@@ -50,10 +49,8 @@ class Desk:
     terms: Terms
     defer_seconds: int = DEFER_SECONDS
     ask_for_notice: Callable[[Exploration], None] = lambda _: None
+    tell: Callable[[Exploration], None] = lambda _: None
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
-
-    def sink(self, exploration: Exploration) -> EventSink:
-        return Everywhere([History(self.events, exploration), *self.sinks_for(exploration)])
 
 
 def dispatch(message: Message, desk: Desk) -> Dispatched:
@@ -136,11 +133,15 @@ def touch(exploration: Exploration, explorations: Explorations, now: datetime) -
 
 def _mark_running(exploration: Exploration, desk: Desk) -> None:
     now = desk.clock.now()
+    started = StatusChanged(from_="queued", to="running")
     try:
-        running = desk.explorations.take_over(exploration.id, lambda e: e.started(at=now))
+        running = desk.explorations.take_over(
+            exploration.id, lambda e: e.started(at=now), lambda *_: [started]
+        )
     except ConflictError:
         return  # another delivery was quicker
-    desk.sink(running).emit(StatusChanged(from_="queued", to="running"))
+    for sink in desk.sinks_for(running):
+        sink.emit(started)
 
 
 def _set_aside(message: Message, error: ExplorerError, desk: Desk) -> Dispatched:
@@ -175,12 +176,16 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> No
             raise ConflictError(f"Exploration {current.id} is being worked on.")
         return current.finished("failed", at=now, receipt=receipt)
 
+    told: list[AnyEvent] = []
+
+    def tell(before: Exploration, after: Exploration) -> list[AnyEvent]:
+        failure = Failed(code=error.code, message=error.sentence)
+        told[:] = events_of_end(before, after, failure)
+        return told
+
     try:
-        was = desk.explorations.load(exploration_id).status
-        exploration = desk.explorations.take_over(exploration_id, failed)
+        exploration = desk.explorations.take_over(exploration_id, failed, tell)
     except (MissingError, ConflictError):
         return
-    sink = desk.sink(exploration)
-    sink.emit(Failed(code=error.code, message=error.sentence))
-    sink.emit(StatusChanged(from_=was, to="failed"))
+    announce_end(exploration, told, desk.sinks_for(exploration))
     desk.ask_for_notice(exploration)

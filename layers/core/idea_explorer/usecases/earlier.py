@@ -158,7 +158,8 @@ def _followed(
 
 
 def _same_idea(idea: str, research: ResearchRepository) -> Earlier | None:
-    """The newest document of the same idea, by what its log or front matter records."""
+    """The newest document of the same idea, by what its log or front matter records. One that records
+    no idea, as a person may have written it, is of the idea that its folder is named after."""
     paths = {info.path for info in research.list()}
     folders = {path.split("/")[0] for path in paths if path.endswith(f"/{DOCUMENT}")}
     for place in places_for(idea, folders):
@@ -169,8 +170,9 @@ def _same_idea(idea: str, research: ResearchRepository) -> Earlier | None:
         ideas = _logged_ideas(place, research) if f"{place.folder}/{LOG}" in paths else set()
         if not ideas:
             text = _read(research, path)
-            ideas = {parse_document(text).matter.get("idea", "")}
-        if idea_key(idea) in {idea_key(known) for known in ideas if known}:
+            recorded = parse_document(text).matter.get("idea", "")
+            ideas = {recorded} if recorded.strip() else set()
+        if not ideas or idea_key(idea) in {idea_key(known) for known in ideas}:
             return Earlier(place.document, path, text or _read(research, path))
     return None
 

@@ -36,7 +36,7 @@ from idea_explorer.usecases.conclude import conclude
 from idea_explorer.usecases.counting import Counted
 from idea_explorer.usecases.earlier import Origin
 from idea_explorer.usecases.endings import least_to_go_on, receipt_for, stats_of
-from idea_explorer.usecases.history import Everywhere, GroupedText, History
+from idea_explorer.usecases.history import Everywhere, RunSink
 from idea_explorer.usecases.opening import begin_or_go_on, deadline_of, enter, refused, started_from
 from idea_explorer.usecases.reach import reach
 from idea_explorer.usecases.terms import Terms
@@ -83,17 +83,24 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     was = engine.explorations.load(exploration_id)
     if was.status == "awaiting_approval" and not (was.cancel_requested or _is_decided(was, engine)):
         return was
+    begun: list[StatusChanged] = []
+
+    def tell(before: Exploration, after: Exploration) -> list[StatusChanged]:
+        changed = StatusChanged(from_=before.status, to=after.status)
+        begun[:] = [] if before.status == after.status else [changed]
+        return begun
+
     exploration = engine.explorations.take_over(
-        exploration_id, lambda e: enter(e, run, now, engine.start_seconds)
+        exploration_id, lambda e: enter(e, run, now, engine.start_seconds), tell
     )
-    sink = Everywhere(
-        [
-            GroupedText(History(engine.events, exploration), engine.clock),
-            *engine.sinks_for(exploration),
-        ]
+    sink = RunSink(
+        engine.events,
+        exploration,
+        engine.explorations,
+        engine.clock,
+        engine.sinks_for(exploration),
     )
-    if was.status != exploration.status:
-        sink.emit(StatusChanged(from_=was.status, to=exploration.status))
+    sink.announce(*begun)
     if exploration.outcome or exploration.is_final:
         return exploration
     journal = engine.journals.open(exploration_id, exploration.lease)
@@ -123,7 +130,7 @@ def _run(
     journal: Journal,
     earlier: Origin | None,
     toolset: Toolset,
-    sink: EventSink,
+    sink: RunSink,
     engine: Engine,
 ) -> Exploration:
     over = is_over(journal.entries, exploration.run)
@@ -198,7 +205,7 @@ def _is_decided(exploration: Exploration, engine: Engine) -> bool:
 
 
 def _suspend(
-    exploration: Exploration, journal: Journal, sink: EventSink, engine: Engine
+    exploration: Exploration, journal: Journal, sink: RunSink, engine: Engine
 ) -> Exploration:
     """Ask, then wait. Whoever dies between the two asks again, and the same."""
     assert engine.approvals is not None
@@ -206,17 +213,15 @@ def _suspend(
     ask(exploration, journal, engine.approvals, sink, now)
     stats = stats_of(State(journal.entries), "approval", engine.prices)
     waiting = exploration.moved("awaiting_approval", at=now, awaiting_since=now, stats=stats)
-    engine.explorations.save(waiting)
-    sink.emit(StatusChanged(from_=exploration.status, to=waiting.status))
+    sink.save(waiting, StatusChanged(from_=exploration.status, to=waiting.status))
     return waiting
 
 
 def _refuse(
-    exploration: Exploration, error: ExplorerError, sink: EventSink, engine: Engine
+    exploration: Exploration, error: ExplorerError, sink: RunSink, engine: Engine
 ) -> Exploration:
     ended = refused(exploration, error, engine.clock.now())
-    engine.explorations.save(ended)
-    sink.emit(Failed(code=error.code, message=error.sentence))
+    sink.save(ended, Failed(code=error.code, message=error.sentence))
     return ended
 
 
@@ -251,7 +256,7 @@ def _budget(exploration: Exploration, model_id: str, engine: Engine) -> Budget:
 
 
 def _conclude(
-    exploration: Exploration, journal: Journal, finish: Finish, sink: EventSink, engine: Engine
+    exploration: Exploration, journal: Journal, finish: Finish, sink: RunSink, engine: Engine
 ) -> Exploration:
     """Keep the report and what the run came to, first the one and then the other."""
     state = State(journal.entries)
@@ -287,16 +292,14 @@ def _conclude(
         }
     )
     charge(exploration, stats.cost_usd, engine.terms.spend)  # a crash in between comes here again
-    engine.explorations.save(ended)
-    sink.emit(
-        MessageEnd(
-            usage=EventUsage.of(stats.usage),
-            outcome=finish.status,
-            stop_reason=finish.stop_reason,
-            error=finish.error.sentence if finish.error else "",
-            error_code=finish.error.code if finish.error else None,
-        )
+    end = MessageEnd(
+        usage=EventUsage.of(stats.usage),
+        outcome=finish.status,
+        stop_reason=finish.stop_reason,
+        error=finish.error.sentence if finish.error else "",
+        error_code=finish.error.code if finish.error else None,
     )
-    if finish.error:
-        sink.emit(Failed(code=finish.error.code, message=finish.error.sentence))
+    error = finish.error
+    failed = [Failed(code=error.code, message=error.sentence)] if error else []
+    sink.save(ended, end, *failed)
     return ended

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.webhook import Target
 from idea_explorer.ports import (
     Publisher,
     PullRequests,
@@ -14,21 +15,38 @@ from idea_explorer.ports import (
     Webhooks,
 )
 from idea_explorer.usecases.explore import Engine
-from idea_explorer.usecases.notify import notify
+from idea_explorer.usecases.notify import Sender, notify
 from idea_explorer.usecases.publish import patiently, publish
 
 
 @dataclass(frozen=True)
 class Outlets:
-    """Where the word of an exploration goes. Without a publisher, reports are stored only."""
+    """Where the word of an exploration goes. Without a publisher, reports are stored only.
+
+    `default_webhook` is told of what names no webhook of its own; with `webhooks_retried` somebody will
+    try those again whose receiver is down.
+    """
 
     publisher: Publisher | None
     webhooks: Webhooks
     repository: str | None = None
     branch: str | None = None
+    default_webhook: Callable[[], Target | None] = lambda: None
+    webhooks_retried: bool = False
     index: ResearchIndex | None = None
     research: ResearchRepository | None = None
     pull_requests_for: Callable[[Exploration], PullRequests | None] = lambda _: None
+
+    def sender(self, engine: Engine) -> Sender:
+        return Sender(
+            explorations=engine.explorations,
+            reports=engine.reports,
+            webhooks=self.webhooks,
+            clock=engine.clock,
+            repository=self.repository,
+            branch=self.branch,
+            default=self.default_webhook,
+        )
 
 
 def finish(
@@ -46,7 +64,6 @@ def finish(
             run,
             explorations=engine.explorations,
             reports=engine.reports,
-            events=engine.events,
             publisher=outlets.publisher,
             clock=engine.clock,
             log=engine.log,
@@ -64,17 +81,10 @@ def finish(
 
 def tell_of(final: Exploration, engine: Engine, outlets: Outlets) -> Exploration:
     """Send the webhook of an exploration that has ended, whatever the receiver makes of it."""
+    sender, retried = outlets.sender(engine), outlets.webhooks_retried
     try:
-        return notify(
-            final.id,
-            final.run,
-            explorations=engine.explorations,
-            reports=engine.reports,
-            webhooks=outlets.webhooks,
-            clock=engine.clock,
-            repository=outlets.repository,
-            branch=outlets.branch,
-        )
+        return notify(final.id, final.run, sender, retried=retried)
     except ExplorerError as error:
-        engine.log.warning("notify_failed", explorationId=final.id, error=type(error).__name__)
-        return final
+        kind = type(error).__name__
+        engine.log.warning("notify_failed", explorationId=final.id, error=kind)
+        return engine.explorations.load(final.id)

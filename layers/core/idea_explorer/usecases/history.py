@@ -1,15 +1,15 @@
 """Where events go: into the exploration's history, and to whoever else listens."""
 
-import json
 import threading
 from collections.abc import Sequence
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
     AnswerBegins,
+    AnyEvent,
     Heard,
     MessageStart,
-    StatusChanged,
+    RunFinished,
     StepFinished,
     TextDelta,
     ThinkingDelta,
@@ -17,7 +17,7 @@ from idea_explorer.domain.events import (
     TryingAgain,
 )
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import EventLog, EventSink
+from idea_explorer.ports import EventLog, EventSink, Explorations
 
 GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far fewer writes
 
@@ -37,7 +37,7 @@ class History:
 
     def emit(self, event: Heard) -> None:
         match event:
-            case TryingAgain():
+            case TryingAgain() | RunFinished():
                 return
             case AnswerBegins():
                 if self._start and self._unfinished:
@@ -52,16 +52,6 @@ class History:
             case _:
                 pass
         self._log.append(self._exploration.id, self._exploration.lease, event)
-
-
-def tell_the_end(exploration: Exploration, events: EventLog, sink: EventSink) -> None:
-    """Add the event that tells a final status, where whoever settled it died before saying so."""
-    after, told = 0, ""
-    while page := events.read(exploration.id, after=after):
-        after = page[-1].number
-        told = next((e.data for e in reversed(page) if e.type == "status_changed"), told)
-    if not told or json.loads(told)["to"] != exploration.status:
-        sink.emit(StatusChanged(from_="running", to=exploration.status))
 
 
 class GroupedText:
@@ -82,6 +72,11 @@ class GroupedText:
             else:
                 self._flush()
                 self._inner.emit(event)
+
+    def flush(self) -> None:
+        """Send what was gathered, before something is stored that comes after it."""
+        with self._lock:
+            self._flush()
 
     def _gather(self, delta: TextDelta | ThinkingDelta) -> None:
         if type(delta) is not self._kind:
@@ -106,3 +101,34 @@ class Everywhere:
     def emit(self, event: Heard) -> None:
         for sink in self._sinks:
             sink.emit(event)
+
+
+class RunSink:
+    """Where the events of a run go: into its history, text grouped, and to whoever else listens."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        exploration: Exploration,
+        explorations: Explorations,
+        clock: Clock,
+        sinks: Sequence[EventSink],
+    ) -> None:
+        self._explorations = explorations
+        self._history = GroupedText(History(log, exploration), clock)
+        self._others = Everywhere(sinks)
+
+    def emit(self, event: Heard) -> None:
+        self._history.emit(event)
+        self._others.emit(event)
+
+    def save(self, exploration: Exploration, *events: AnyEvent) -> None:
+        """Store the record and the events that tell of it, both or neither."""
+        self._history.flush()
+        self._explorations.save(exploration, events)
+        self.announce(*events)
+
+    def announce(self, *events: AnyEvent) -> None:
+        """Tell the others of events that are in the history already."""
+        for event in events:
+            self._others.emit(event)

@@ -7,10 +7,13 @@ from idea_explorer.ports import Log, Notices
 
 def ask_for_notice(exploration: Exploration, notices: Notices, log: Log) -> None:
     """Have it sent, unless nobody asked for it or it was tried; what fails here holds nothing up."""
-    delivery = exploration.delivery
-    tried = delivery.status in {"delivered", "failed"} and delivery.run == exploration.run
-    if not exploration.is_final or exploration.request.webhook_url is None or tried:
-        return
+    due, delivery = exploration.delivery_due, exploration.delivery
+    tried = delivery.rounds > 0 and delivery.run == exploration.run
+    if due and not tried:
+        ask(exploration, notices, log)
+
+
+def ask(exploration: Exploration, notices: Notices, log: Log) -> None:
     try:
         notices.ask(exploration.id, exploration.run)
     except ExplorerError as error:

@@ -1,21 +1,35 @@
 """Tell whoever asked for it that an exploration has come to its end.
 
-What becomes of the message never changes the exploration: the delivery has a status of its own.
+What becomes of the message never changes the exploration: the delivery has a status of its own. A
+receiver that is down is tried again for a day; one that refuses the message is not.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
+    ConfigurationError,
     ConflictError,
     ExplorerError,
     ExternalError,
     LeaseLostError,
     MissingError,
+    UndeliveredError,
 )
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
-from idea_explorer.domain.webhook import Message, headers_of, message_of, test_message
+from idea_explorer.domain.webhook import (
+    WAITS,
+    Message,
+    Target,
+    headers_of,
+    is_final,
+    may_pass,
+    message_of,
+    test_message,
+)
 from idea_explorer.ports import Explorations, Reports, Webhooks
 
 PAUSES = (
@@ -24,8 +38,9 @@ PAUSES = (
     2.0,
 )  # attempts at 1, 2 and 4 s; the first leaves GitHub time to show the commit
 TIMEOUT_SECONDS = 10.0
-BLOCKED = "blocked_address"
 HURRIED_SECONDS = 6.0  # three attempts then end within the 29 s of an API call
+CLAIM = timedelta(minutes=2)  # longer than a round takes: nobody else sends meanwhile
+NO_TARGET = "There is no webhook set here any more. An operator sets it."
 
 
 class Hurried:
@@ -38,73 +53,145 @@ class Hurried:
         return self._inner.post(url, body, headers, min(timeout, HURRIED_SECONDS))
 
 
+@dataclass(frozen=True)
+class Sender:
+    """What sending takes. `default` is whom to tell where a request names nobody."""
+
+    explorations: Explorations
+    reports: Reports
+    webhooks: Webhooks
+    clock: Clock
+    repository: str | None = None
+    branch: str | None = None
+    default: Callable[[], Target | None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """What a round of attempts came to: it has arrived, or the last error."""
+
+    attempts: int
+    error: ExplorerError | None = None
+
+    @property
+    def arrived(self) -> bool:
+        return self.error is None
+
+    @property
+    def may_pass(self) -> bool:
+        return isinstance(self.error, ExternalError) and may_pass(self.error)
+
+
 def notify(
-    exploration_id: ExplorationId,
-    run: int,
-    *,
-    explorations: Explorations,
-    reports: Reports,
-    webhooks: Webhooks,
-    clock: Clock,
-    repository: str | None,
-    branch: str | None,
-    again: bool = False,
+    exploration_id: ExplorationId, run: int, sender: Sender, *, retried: bool = True
 ) -> Exploration:
-    """Send the message of a run, unless it has arrived; `again` sends it whatever became of it.
+    """Send the message of a run, unless it has arrived or was refused.
 
-    Safe to repeat: id and body are the same each time, so that a receiver can tell repeats.
+    Safe to repeat: id and body are the same each time, so that a receiver can tell repeats. Where the
+    receiver is down, the record says when to try again and UndeliveredError is raised; unless nobody
+    would try again (`retried`) or a day of that is over, for then it has failed.
     """
-    exploration = explorations.load(exploration_id)
-    request = exploration.request
-    if exploration.run != run or not exploration.is_final:
-        raise ConflictError(f"Run {run} of exploration {exploration_id} has not come to its end.")
-    arrived = exploration.delivery.status == "delivered" and exploration.delivery.run == run
-    if request.webhook_url is None or (arrived and not again):
+    exploration = _ended(exploration_id, run, sender)
+    before = _delivery_of(exploration)
+    if before.status != "pending":
         return exploration
-    message = message_of(
-        exploration, _report(exploration, reports), repository=repository, branch=branch
-    )
-    delivery = _deliver(
-        message, request.webhook_url, request.callback_secret, webhooks, clock
-    ).model_copy(update={"run": run})
-    return _recorded(exploration_id, run, delivery, explorations)
+    made = _send(exploration, sender)
+    after = _after(before, made, sender)
+    if made.may_pass and retried and before.rounds < len(WAITS):
+        wait = timedelta(seconds=WAITS[before.rounds])
+        again = {"status": "pending", "next_try": sender.clock.now() + wait}
+        _record(exploration, after.model_copy(update=again), sender)
+        raise UndeliveredError(after.last_error or "The receiver is down.")
+    return _record(exploration, after, sender)
 
 
-def resend(
-    exploration_id: ExplorationId,
-    *,
-    explorations: Explorations,
-    reports: Reports,
-    webhooks: Webhooks,
-    clock: Clock,
-    repository: str | None,
-    branch: str | None,
-) -> Exploration:
-    """Send the message of the last run once more; raises where none was asked for."""
-    exploration = explorations.load(exploration_id)
-    if exploration.request.webhook_url is None:
+def resend(exploration_id: ExplorationId, sender: Sender) -> Exploration:
+    """Send the message of the last run once more, whatever became of it; raises where none was asked for.
+
+    What will be tried again by itself still will, unless this arrives.
+    """
+    found = sender.explorations.load(exploration_id)
+    if found.delivery.status == "none":
         raise ConflictError(
             f"Exploration {exploration_id} was submitted without a webhook.",
             hint="Submit with --webhook-url to be told.",
         )
-    return notify(
-        exploration_id,
-        exploration.run,
-        explorations=explorations,
-        reports=reports,
-        webhooks=webhooks,
-        clock=clock,
-        repository=repository,
-        branch=branch,
-        again=True,
-    )
+    exploration = _ended(exploration_id, found.run, sender)
+    before = _delivery_of(exploration)
+    made = _send(exploration, sender)
+    after = _after(before, made, sender)
+    if not made.arrived and before.status == "pending":
+        later = {"status": "pending", "rounds": before.rounds, "next_try": before.next_try}
+        after = after.model_copy(update=later)
+    return _record(exploration, after, sender)
+
+
+def deliver_due(sender: Sender) -> bool:
+    """Send the message that is longest overdue; False where none is."""
+    now = sender.clock.now()
+    overdue = sender.explorations.due_deliveries(now)
+    if not overdue:
+        return False
+
+    def claimed(exploration: Exploration) -> Exploration:
+        due = exploration.delivery_due
+        if due is None or due >= now:
+            raise ConflictError(f"Somebody else tells of exploration {exploration.id}.")
+        delivery = exploration.delivery.model_copy(update={"next_try": now + CLAIM})
+        return exploration.model_copy(update={"delivery": delivery})
+
+    try:
+        exploration = sender.explorations.take_over(overdue[0].id, claimed)
+        notify(exploration.id, exploration.run, sender)
+    except (ConflictError, UndeliveredError):
+        pass  # it is somebody else's, or the record says when it is tried again
+    return True
 
 
 def send_test(url: str, secret: str | None, *, webhooks: Webhooks, clock: Clock) -> Delivery:
     """Send a signed test message, once; a receiver that fails is told of, not raised."""
     now = clock.now()
     message = test_message(new_id(int(now.timestamp() * 1_000)), now)
-    return _deliver(message, url, secret, webhooks, clock, pauses=(0.0,))
+    made = _post(message, Target(url, secret), webhooks, clock, pauses=(0.0,))
+    return Delivery(
+        status="delivered" if made.arrived else "failed",
+        attempts=made.attempts,
+        last_error=made.error.sentence if made.error else None,
+        at=clock.now(),
+    )
+
+
+def _ended(exploration_id: ExplorationId, run: int, sender: Sender) -> Exploration:
+    exploration = sender.explorations.load(exploration_id)
+    if exploration.run != run or not exploration.is_final:
+        raise ConflictError(f"Run {run} of exploration {exploration_id} has not come to its end.")
+    return exploration
+
+
+def _delivery_of(exploration: Exploration) -> Delivery:
+    """The delivery of this run; what was recorded of an earlier one says nothing about it."""
+    known = exploration.delivery
+    is_of_it = known.run in {0, exploration.run}
+    delivery = known if is_of_it else exploration.new_delivery
+    return delivery.model_copy(update={"run": exploration.run})
+
+
+def _send(exploration: Exploration, sender: Sender) -> _Round:
+    request = exploration.request
+    try:
+        own = request.webhook_url
+        target = Target(own, request.callback_secret) if own else sender.default()
+    except ConfigurationError as error:
+        return _Round(0, error)
+    if target is None:
+        return _Round(0, ConfigurationError(NO_TARGET))
+    message = message_of(
+        exploration,
+        _report(exploration, sender.reports),
+        repository=sender.repository,
+        branch=sender.branch,
+    )
+    return _post(message, target, sender.webhooks, sender.clock)
 
 
 def _report(exploration: Exploration, reports: Reports) -> str:
@@ -114,44 +201,51 @@ def _report(exploration: Exploration, reports: Reports) -> str:
         return ""
 
 
-def _deliver(
+def _post(
     message: Message,
-    url: str,
-    secret: str | None,
+    target: Target,
     webhooks: Webhooks,
     clock: Clock,
     pauses: Sequence[float] = PAUSES,
-) -> Delivery:
-    """Try until it has arrived; an address that may not be used is not tried again."""
-    last: ExplorerError | None = None
+) -> _Round:
+    """Try until it has arrived, or the receiver has said that it never will."""
+    last: ExternalError | None = None
     attempts = 0
     for pause in pauses:
         clock.sleep(pause)
         attempts += 1
-        headers = headers_of(message, secret, clock.now())
+        headers = headers_of(message, target.secret, clock.now())
         try:
-            webhooks.post(url, message.body, headers, TIMEOUT_SECONDS)
+            webhooks.post(target.url, message.body, headers, TIMEOUT_SECONDS)
         except ExternalError as error:
             last = error
-            if error.error_type == BLOCKED:
+            if is_final(error):
                 break
         else:
-            return Delivery(status="delivered", attempts=attempts, at=clock.now())
-    said = last.sentence if last else None
-    return Delivery(status="failed", attempts=attempts, last_error=said, at=clock.now())
+            return _Round(attempts)
+    return _Round(attempts, last)
 
 
-def _recorded(
-    exploration_id: ExplorationId, run: int, delivery: Delivery, explorations: Explorations
-) -> Exploration:
+def _after(before: Delivery, made: _Round, sender: Sender) -> Delivery:
+    return Delivery(
+        status="delivered" if made.arrived else "failed",
+        run=before.run,
+        attempts=before.attempts + made.attempts,
+        rounds=before.rounds + 1,
+        last_error=made.error.sentence if made.error else None,
+        at=sender.clock.now(),
+    )
+
+
+def _record(exploration: Exploration, delivery: Delivery, sender: Sender) -> Exploration:
     """Keep what became of the message, unless the exploration has gone on meanwhile."""
 
-    def same_run(exploration: Exploration) -> Exploration:
-        if exploration.run != run:
-            raise LeaseLostError(f"Exploration {exploration_id} has gone on.")
-        return exploration.model_copy(update={"delivery": delivery})
+    def same_run(current: Exploration) -> Exploration:
+        if current.run != exploration.run:
+            raise LeaseLostError(f"Exploration {exploration.id} has gone on.")
+        return current.model_copy(update={"delivery": delivery})
 
     try:
-        return explorations.take_over(exploration_id, same_run)
+        return sender.explorations.take_over(exploration.id, same_run)
     except LeaseLostError:
-        return explorations.load(exploration_id)
+        return sender.explorations.load(exploration.id)

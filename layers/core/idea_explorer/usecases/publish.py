@@ -5,14 +5,13 @@ from datetime import timedelta
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
-from idea_explorer.domain.events import Failed, StatusChanged
+from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.similar import Index, entry_of
 from idea_explorer.ports import (
     Change,
-    EventLog,
     EventSink,
     Explorations,
     Log,
@@ -24,7 +23,7 @@ from idea_explorer.ports import (
     ResearchRepository,
     Tree,
 )
-from idea_explorer.usecases.history import Everywhere, History, tell_the_end
+from idea_explorer.usecases.closing import close_run
 from idea_explorer.usecases.placement import plan
 
 PUBLISHED_TOOLSETS = frozenset({"research"})
@@ -40,7 +39,6 @@ def publish(
     *,
     explorations: Explorations,
     reports: Reports,
-    events: EventLog,
     publisher: Publisher | None,
     clock: Clock,
     sinks: Sequence[EventSink] = (),
@@ -57,9 +55,7 @@ def publish(
     stays readable whatever happens here.
     """
     exploration = explorations.take_over(exploration_id, lambda e: _of_run(e, run))
-    sink = Everywhere([History(events, exploration), *sinks])
     if exploration.is_final:
-        tell_the_end(exploration, events, sink)
         return exploration
     assert exploration.outcome is not None
     published: Published | None = None
@@ -77,10 +73,8 @@ def publish(
     if published and published.document and index:
         _remember(published, index, research, clock, log)
     settled = _settled(exploration, published, failure, clock)
-    explorations.save(settled)
-    if failure:
-        sink.emit(Failed(code=failure.code, message=failure.sentence))
-    sink.emit(StatusChanged(from_=exploration.status, to=settled.status))
+    failed = Failed(code=failure.code, message=failure.sentence) if failure else None
+    close_run(exploration, settled, explorations=explorations, sinks=sinks, failure=failed)
     return settled
 
 

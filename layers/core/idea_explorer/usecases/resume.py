@@ -7,10 +7,9 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
 from idea_explorer.domain.exploration import RESUMABLE, Exploration, Status
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.ports import EventLog, Explorations, Log, WorkQueue
+from idea_explorer.ports import Explorations, Log, WorkQueue
 from idea_explorer.usecases.enqueue import enqueue
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.history import History
 from idea_explorer.usecases.terms import Terms
 
 
@@ -20,7 +19,6 @@ def resume(
     wanted: ResumeRequest,
     *,
     explorations: Explorations,
-    events: EventLog,
     queue: WorkQueue,
     clock: Clock,
     log: Log,
@@ -29,7 +27,9 @@ def resume(
 ) -> Exploration:
     """Queue the next run. It shares transcript, evidence and meter with the runs before it.
 
-    Two people who resume at once start one run: the second is told that it is queued already.
+    Calls that resume the same run at once start one: the others get ConflictError, because the limits
+    that they ask for are not those of the run that was started. A run is taken from where the call
+    found it, so one that was started and has ended again meanwhile is not resumed a second time.
     """
     before = find(exploration_id, owner, explorations)
     if wanted.deadline_seconds is not None:
@@ -38,10 +38,33 @@ def resume(
         terms.check_resume(_with(before, wanted), before)
         terms.check_quota(owner, clock.now())
     now = clock.now()
-    queued = explorations.take_over(before.id, lambda e: _next_run(e, wanted, now, by_command))
-    History(events, queued).emit(StatusChanged(from_=before.status, to="queued"))
+    queued = explorations.take_over(
+        before.id,
+        lambda e: _next_run(_same_run(e, before.run), wanted, now, by_command),
+        lambda was, _: [StatusChanged(from_=was.status, to="queued")],
+    )
     enqueue(queued, queue, log)
     return queued
+
+
+def claim(exploration: Exploration, explorations: Explorations) -> Exploration:
+    """Take a run that was left undone, for whoever was first to see it so; raises ConflictError."""
+
+    def unclaimed(current: Exploration) -> Exploration:
+        if current.lease != exploration.lease:
+            raise ConflictError(f"Exploration {current.id} was taken up by another command.")
+        return current
+
+    return explorations.take_over(exploration.id, unclaimed)
+
+
+def _same_run(exploration: Exploration, run: int) -> Exploration:
+    if exploration.run != run:
+        raise ConflictError(
+            f"Exploration {exploration.id} was resumed at the same moment:"
+            f" run {exploration.run} is {exploration.status}."
+        )
+    return exploration
 
 
 def _next_run(
@@ -68,6 +91,7 @@ def _next_run(
         outcome=_written_outcome(exploration),
         receipt=None,
         cancel_requested=False,
+        delivery=exploration.new_delivery,
     )
 
 

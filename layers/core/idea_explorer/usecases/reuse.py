@@ -13,15 +13,14 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar import IndexEntry, Similar, existing
 from idea_explorer.domain.similar import similar as rank
 from idea_explorer.ports import (
-    EventLog,
     EventSink,
     Explorations,
     Reports,
     ResearchIndex,
     ResearchRepository,
 )
+from idea_explorer.usecases.closing import announce_end
 from idea_explorer.usecases.earlier import MAX_EARLIER_BYTES
-from idea_explorer.usecases.history import Everywhere, History
 
 
 def similar(idea: str, index: ResearchIndex) -> list[Similar]:
@@ -34,13 +33,13 @@ def reuse(
     owner: str,
     *,
     explorations: Explorations,
-    events: EventLog,
     reports: Reports,
     index: ResearchIndex,
     clock: Clock,
     research: ResearchRepository | None = None,
     exploration_id: ExplorationId | None = None,
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: (),
+    default_webhook: bool = False,
 ) -> Exploration | None:
     """The stored, completed answer to a request for reuse; None where it has to be run.
 
@@ -54,7 +53,10 @@ def reuse(
     if found is None or text is None:
         return None
     now = clock.now()
-    exploration = Exploration.new(request, owner, at=now, exploration_id=exploration_id).model_copy(
+    new = Exploration.new(
+        request, owner, at=now, exploration_id=exploration_id, default_webhook=default_webhook
+    )
+    exploration = new.model_copy(
         update={
             "finished_at": now,
             "status": "completed",
@@ -67,13 +69,14 @@ def reuse(
             "verdict": found.verdict,
         }
     )
-    if not explorations.create(exploration):
+    told = [StatusChanged(from_="queued", to="completed")]
+    is_new = explorations.create(exploration, told)
+    if not is_new:
         exploration = explorations.load(exploration.id)
     # also for one that is stored: who stored it may have died before the rest
     reports.save_report(exploration.id, exploration.lease, text)
-    if not events.read(exploration.id, limit=1):
-        sink = Everywhere([History(events, exploration), *sinks_for(exploration)])
-        sink.emit(StatusChanged(from_="queued", to="completed"))
+    if is_new:
+        announce_end(exploration, told, sinks_for(exploration))
     return exploration
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.webhook import Target
 from idea_explorer.ports import (
     Approvals,
     EventLog,
@@ -19,6 +20,7 @@ from idea_explorer.ports import (
     Webhooks,
     WorkQueue,
 )
+from idea_explorer.usecases.notify import Sender
 from idea_explorer.usecases.terms import Terms
 
 
@@ -46,6 +48,18 @@ class Service:
     webhooks: Callable[[], Webhooks]
     repository: str | None = None
     branch: str | None = None
+    default_webhook: Callable[[], Target | None] = lambda: None
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
     events_wait_seconds: float = 20.0  # API Gateway ends a call after 29
     events_poll_seconds: float = 1.0
+
+    def sender(self) -> Sender:
+        return Sender(
+            explorations=self.explorations,
+            reports=self.reports,
+            webhooks=self.webhooks(),
+            clock=self.clock,
+            repository=self.repository,
+            branch=self.branch,
+            default=self.default_webhook,
+        )

@@ -16,15 +16,15 @@ from idea_explorer.domain.errors import (
     LeaseLostError,
     MissingError,
 )
-from idea_explorer.domain.events import Failed, StatusChanged
+from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.report import best_text, title_of, verdict_of, without_preamble
 from idea_explorer.domain.usage import Price
-from idea_explorer.ports import EventLog, EventSink, Explorations, Journals, Reports, Spend
+from idea_explorer.ports import EventSink, Explorations, Journals, Reports, Spend
 from idea_explorer.usecases.allowance import charge
+from idea_explorer.usecases.closing import close_run
 from idea_explorer.usecases.endings import stats_of
-from idea_explorer.usecases.history import Everywhere, History
 
 OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
 Cause = Literal["timed_out", "stopped", "broken", "approval_expired"]
@@ -58,7 +58,6 @@ class Books:
 
     explorations: Explorations
     journals: Journals
-    events: EventLog
     reports: Reports
     clock: Clock
     prices: Mapping[str, Price]
@@ -90,11 +89,14 @@ def settle(
         exploration, cause, books, error
     )
     charge(exploration, settled.stats.cost_usd, books.spend)
-    books.explorations.save(settled)
-    sink = Everywhere([History(books.events, settled), *books.sinks_for(settled)])
-    if settled.receipt:
-        sink.emit(Failed(code=settled.receipt.code, message=settled.receipt.message))
-    sink.emit(StatusChanged(from_=exploration.status, to=settled.status))
+    receipt = settled.receipt
+    close_run(
+        exploration,
+        settled,
+        explorations=books.explorations,
+        sinks=books.sinks_for(settled),
+        failure=Failed(code=receipt.code, message=receipt.message) if receipt else None,
+    )
     return settled
 
 

@@ -40,6 +40,7 @@ def submit(
         exploration_id=exploration_id,
         conversation_id=parent.conversation_id if parent else None,
         by_command=by_command,
+        default_webhook=terms.default_webhook,
     )
     return exploration if explorations.create(exploration) else explorations.load(exploration.id)
 

@@ -12,10 +12,14 @@ RUNNING_TOO_LONG_SECONDS = 7_200  # longer than any deadline and all attempts at
 MOST_AT_ONCE = 100  # the rest is found five minutes later
 
 
+UNDELIVERED_TOO_LONG_SECONDS = 600  # whoever was to send a message that is due has done so by then
+
+
 @dataclass(frozen=True, slots=True)
 class Swept:
     sent_again: int
     settled: int
+    told: int
 
 
 def sweep(
@@ -25,7 +29,8 @@ def sweep(
     queued_seconds: int = QUEUED_TOO_LONG_SECONDS,
     running_seconds: int = RUNNING_TOO_LONG_SECONDS,
 ) -> Swept:
-    """Send stale queued explorations again, and close running ones that nothing works on any more."""
+    """Send stale queued explorations again, close running ones that nothing works on any more, and have
+    overdue webhooks sent: a run that ended outside of its workflow has nothing else that tries again."""
     now = desk.clock.now()
     sent = settled = 0
     queued = desk.explorations.unchanged_since("queued", now - timedelta(seconds=queued_seconds))
@@ -36,5 +41,10 @@ def sweep(
     running = desk.explorations.unchanged_since("running", now - timedelta(seconds=running_seconds))
     for exploration in running[:MOST_AT_ONCE]:
         settled += settle(exploration).is_final
-    desk.log.info("swept", sentAgain=sent, settled=settled)
-    return Swept(sent, settled)
+    overdue = desk.explorations.due_deliveries(
+        now - timedelta(seconds=UNDELIVERED_TOO_LONG_SECONDS)
+    )[:MOST_AT_ONCE]
+    for exploration in overdue:
+        desk.tell(exploration)
+    desk.log.info("swept", sentAgain=sent, settled=settled, told=len(overdue))
+    return Swept(sent, settled, len(overdue))

@@ -4,13 +4,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from idea_explorer.agent.budget import BYTES_PER_TOKEN
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
-from idea_explorer.domain.addresses import is_public, is_this_machine, literal_of
-from idea_explorer.domain.errors import BlockedAddressError, InvalidRequestError, QuotaSpentError
+from idea_explorer.domain.addresses import wrong_webhook
+from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.models import PROFILES, ModelProfile
 from idea_explorer.domain.request import ExploreRequest
@@ -28,8 +27,6 @@ ONLY_FOR = {
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
 
 ANYTHING = "write anything at all"
-NOT_PUBLIC = "must be a public address"
-NO_CREDENTIALS = "must hold no user name and no password: they would not be sent"
 NOTHING_TO_SIGN = "must come with 'webhook_url': it signs what is sent there"
 
 
@@ -45,6 +42,7 @@ class Terms:
     code_repositories: tuple[str, ...] = ()
     uploads: Uploads | None = None
     missing: Mapping[str, str] = field(default_factory=dict)  # by toolset that cannot run here
+    default_webhook: bool = False  # whether somebody is told who is not named in the request
 
     def check(self, request: ExploreRequest, owner: str, now: datetime) -> None:
         """Raises InvalidRequestError with the field, or QuotaSpentError."""
@@ -164,18 +162,8 @@ def check_fields_count(request: ExploreRequest) -> None:
 
 def check_webhook(request: ExploreRequest) -> None:
     """Refuse at once what can be refused without a look-up; the rest is refused on connecting."""
-    parts = urlsplit(request.webhook_url or "")
-    host = parts.hostname
-    if host is None:
-        return
-    if "@" in parts.netloc:
-        raise _wrong("webhook_url", NO_CREDENTIALS)
-    try:
-        literal = literal_of(host)
-    except BlockedAddressError as error:
-        raise _wrong("webhook_url", NOT_PUBLIC) from error
-    if is_this_machine(host) or (literal and not is_public(literal)):
-        raise _wrong("webhook_url", NOT_PUBLIC)
+    if wrong := request.webhook_url and wrong_webhook(request.webhook_url):
+        raise _wrong("webhook_url", wrong)
 
 
 def check_takes_files(toolset: str) -> None:

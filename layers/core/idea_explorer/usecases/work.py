@@ -47,7 +47,6 @@ def books_of(engine: Engine) -> Books:
     return Books(
         explorations=engine.explorations,
         journals=engine.journals,
-        events=engine.events,
         reports=engine.reports,
         clock=engine.clock,
         prices=engine.prices,

@@ -169,6 +169,7 @@ def terms(settings: Settings, kept_in: Stores | None = None) -> "Terms":
         uploads=kept_in.uploads if kept_in else None,
         code_repositories=settings.allowed_repositories,
         missing=_missing(settings),
+        default_webhook=settings.webhook_url is not None,
     )
 
 

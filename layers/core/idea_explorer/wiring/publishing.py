@@ -1,13 +1,16 @@
 """The parts of publishing: where reports go, who hears of them, and what is known of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from idea_explorer import wiring
+from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.signing import key_of
+from idea_explorer.domain.webhook import Target
 from idea_explorer.ports import (
     BranchLease,
     Clock,
@@ -74,13 +77,17 @@ def outlets(settings: Settings, clock: Clock, *, commit: bool = False) -> "Outle
     """Where reports go. A deployment without a repository has no place for them but its store."""
     from idea_explorer.usecases.finish import Outlets
 
+    default = default_webhook(settings)
     if settings.in_cloud and not settings.uses_github:
-        return Outlets(None, webhooks(clock), settings.published_to, settings.published_branch)
+        return Outlets(
+            None, webhooks(clock), settings.published_to, settings.published_branch, default
+        )
     return Outlets(
         publisher=publisher(settings, clock, commit=commit),
         webhooks=webhooks(clock),
         repository=settings.published_to,
         branch=settings.published_branch,
+        default_webhook=default,
         index=research_index(settings) if settings.in_cloud else None,
         research=wiring.research_repository(settings) if settings.in_cloud else None,
         pull_requests_for=partial(_pull_requests_for, settings),
@@ -107,6 +114,32 @@ class _OverHttp:
 
 def webhooks(clock: Clock) -> Webhooks:
     return _OverHttp(clock)
+
+
+def default_webhook(settings: Settings) -> Callable[[], Target | None]:
+    """Whom to tell where a request names nobody. The secret is read when it is needed, as it is then."""
+
+    def target() -> Target | None:
+        if settings.webhook_url is None:
+            return None
+        return Target(settings.webhook_url, _webhook_secret(settings))
+
+    return target
+
+
+def _webhook_secret(settings: Settings) -> str | None:
+    if settings.webhook_secret_id is None:
+        given = settings.webhook_secret
+        return given.get_secret_value() if given else None
+    secret = wiring.cloud_secrets(settings).get(settings.webhook_secret_id, "secret")
+    try:
+        key_of(secret)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"The secret of the webhook cannot be used: {error}.",
+            hint="Set it with 'idea admin secret set webhook'.",
+        ) from error
+    return secret
 
 
 def branch_lease(settings: Settings, clock: Clock) -> BranchLease:

@@ -80,6 +80,7 @@ def _service(
         webhooks=lambda: Hurried(publishing.webhooks(system_clock())),
         repository=settings.published_to,
         branch=settings.published_branch,
+        default_webhook=publishing.default_webhook(settings),
         sinks_for=lambda exploration: [LogSink(log, exploration)],
         events_wait_seconds=settings.events_wait_seconds,
         events_poll_seconds=settings.events_poll_seconds or _look_every_seconds(settings),

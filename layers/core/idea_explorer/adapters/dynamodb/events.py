@@ -5,9 +5,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from idea_explorer.adapters.dynamodb.explorations import EXISTS, lease_lost
-from idea_explorer.adapters.dynamodb.schema import EVENT, PK, SK, event_key, record_key
+from idea_explorer.adapters.dynamodb.numbers import event_items, last_number, number_of
+from idea_explorer.adapters.dynamodb.schema import PK, SK, event_key, record_key
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.fitting import fitting
 from idea_explorer.domain.errors import MissingError, UnavailableError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.ids import ExplorationId
@@ -18,7 +18,7 @@ REMEMBERED = 100  # explorations whose last number this process keeps in mind
 
 
 class DynamoEventLog:
-    """Whoever writes number n knows of n - 1, and only one can write it: no gap, no repeat."""
+    """No gap and no repeat among the numbers, however many write."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -31,11 +31,10 @@ class DynamoEventLog:
             if lease is None
             else Condition("#lease = :lease", {"lease": lease})
         )
-        data = fitting(event)
         with self._lock:
             for _ in range(ATTEMPTS):
-                number = self._last_number(exploration_id) + 1
-                item = {**event_key(exploration_id, number), "type": event.type, "data": data}
+                last = self._last_number(exploration_id)
+                (item,) = event_items(exploration_id, [event], after=last)
                 try:
                     self._table.put_new_while(item, record_key(exploration_id), holds)
                 except ConditionNotMetError as refused:
@@ -45,7 +44,7 @@ class DynamoEventLog:
                     if lease is None:
                         raise MissingError(f"There is no exploration {exploration_id}.") from None
                     raise lease_lost(exploration_id) from refused
-                self._remember(exploration_id, number)
+                self._remember(exploration_id, last + 1)
                 return
         raise UnavailableError(
             f"Exploration {exploration_id} has too many writers.", hint="Try again."
@@ -65,16 +64,11 @@ class DynamoEventLog:
         page = next(
             self._table.query(where)
         )  # at most a megabyte, which is as much as one answer holds
-        return [NumberedEvent(_number(item[SK]), item["type"], item["data"]) for item in page]
+        return [NumberedEvent(number_of(item[SK]), item["type"], item["data"]) for item in page]
 
     def _last_number(self, exploration_id: ExplorationId) -> int:
         if exploration_id not in self._last:
-            where = Condition(
-                f"#{PK} = :id AND begins_with(#{SK}, :event)",
-                {"id": exploration_id, "event": EVENT},
-            )
-            found = next(self._table.query(where, newest_first=True, limit=1))
-            self._remember(exploration_id, _number(found[0][SK]) if found else 0)
+            self._remember(exploration_id, last_number(self._table, exploration_id))
         return self._last[exploration_id]
 
     def _remember(self, exploration_id: ExplorationId, number: int) -> None:
@@ -82,7 +76,3 @@ class DynamoEventLog:
         self._last.move_to_end(exploration_id)
         if len(self._last) > REMEMBERED:
             self._last.popitem(last=False)
-
-
-def _number(sort_key: str) -> int:
-    return int(sort_key.removeprefix(EVENT))

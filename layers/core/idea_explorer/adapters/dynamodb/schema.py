@@ -26,7 +26,9 @@ IDEMPOTENCY = "IDEMPOTENCY"
 EXPIRES = "expires"  # the table's time to live, in seconds since 1970
 
 BY_OWNER = "by_owner"  # every exploration of an owner, by the time it was created
-BY_STATUS = "by_status"  # sparse: an exploration that has come to its end has no `active`
+BY_STATUS = "by_status"  # sparse: an exploration that has come to its end has no `active`, but for
+# one whose webhook has yet to be delivered: `updated` is then the time at which that is due.
+UNDELIVERED = "undelivered"
 OWNER, CREATED = "owner", "created"
 ACTIVE, UPDATED = "active", "updated"
 FILTERED = ["status", "mode", "toolset"]  # projected, so that a filter reads no records

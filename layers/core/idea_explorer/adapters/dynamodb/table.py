@@ -140,6 +140,15 @@ class Table:
         writes = [{"ConditionCheck": check}, {"Put": self._new(item)}]
         self._write(lambda api: api.transact_write_items(TransactItems=writes))
 
+    def put_all_new(self, items: Sequence[Mapping[str, Value]]) -> bool:
+        """Store items, all of them or none; False where a key is taken."""
+        writes = [{"Put": self._new(item)} for item in items]
+        try:
+            self._write(lambda api: api.transact_write_items(TransactItems=writes))
+        except ConditionNotMetError:
+            return False
+        return True
+
     def put_with(
         self,
         item: Mapping[str, Value],
@@ -162,6 +171,26 @@ class Table:
         """Change attributes of an item under a condition."""
         request = self._change(key, change, values, when)
         self._write(lambda api: api.update_item(**request))
+
+    def update_with(
+        self,
+        key: Mapping[str, str],
+        change: str,
+        values: Mapping[str, Value],
+        *,
+        when: str,
+        new: Sequence[Mapping[str, Value]],
+    ) -> None:
+        """Change an item under a condition and store new ones, all of it or nothing.
+
+        ConditionNotMetError has 0 in `failed` where the condition does not hold, and higher numbers
+        where a new item's key is taken.
+        """
+        writes = [
+            {"Update": self._change(key, change, values, when)},
+            *({"Put": self._new(item)} for item in new),
+        ]
+        self._write(lambda api: api.transact_write_items(TransactItems=writes))
 
     def _change(
         self, key: Mapping[str, str], change: str, values: Mapping[str, Value], when: str

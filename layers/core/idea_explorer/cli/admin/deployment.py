@@ -15,6 +15,7 @@ NAMES = {
     "anthropic": ("ANTHROPIC_SECRET_ID", "AnthropicSecretId"),
     "qdrant": ("QDRANT_SECRET_ID", "QdrantSecretId"),
     "tidal": ("TIDAL_SECRET_ID", "TidalSecretId"),
+    "webhook": ("WEBHOOK_SECRET_ID", "WebhookSecretId"),
 }
 
 

@@ -20,7 +20,7 @@ def add_admin_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) 
     secret = kinds.add_parser("secret", help="secrets").add_subparsers(metavar="ACTION")
     command = secret.add_parser("set", help="set a secret from stdin")
     command.set_defaults(module="admin.secret", parser=command)
-    command.add_argument("name", choices=["github", "anthropic", "qdrant", "tidal"])
+    command.add_argument("name", choices=["github", "anthropic", "qdrant", "tidal", "webhook"])
     _common(command)
 
 

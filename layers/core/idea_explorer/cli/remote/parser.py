@@ -30,6 +30,7 @@ def add_remote_commands(
     webhook = add("webhook", "remote.webhook", "send the message of an exploration once more")
     webhook.add_argument("action", choices=["resend"])
     webhook.add_argument("id", help="the exploration's id")
+    _on_this_machine(webhook)
     _for_scripts(webhook)
 
     revert = add("revert", "revert", "undo what an exploration wrote, by a pull request")

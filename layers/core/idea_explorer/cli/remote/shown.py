@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from idea_explorer.api.views import Details, Summary
 from idea_explorer.cli.endings import money, summary
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.exploration import Stats
+from idea_explorer.domain.exploration import Delivery, Stats
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import harmless, one_line
+from idea_explorer.domain.text import counted, harmless, one_line
 
 MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
 
@@ -48,7 +48,25 @@ def lines(details: Details) -> list[str]:
     if details.verdict:
         said.append(details.verdict)
     said += _endings(details)
+    if told := _delivery(details.delivery, details):
+        said.append(told)
     return said
+
+
+def _delivery(delivery: Delivery, details: Details) -> str:
+    """What became of the webhook; nothing where there is none, or none to be sent yet."""
+    tried = f"after {counted(delivery.attempts, 'attempt')}"
+    error = f": {delivery.last_error}" if delivery.last_error else "."
+    match delivery.status:
+        case "delivered":
+            return f"Webhook delivered {tried}."
+        case "failed":
+            return f"Webhook not delivered {tried}{error} Send it: idea webhook resend {details.id}"
+        case "pending" if delivery.next_try:
+            again = f"{delivery.next_try.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            return f"Webhook not delivered yet, {tried}{error} Trying again at {again}."
+        case _:
+            return ""
 
 
 def _stopping(details: Details) -> str:

@@ -1,15 +1,16 @@
-"""`idea webhook resend`: tell the receiver of an exploration once more."""
+"""`idea webhook resend`: tell the receiver of an exploration once more, from a deployment or from here."""
 
 import argparse
 import json
+import os
 import sys
 
 from idea_explorer.cli.remote.client import Remote
+from idea_explorer.domain.json import JsonObject
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with Remote.from_environment() as remote:
-        told = remote.post(remote.path(arguments.id, "webhook"), {})
+    told = _sent_by_deployment(arguments) if os.environ.get("IDEA_API_URL") else _sent(arguments)
     if arguments.json:
         print(json.dumps(told, ensure_ascii=False))
     else:
@@ -17,3 +18,22 @@ def run(arguments: argparse.Namespace) -> int:
     if told["last_error"] and not arguments.quiet:
         print(f"idea: {told['last_error']}", file=sys.stderr)
     return 0 if told["status"] == "delivered" else 1
+
+
+def _sent_by_deployment(arguments: argparse.Namespace) -> JsonObject:
+    with Remote.from_environment() as remote:
+        delivery: JsonObject = remote.post(remote.path(arguments.id, "webhook"), {})
+    return delivery
+
+
+def _sent(arguments: argparse.Namespace) -> JsonObject:
+    from idea_explorer import wiring
+    from idea_explorer.cli.environment import settings_for
+    from idea_explorer.usecases.find import find
+    from idea_explorer.usecases.notify import resend
+
+    settings = settings_for(arguments.research)
+    service = wiring.local_service(settings, wiring.cli_log(None))
+    exploration = find(arguments.id, wiring.LOCAL_OWNER, service.explorations)
+    delivery: JsonObject = resend(exploration.id, service.sender()).delivery.model_dump(mode="json")
+    return delivery

@@ -1,0 +1,252 @@
+"""Whoever sees a final status can read all of its events, and nobody reads one of them twice."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from idea_explorer.domain.errors import UnavailableError
+from idea_explorer.domain.events import TextDelta
+from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.message import Message
+from idea_explorer.observability import SilentLog
+from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.tools.research import research_tools
+from idea_explorer.usecases.cancel import cancel
+from idea_explorer.usecases.dispatch import Desk, dispatch
+from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.settle import Books, settle
+from idea_explorer.usecases.terms import Terms
+from idea_explorer.wiring import Stores
+from tests.fakes.clock import ManualClock
+from tests.fakes.explorations import NOW, an_exploration
+from tests.fakes.models import says, scripted
+from tests.fakes.service import FakeQueue, FakeWorkflow
+
+
+class DiedError(BaseException):
+    """The process is gone."""
+
+
+class DiesAfterEnding:
+    """A store whose process dies as soon as a record has an outcome or its final status."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._inner = stores.explorations
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def save(self, exploration: Exploration, *events: Any) -> None:
+        self._inner.save(exploration, *events)
+        if exploration.outcome or exploration.is_final:
+            raise DiedError
+
+    def take_over(self, exploration_id: ExplorationId, *given: Any) -> Exploration:
+        was_final = self._inner.load(exploration_id).is_final
+        taken: Exploration = self._inner.take_over(exploration_id, *given)
+        if taken.is_final and not was_final:
+            raise DiedError
+        return taken
+
+
+def dying(stores: Stores) -> Stores:
+    return replace(stores, explorations=DiesAfterEnding(stores))
+
+
+def told(stores: Stores, exploration: Exploration) -> list[str]:
+    return [event.type for event in stores.events.read(exploration.id)]
+
+
+def statuses(stores: Stores, exploration: Exploration) -> list[str]:
+    data = [json.loads(event.data) for event in stores.events.read(exploration.id)]
+    return [event["to"] for event in data if event["type"] == "status_changed"]
+
+
+def stored(stores: Stores, **changes: object) -> Exploration:
+    exploration = an_exploration(**changes)  # type: ignore[arg-type]
+    assert stores.explorations.create(exploration)
+    return exploration
+
+
+def running(stores: Stores, **changes: object) -> Exploration:
+    return stored(stores, status="running", started_at=NOW, **changes)
+
+
+def publish_on(stores: Stores, exploration: Exploration, **given: Any) -> Exploration:
+    return publish(
+        exploration.id,
+        exploration.run,
+        explorations=stores.explorations,
+        reports=stores.reports,
+        publisher=None,
+        clock=ManualClock(),
+        **given,
+    )
+
+
+def settle_on(stores: Stores, exploration: Exploration) -> Exploration:
+    books = Books(
+        explorations=stores.explorations,
+        journals=stores.journals,
+        reports=stores.reports,
+        clock=ManualClock(),
+        prices={},
+        sinks_for=lambda _: (),
+    )
+    return settle(exploration.id, exploration.run, "broken", books)
+
+
+def cancel_on(stores: Stores, exploration: Exploration) -> Exploration:
+    return cancel(
+        exploration.id,
+        exploration.owner,
+        explorations=stores.explorations,
+        clock=ManualClock(),
+        wake=lambda _: None,
+    )
+
+
+def fail_on(stores: Stores, exploration: Exploration) -> object:
+    desk = Desk(
+        explorations=stores.explorations,
+        queue=FakeQueue(),
+        workflow=FakeWorkflow(),
+        clock=ManualClock(),
+        log=SilentLog(),
+        max_running=1,
+        terms=Terms(),
+    )
+    poison = json.dumps({"id": exploration.id, "run": 9})
+    return dispatch(Message(id="m", body=poison, receives=1), desk)
+
+
+def explore_on(stores: Stores, exploration: Exploration) -> Exploration:
+    engine = Engine(
+        explorations=stores.explorations,
+        journals=stores.journals,
+        events=stores.events,
+        reports=stores.reports,
+        model=scripted([says("# Bees\n\nThey pay.\n\n## Verdict\n\n**PIVOT**")]),
+        toolset_for=lambda *_: research_tools(None, "web_search_20250305"),
+        sinks_for=lambda _: (),
+        clock=ManualClock(),
+        log=SilentLog(),
+        model_ids=MODELS,
+        prices=PRICES,
+    )
+    return explore(exploration.id, exploration.run, engine)
+
+
+Ending = tuple[Callable[[Stores], Exploration], Callable[[Stores, Exploration], object], list[str]]
+OUTCOME = {"outcome": "completed"}
+BROKEN = Receipt(
+    code="TIMEOUT", message="Late.", step=1, cost_usd=None, has_partial_text=True, resume=None
+)
+ENDINGS: dict[str, Ending] = {
+    "published": (lambda s: running(s, **OUTCOME), publish_on, ["status_changed"]),
+    "settled": (running, settle_on, ["error", "status_changed"]),
+    "settled with a report that nobody published": (
+        lambda s: running(s, outcome="partial", receipt=BROKEN),
+        settle_on,
+        ["error", "status_changed"],
+    ),
+    "cancelled in the queue": (stored, cancel_on, ["status_changed"]),
+    "failed before its run": (stored, fail_on, ["error", "status_changed"]),
+}
+
+
+@pytest.mark.parametrize(("make", "end", "events"), ENDINGS.values(), ids=ENDINGS)
+def test_a_final_status_has_its_events_even_if_its_process_dies_at_once(
+    stores: Stores,
+    make: Callable[[Stores], Exploration],
+    end: Callable[[Stores, Exploration], object],
+    events: list[str],
+) -> None:
+    exploration = make(stores)
+
+    with pytest.raises(DiedError):
+        end(dying(stores), exploration)
+
+    ended = stores.explorations.load(exploration.id)
+    assert ended.is_final
+    assert told(stores, exploration) == events
+    assert statuses(stores, exploration) == [ended.status]
+
+
+@pytest.mark.parametrize("name", ["published", "settled", "cancelled in the queue"])
+def test_an_ending_that_is_repeated_is_told_once(stores: Stores, name: str) -> None:
+    make, end, events = ENDINGS[name]
+    exploration = make(stores)
+    with pytest.raises(DiedError):
+        end(dying(stores), exploration)
+
+    for _ in range(3):
+        end(stores, exploration)
+
+    assert told(stores, exploration) == events
+
+
+def test_what_a_run_came_to_is_told_even_if_its_process_dies_at_once(stores: Stores) -> None:
+    exploration = stored(stores)
+    with pytest.raises(DiedError):
+        explore_on(dying(stores), exploration)
+
+    for _ in range(2):
+        explore_on(stores, exploration)
+
+    kinds = told(stores, exploration)
+    assert kinds.count("message_end") == 1
+    assert kinds[-1] == "message_end"
+    assert "text_delta" in kinds  # the words before it are not left behind
+    assert statuses(stores, exploration) == ["running"]
+
+
+def test_a_write_that_fails_leaves_neither_status_nor_events(stores: Stores) -> None:
+    exploration = running(stores, **OUTCOME)
+    taken = stores.explorations.take_over(exploration.id, lambda e: e)
+
+    def events() -> Any:
+        yield TextDelta(content="told")
+        raise UnavailableError("The store went away.")
+
+    with pytest.raises(UnavailableError):
+        stores.explorations.save(taken.finished("completed", at=NOW), events())
+
+    assert stores.explorations.load(exploration.id).status == "running"
+    assert told(stores, exploration) == []
+
+
+def test_a_record_is_created_with_its_first_events_once(stores: Stores) -> None:
+    done = an_exploration(status="completed")
+    first = [TextDelta(content="one"), TextDelta(content="two")]
+
+    assert stores.explorations.create(done, first)
+    assert not stores.explorations.create(done, first)
+
+    assert told(stores, done) == ["text_delta", "text_delta"]
+
+
+def test_events_of_many_writers_are_numbered_without_gap_or_repeat(stores: Stores) -> None:
+    taken = stores.explorations.take_over(running(stores).id, lambda e: e)
+
+    def write(number: int) -> None:
+        if number % 2:
+            stores.events.append(taken.id, taken.lease, TextDelta(content=str(number)))
+        else:
+            two = [TextDelta(content=f"{number}a"), TextDelta(content=f"{number}b")]
+            stores.explorations.save(taken, two)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(20)))
+
+    events = stores.events.read(taken.id)
+    assert [event.number for event in events] == list(range(1, 31))
+    words = [json.loads(event.data)["content"] for event in events]
+    assert len(set(words)) == 30
+    assert all(words[words.index(f"{n}a") + 1] == f"{n}b" for n in range(0, 20, 2))
