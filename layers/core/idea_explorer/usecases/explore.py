@@ -267,7 +267,7 @@ def _conclude(
             "verdict": conclusion.verdict,
             "model_id": state.opening.model_id,
             "receipt": receipt_for(
-                exploration, finish, stats, has_text=bool(text), go_on_usd=go_on_usd
+                exploration, finish, state, stats, has_text=bool(text), go_on_usd=go_on_usd
             ),
             "go_on_usd": go_on_usd,
         }

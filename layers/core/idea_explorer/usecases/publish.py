@@ -51,8 +51,9 @@ def publish(
 ) -> Exploration:
     """Publish the run's report and settle its status; safe to repeat after any failure.
 
-    Raises what another try may cure; with `give_up` that too ends in `failed` with a receipt. The
-    report stays readable whatever happens here.
+    Nothing of a run that failed is published, neither a document nor a pull request: its text is kept
+    for a resume. Raises what another try may cure; with `give_up` that too ends in `failed` with a
+    receipt. The report stays readable whatever happens here.
     """
     exploration = explorations.take_over(exploration_id, lambda e: _of_run(e, run))
     sink = Everywhere([History(events, exploration), *sinks])
@@ -63,7 +64,9 @@ def publish(
     published: Published | None = None
     failure: ExplorerError | None = None
     try:
-        if exploration.request.toolset == "code":
+        if exploration.outcome == "failed":
+            published = None
+        elif exploration.request.toolset == "code":
             published = _proposed(exploration, reports, pull_requests_for(exploration))
         elif publisher and _is_published(exploration):
             published = _write(exploration, reports, publisher, clock)
