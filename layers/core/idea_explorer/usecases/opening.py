@@ -4,11 +4,12 @@ from datetime import datetime
 
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.first_call import fitted
-from idea_explorer.agent.prompts import prompt, system_prompt
+from idea_explorer.agent.prompts import framework, prompt, system_prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
+from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.errors import ExplorerError
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import OFFLINE, Exploration, Receipt
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.transcript import Answered, Opening, Said
 from idea_explorer.ports import Journal
@@ -89,6 +90,20 @@ def opening(
         content=content,
         passages=passages,
     )
+
+
+def framework_of(
+    exploration: Exploration, earlier: Origin | None, model_id: str
+) -> Framework | None:
+    """What the report must have; None where no framework asks for anything.
+
+    The offline model has no verdict of its own and says so: asked again, it would write the same.
+    """
+    request = exploration.request
+    if request.toolset != "research" or model_id == OFFLINE:
+        return None
+    updates = request.update and isinstance(earlier, Earlier)
+    return framework("update" if updates else request.mode)
 
 
 def first_words(exploration: Exploration, earlier: Origin | None, introduction: str) -> list[Block]:
