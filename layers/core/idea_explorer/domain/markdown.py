@@ -51,7 +51,7 @@ class Heading:
 def code_spans(text: str) -> list[Span]:
     """Front matter, fenced code and indented code, in order and apart from one another."""
     spans: list[Span] = []
-    fenced = _fenced(text, _front_matter(text))
+    fenced = [(start, end) for start, end, _ in _fenced(text, _front_matter(text))]
     outside = _gaps(fenced, len(text))
     for start, end in outside:
         spans += _indented(text, start, end)
@@ -61,6 +61,12 @@ def code_spans(text: str) -> list[Span]:
 def prose_spans(text: str) -> list[Span]:
     """What is not code."""
     return _gaps(code_spans(text), len(text))
+
+
+def open_fence(text: str) -> str:
+    """The fence that would end the code in which the text ends; empty where it ends in none."""
+    fenced = _fenced(text, _front_matter(text))
+    return fenced[-1][2] if fenced else ""
 
 
 def headings(text: str) -> list[Heading]:
@@ -103,17 +109,17 @@ def _front_matter(text: str) -> int:
     return end + 5 if end >= 0 else 0
 
 
-def _fenced(text: str, begin: int) -> list[Span]:
-    spans: list[Span] = [(0, begin)] if begin else []
+def _fenced(text: str, begin: int) -> list[tuple[int, int, str]]:
+    """Fenced code, each with the fence that is missing where it was never closed."""
+    spans = [(0, begin, "")] if begin else []
     position = begin
     while opening := _FENCE.search(text, position):
-        end = _fence_end(text, opening)
-        spans.append((opening.start(), end))
-        position = end
+        position, missing = _fence_end(text, opening)
+        spans.append((opening.start(), position, missing))
     return spans
 
 
-def _fence_end(text: str, opening: re.Match[str]) -> int:
+def _fence_end(text: str, opening: re.Match[str]) -> tuple[int, str]:
     """After the fence that closes, or where the quotation or list item ends in which it was opened."""
     mark, before = opening["fence"], opening["before"]
     ends = _ENDS
@@ -124,10 +130,10 @@ def _fence_end(text: str, opening: re.Match[str]) -> int:
     for end in ends.finditer(text, opening.end() + 1):
         closing = end["fence"]
         if closing is None:
-            return end.start()
+            return end.start(), ""
         if closing[0] == mark[0] and len(closing) >= len(mark):
-            return min(end.end() + 1, len(text))
-    return len(text)
+            return min(end.end() + 1, len(text)), ""
+    return len(text), mark if ends is _ENDS else ""
 
 
 def _indented(text: str, start: int, end: int) -> Iterator[Span]:

@@ -64,6 +64,7 @@ class Engine:
     writer_for: Callable[[Exploration], ChangeWriter] | None = None
     earlier_for: Callable[[Exploration], Origin | None] = lambda _: None
     base_of: Callable[[Exploration], str | None] | None = None
+    page_of: Callable[[Exploration], str | None] = lambda _: None  # of its repository, on the web
     start_seconds: float = 0.0  # of the deadline, that have passed when a run first gets here
     prepare: Callable[[], None] = lambda: None  # what a run's deadline is not to pay for
 
@@ -241,7 +242,7 @@ def _conclude(
 ) -> Exploration:
     """Keep the report and what the run came to, first the one and then the other."""
     state = State(journal.entries)
-    conclusion = conclude(state, finish)
+    conclusion = conclude(state, finish, engine.page_of(exploration))
     text = conclusion.text
     if text:
         engine.reports.save_report(exploration.id, exploration.lease, text)

@@ -111,6 +111,7 @@ def _engine(
         approvals=kept_in.approvals,
         writer_for=partial(writer_for, settings),
         base_of=partial(base_of, settings),
+        page_of=lambda exploration: settings.page_of(exploration.request.repository),
         sinks_for=lambda exploration: [
             LogSink(log, exploration),
             *span_sinks(settings, exploration, log),
