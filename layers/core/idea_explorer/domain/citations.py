@@ -12,24 +12,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.links import Link, definitions, find_links
-from idea_explorer.domain.markdown import Span, headings, open_fence, prose_spans
+from idea_explorer.domain.markdown import Span, headings, prose_spans, with_code_closed
 from idea_explorer.domain.numbered_sources import NOT_FOUND, NumberedSource, in_link
 from idea_explorer.domain.source_lists import Entry, SourceList, source_lists
-from idea_explorer.domain.sources import UNMATCHED, Ledger, is_citation, source_key
+from idea_explorer.domain.sources import UNMATCHED, Ledger, cited_passages, is_citation
 from idea_explorer.domain.text import one_line
 
 __all__ = ["UNMATCHED", "CheckedReport", "check_citations", "cited_passages"]
 
 HEADING = "## Sources"
+# What a strange text becomes may read in another way than before, so it is checked until it stays.
+ROUNDS = 4
+MAX_REPEATED = 300_000  # characters, more than a report has
 _TITLE_LENGTH = 200
-_MARKS = re.compile(rf"(?:[ \t]*{UNMATCHED}(?!:))+")
+_MARKS = re.compile(rf"(?:[ \t]*{UNMATCHED}(?![^\W_]|: {NOT_FOUND}))+")
 _OWN = re.compile(rf"`[0-9a-f]{{12}}`(?:: “|[ \t\r]*\n?\Z)|{UNMATCHED}: {NOT_FOUND}\s*\Z")
 _NUMBER = re.compile(r"\[?\d{1,3}\]?\Z")
 _ANGLED = re.compile(rf"<([^<>\n]+)>(?= {UNMATCHED})")
 _FILE = re.compile(r"[\w][\w./-]{0,200}\.md\b")
-_AROUND = " \t\r\n-–—:,.;()|"
+_ENDS_WORD = " \t\r\n.,;!?)"
+_STEERING = re.compile(r"[`~]+|<!-+|-+>+")  # what would begin or end code or a comment
+_AROUND = " \t\r\n-–—:,.;()<>|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +56,14 @@ def check_citations(
     `page` is where the team's repository is on the web: an address below it means the file. `given` is
     what the person wrote who asked.
     """
-    return _Check(report, Ledger(evidence, page, given), quotes or {}).checked()
-
-
-def cited_passages(content: Sequence[Block]) -> dict[str, str]:
-    """What was quoted from each page, by address."""
-    quotes: dict[str, str] = {}
-    for block in content:
-        citations = block.get("citations")
-        for citation in citations if isinstance(citations, list) else []:
-            if isinstance(citation, dict) and (url := text_of(citation.get("url"))):
-                quotes.setdefault(source_key(url), text_of(citation.get("cited_text")))
-    return quotes
+    ledger = Ledger(evidence, page, given)
+    checked = _Check(report, ledger, quotes or {}).checked()
+    for _ in range(ROUNDS if len(report) <= MAX_REPEATED else 0):
+        again = _Check(checked.text, ledger, quotes or {}).checked()
+        if again == checked:
+            break
+        checked = again
+    return checked
 
 
 class _Check:
@@ -79,7 +79,7 @@ class _Check:
         self.lists = source_lists(text, headings(text), prose, self.links, self.defined)
         self.starts = [listed.start for listed in self.lists]
         self.targets = {d.name: d.target for d in reversed(self.defined) if not d.is_note}
-        self.names = [{} if _is_own(text, listed) else listed.named() for listed in self.lists]
+        self.names = [{} if _is_own(text, listed) else self._named(listed) for listed in self.lists]
         self.all_names = {name: e for names in reversed(self.names) for name, e in names.items()}
         self.own_names = {
             name: entry
@@ -102,9 +102,19 @@ class _Check:
         if not self.sources:
             return CheckedReport(self.text, self.citations, self.unmatched)
         lines = "\n".join(s.line(self.quotes.get(key, "")) for key, s in self.sources.items())
-        parts = [_closed(whole), HEADING, *(_closed(text.strip("\n")) for text in kept), lines]
+        parts = [
+            with_code_closed(whole),
+            HEADING,
+            *(with_code_closed(text.strip("\n")) for text in kept),
+            lines,
+        ]
         text = "\n\n".join(part for part in parts if part)
         return CheckedReport(text, self.citations, self.unmatched)
+
+    def _named(self, listed: SourceList) -> dict[str, Entry]:
+        """The entries by the names that the text calls them, but for those that say nothing."""
+        named = listed.named().items()
+        return {name: entry for name, entry in named if self._words(entry) or self._targets(entry)}
 
     def _outside(self) -> list[Span]:
         """The text but for its lists of sources."""
@@ -123,6 +133,10 @@ class _Check:
             parts += [self.text[position : link.start], told]
             marks = _MARKS.match(self.text, link.end, end)
             position = marks.end() if marks else link.end
+            following = self.text[position : position + 1]
+            is_marked = told.endswith(UNMATCHED)
+            if following.isalnum() if is_marked else marks and following not in _ENDS_WORD:
+                parts.append(" ")  # else what follows would become part of the mark or the address
         return "".join([*parts, self.text[position:end]])
 
     def _told(self, link: Link) -> str | None:
@@ -204,7 +218,7 @@ class _Check:
     def _cite(self, target: str, *, title: str = "") -> NumberedSource:
         key = self.ledger.key(target)
         passage = self.ledger.find(key)
-        new = NumberedSource(len(self.sources) + 1, self.ledger.link(target, key), passage, title)
+        new = NumberedSource(len(self.sources) + 1, self._address(target), passage, title)
         return self._counted(self.sources.setdefault(key, new))
 
     def _name(self, words: str) -> NumberedSource:
@@ -255,7 +269,7 @@ class _Check:
             position = max(position, link.end)
         raw = "".join([*parts, self.text[position : entry.end]])
         plain = _ANGLED.sub("", raw).replace(f"{UNMATCHED}: {NOT_FOUND}", "").replace(UNMATCHED, "")
-        return one_line(plain, _TITLE_LENGTH).strip(_AROUND)
+        return one_line(_STEERING.sub("", plain), _TITLE_LENGTH).strip(_AROUND)
 
     def _invented_notes(self) -> set[str]:
         """Footnotes outside of the lists that cite, and of all they cite nothing was read or found."""
@@ -284,14 +298,5 @@ def _is_own(text: str, listed: SourceList) -> bool:
 
 def _joined(parts: list[str]) -> str:
     """The text without its lists, in paragraphs as before."""
-    return "\n\n".join(
-        part
-        for index, raw in enumerate(parts)
-        if (part := raw.strip("\n") if index else raw).strip()
-    ).rstrip()
-
-
-def _closed(text: str) -> str:
-    """The text with a fence at its end where code was left open: the list is no part of it."""
-    fence = open_fence(text)
-    return f"{text}\n{fence}" if fence else text
+    whole = [parts[0].rstrip(), *(part.strip("\n").rstrip() for part in parts[1:])]
+    return "\n\n".join(part for part in whole if part)

@@ -32,7 +32,7 @@ _DESTINATION = re.compile(
 )
 _NAME = re.compile(rf"\[([^\[\]\n]{{0,{MAX_LABEL}}})\]")
 _NUMBERS = re.compile(r"\d{1,3}(?:[ \t]*[,;][ \t]*\d{1,3}){0,20}\Z")
-_ANGLED = re.compile(r"<(https?://[^\s<>]+)>", re.IGNORECASE)
+_ANGLED = re.compile(r"<(https?://[^\s<>\[\]]+)>", re.IGNORECASE)
 _ADDRESS = re.compile(ADDRESS_CHARS)
 _TAG = re.compile(
     r"</?[a-z][\w-]*+(?:\s++[\w:.-]++(?:\s*+=\s*+(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'=<>`]++))?)*\s*+/?>",
@@ -43,7 +43,7 @@ _DEFINITION = re.compile(
     rf"^ {{0,3}}\[(?P<name>[^\[\]\n]{{1,{MAX_LABEL}}})\]:[ \t]*(?P<rest>[^\n]*)$", re.MULTILINE
 )
 _DEFINED = re.compile(
-    r"<?(?P<target>[^\s<>]+)>?(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t\r]*\Z"
+    r"<?(?P<target>[^\s<>\[\]\\]+)>?(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t\r]*\Z"
 )
 
 
@@ -178,14 +178,18 @@ class _Scan:
             kind = "angled" if found["angled"] is not None else "plain"
             self._link("inline", start, at, found.end(), found[kind], found.span(kind), is_image)
             return
-        if at - start > MAX_LABEL or is_image:
+        if is_image:
+            name_of_image = _NAME.match(self.text, at + 1, self.end)
+            self.position = name_of_image.end() if name_of_image else at + 1
+            return
+        if at - start > MAX_LABEL:
             return
         name = self.text[start + 1 : at]
         if _NUMBERS.match(name):
             self._link("number", start, at, at + 1, name)
         elif following == "[" and (found := _NAME.match(self.text, at + 1, self.end)):
             named = fold(found[1] or name)
-            if named in self.names:
+            if named in self.names and not named.startswith("^"):
                 self._link("reference", start, at, found.end(), named)
         elif (folded := fold(name)) in self.names:
             self._link("note" if name.startswith("^") else "reference", start, at, at + 1, folded)

@@ -63,10 +63,11 @@ def prose_spans(text: str) -> list[Span]:
     return _gaps(code_spans(text), len(text))
 
 
-def open_fence(text: str) -> str:
-    """The fence that would end the code in which the text ends; empty where it ends in none."""
+def with_code_closed(text: str) -> str:
+    """The text with a fence at its end where code was left open, so that what is added is no part of it."""
     fenced = _fenced(text, _front_matter(text))
-    return fenced[-1][2] if fenced else ""
+    missing = fenced[-1][2] if fenced else ""
+    return f"{text}\n{missing}" if missing else text
 
 
 def headings(text: str) -> list[Heading]:

@@ -11,7 +11,7 @@ from idea_explorer.domain.text import escaped, one_line
 NOT_FOUND = "not among what this run read or found"
 _QUOTE_LENGTH = 160
 _TITLE_LENGTH = 100
-_UNSAFE = re.compile(r"[\s<>]")
+_UNSAFE = re.compile(r"[\s<>\[\]]")
 
 
 @dataclass(slots=True)
@@ -30,12 +30,14 @@ class NumberedSource:
     def line(self, quoted: str) -> str:
         passage = self.passage
         if passage is None:
-            address = f"<{self.target}>" if self.target else ""
+            # an address that ends in dashes must not end a comment that was left open
+            target = re.sub(r"-\Z", "%2D", self.target)
+            address = f"<{target}>" if target else ""
             said = ": ".join(part for part in (self.title, address) if part)
             return f"{self.number}. {said} {UNMATCHED}: {NOT_FOUND}"
         title = escaped(one_line(passage.title or passage.source, _TITLE_LENGTH))
         age = f", {escaped(passage.age)}" if passage.age else ""
-        line = f"{self.number}. [{title}]({in_link(self.target)}){age} `{passage.sha256[:12]}`"
+        line = f"{self.number}. [{title}]({self.target}){age} `{passage.sha256[:12]}`"
         return f"{line}: “{escaped(one_line(quoted, _QUOTE_LENGTH))}”" if quoted else line
 
 

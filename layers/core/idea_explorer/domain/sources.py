@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
 from idea_explorer.domain.evidence import Passage
+from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
 
 UNMATCHED = "⚠ unverified"
@@ -42,13 +43,13 @@ def source_key(target: str, page: str | None = None) -> str:
         key = _address_key(target)
         file = _file_on(page, key) if page else None
     except ValueError:  # a model writes what it likes: such a source is like no other
-        return target
+        return _without_brackets(target)
     return key if file is None else _file_key(file)
 
 
 def _address_key(address: str) -> str:
     with_scheme = address if "//" in address[:8] else f"https://{address}"
-    parts = urlsplit(with_scheme.replace("&amp;", "&"))
+    parts = urlsplit(_without_brackets(with_scheme.replace("&amp;", "&")))
     host = (parts.hostname or "").rstrip(".").removeprefix("www.")
     if not host.isascii():
         host = host.encode("idna").decode()
@@ -57,6 +58,10 @@ def _address_key(address: str) -> str:
     given = [pair for pair in parts.query.split("&") if pair and not _TRACKING.match(pair)]
     query = f"?{'&'.join(_spelled(pair) for pair in given)}" if given else ""
     return f"{host}{port}{path}{query}"
+
+
+def _without_brackets(address: str) -> str:
+    return address.replace("[", "%5B").replace("]", "%5D")
 
 
 def _spelled(part: str) -> str:
@@ -165,7 +170,20 @@ class Ledger:
         passage = self._passages.get(key)
         named = passage.source if passage else ""
         is_ours = named.startswith(f"{RESEARCH_ROOT}/") and not _LINES.search(named)
+        if target[:4].lower() == "www.":
+            return f"https://{target}"
         if not is_ours or is_web_address(target) or target.startswith("../"):
             return target
         _, mark, fragment = target.partition("#")
         return f"../{quote(key)}{mark}{fragment}"
+
+
+def cited_passages(content: Sequence[Block]) -> dict[str, str]:
+    """What was quoted from each page, by address."""
+    quotes: dict[str, str] = {}
+    for block in content:
+        citations = block.get("citations")
+        for citation in citations if isinstance(citations, list) else []:
+            if isinstance(citation, dict) and (url := text_of(citation.get("url"))):
+                quotes.setdefault(source_key(url), text_of(citation.get("cited_text")))
+    return quotes
