@@ -81,12 +81,8 @@ class _Check:
         self.targets = {d.name: d.target for d in reversed(self.defined) if not d.is_note}
         self.names = [{} if _is_own(text, listed) else self._named(listed) for listed in self.lists]
         self.all_names = {name: e for names in reversed(self.names) for name, e in names.items()}
-        self.own_names = {
-            name: entry
-            for listed, names in zip(self.lists, self.names, strict=True)
-            if not names
-            for name, entry in listed.named().items()
-        }
+        own = [listed for listed in self.lists if _is_own(text, listed)]
+        self.own_names = {name: e for listed in own for name, e in listed.named().items()}
         self.is_numbered = any(name.isdigit() for name in self.all_names)
         self.invented_notes = self._invented_notes()
         self.sources: dict[str, NumberedSource] = {}
