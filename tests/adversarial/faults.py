@@ -51,9 +51,10 @@ from tests.fakes.anthropic_turns import (
 from tests.fakes.aws import REGION, fake_aws
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
+from tests.fakes.reports import business
 
 RETRIES = 3  # as the workflow's Retry
-REPORT = answer(text("# Tea\n\nAs [known](../tea.md)."))
+REPORT = answer(text(business("Tea", "As [known](../tea.md).")))
 READ = answer(tool_use("read_research", {"path": "tea.md"}))
 GOOD: Sequence[Entry] = (READ, REPORT)
 

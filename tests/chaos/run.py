@@ -32,9 +32,10 @@ from tests.fakes.anthropic_turns import (
     web_search,
     web_search_result,
 )
+from tests.fakes.reports import business
 
 MAX_LIVES = 6
-REPORT = "# Tea\n\nAs [known](../tea.md).\n\n## Verdict\n\n**Verdict: PIVOT**"
+REPORT = business("Tea", "As [known](../tea.md).", "PIVOT")
 FOUND = [search_result("https://example.org/tea", "Tea")]
 
 # Each has tools side by side; the second pauses in a search, the third is cut off and continued.

@@ -96,6 +96,7 @@ class Bench:
             log=self.log,
             model_ids=MODELS,
             prices=PRICES,
+            framework_for=lambda *_: None,  # scripts write in a line what a report would say
             earlier_for=lambda exploration: origin_of(
                 exploration,
                 explorations=self.store,

@@ -16,9 +16,10 @@ from tests.fakes.anthropic_scripts import ByConversation
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.command import idea
+from tests.fakes.reports import business
 from tests.fakes.served import Served
 
-REPORT = text("# Urban bees\n\n## Verdict\n\n**Verdict: PIVOT**\n\nBecause.")
+REPORT = text(business("Urban bees", verdict="PIVOT"))
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from idea_explorer.wiring import Stores
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration
 from tests.fakes.models import says, scripted
+from tests.fakes.reports import business
 from tests.fakes.service import FakeQueue, FakeWorkflow
 
 
@@ -132,7 +133,7 @@ def explore_on(stores: Stores, exploration: Exploration) -> Exploration:
         journals=stores.journals,
         events=stores.events,
         reports=stores.reports,
-        model=scripted([says("# Bees\n\nThey pay.\n\n## Verdict\n\n**PIVOT**")]),
+        model=scripted([says(business("Bees", "They pay.", "PIVOT"))]),
         toolset_for=lambda *_: research_tools(None, "web_search_20250305"),
         sinks_for=lambda _: (),
         clock=ManualClock(),

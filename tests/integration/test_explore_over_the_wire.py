@@ -22,8 +22,9 @@ from tests.fakes.anthropic_turns import (
 from tests.fakes.anthropic_wire import tools_are_off
 from tests.fakes.command import Done, idea, log_lines
 from tests.fakes.github_server import FakeGitHub
+from tests.fakes.reports import business
 
-REPORT = text("# Urban bees\n\n## Verdict\n\n**Verdict: CONDITIONAL YES**\n\nBecause.")
+REPORT = text(business("Urban bees", verdict="CONDITIONAL YES"))
 RESEARCH = {
     "ideas/2026-01-05-bees/research.md": "# Bees\n\nHives in towns do well.",
     "ideas/market/honey.md": "# Honey\n\nHoney sells.",
@@ -115,7 +116,7 @@ def test_the_whole_loop_over_the_wire(tmp_path: Path, github: FakeGitHub) -> Non
 def test_a_run_that_searches_the_web_cites_what_it_found(tmp_path: Path) -> None:
     found = search_result("https://example.org/bees", "Bees")
     cited = text("Bees pay.", citations=[citation("https://example.org/bees", "Bees", "pay")])
-    script = [answer(web_search("bee market", [found]), text("# Bees\n\n"), cited)]
+    script = [answer(web_search("bee market", [found]), text(business("Bees")), cited)]
     done, server = run(script, tmp_path, "--json")
     outcome = json.loads(done.stdout)
     assert "https://example.org/bees" in outcome["content"]

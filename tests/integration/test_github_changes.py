@@ -13,18 +13,20 @@ from idea_explorer.adapters.github_client import GitHubClient
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import BaseMovedError, ConfigurationError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.observability import SilentLog
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.usecases.decide import DecisionRequest, decide
 from idea_explorer.usecases.explore import Engine, explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import publishing
+from tests.fakes.engine import NoQueue
 from tests.fakes.explorations import an_approval, an_exploration
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
-from tests.fakes.models import calls, says, scripted, tool_results
+from tests.fakes.models import calls, raw, says, scripted, tool_results
 
 FILES = {"src/app.py": "print('tea')\n", "README.md": "# Tea\n"}
 NEW = "print('green tea')\n"
@@ -179,6 +181,19 @@ class World:
                 wake=lambda _: None,
             )
 
+    def resume(self, exploration: Exploration) -> Exploration:
+        queued = resume(
+            exploration.id,
+            exploration.owner,
+            ResumeRequest(),
+            explorations=self.engine.explorations,
+            queue=NoQueue(),
+            clock=self.engine.clock,
+            log=SilentLog(),
+            terms=wiring.terms(self.settings),
+        )
+        return explore(queued.id, queued.run, self.engine)
+
     def publish(self, exploration: Exploration) -> Exploration:
         outlets = publishing.outlets(self.settings, self.engine.clock)
         return publish(
@@ -252,6 +267,29 @@ def test_without_an_approval_nothing_is_written(
     assert (final.status, final.url) == ("completed", None)
     assert repo.branches() == ["main"]
     assert repo.pulls == []
+
+
+def test_a_run_that_fails_after_an_approval_opens_no_pull_request_until_it_is_resumed(
+    github: FakeGitHub, repo: Repository, tmp_path: Path
+) -> None:
+    declined = raw({"type": "text", "text": "# Half"}, stop_reason="refusal")
+    world = World(github, tmp_path, calls(("edit_file", EDIT)), declined, says("# Green\n\nDone."))
+    waiting = world.explore()
+    world.decide(waiting, decision="approve")
+
+    failed = world.publish(explore(waiting.id, 1, world.engine))
+
+    branch = branch_of(failed)
+    assert (failed.status, failed.url, repo.pulls) == ("failed", None, [])
+    assert len(messages(repo, failed)) == 1
+    assert failed.receipt is not None
+    assert f"on the branch {branch}, without a pull request" in failed.receipt.message
+
+    final = world.publish(world.resume(failed))
+
+    (pull,) = repo.pulls
+    assert (final.status, pull.state) == ("completed", "open")
+    assert str(pull.body).startswith("# Green\n\nDone.")
 
 
 def test_a_ref_that_is_missing_is_found_before_the_model_is_asked(

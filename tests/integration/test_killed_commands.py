@@ -22,10 +22,11 @@ from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.command import idea, start
 from tests.fakes.forked import Program
+from tests.fakes.reports import business
 from tests.fakes.served import Served
 
 LOOK = answer(tool_use("list_research", {}))
-REPORT = answer(text("# Tea\n\nYes."))
+REPORT = answer(text(business("Tea", "Yes.")))
 
 
 class Machine:

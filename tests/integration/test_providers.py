@@ -11,8 +11,9 @@ from tests.fakes.anthropic_aws import AwsAccount
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.command import Done, idea
+from tests.fakes.reports import business
 
-REPORT = answer(text("# Urban bees\n\n## Verdict\n\nPASS"))
+REPORT = answer(text(business("Urban bees")))
 ACCOUNT = AwsAccount()
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": ACCOUNT.access_key,

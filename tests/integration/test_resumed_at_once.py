@@ -26,6 +26,7 @@ from tests.fakes.anthropic_turns import answer, text
 from tests.fakes.clock import ManualClock
 from tests.fakes.command import idea, start
 from tests.fakes.explorations import NOW, RECEIPT, an_exploration
+from tests.fakes.reports import business
 from tests.fakes.served import Served
 from tests.fakes.service import FakeQueue
 
@@ -126,7 +127,7 @@ def test_of_many_threads_one_takes_up_what_was_left_undone(stores: Stores) -> No
 
 @pytest.fixture
 def model() -> Iterator[FakeAnthropic]:
-    report = answer(text("# Tea\n\nYes.\n\n## Verdict\n\n**PASS**"))
+    report = answer(text(business("Tea")))
     with FakeAnthropic([report] * (2 * MANY)) as server:
         yield server
 

@@ -19,6 +19,7 @@ from tests.fakes.command import idea
 from tests.fakes.engine import Bench, RecordedLog
 from tests.fakes.fetching import Files, local_pages
 from tests.fakes.models import calls, says, scripted
+from tests.fakes.reports import business
 from tests.fakes.web_server import Reply, WebServer, page, reset
 
 
@@ -90,7 +91,7 @@ def test_only_what_may_pass_is_tried_again_and_this_is_told(web: WebServer, tmp_
 
 
 def test_a_person_at_the_terminal_sees_that_the_model_is_waited_for(tmp_path: Path) -> None:
-    with FakeAnthropic([http_error(429, retry_after=0), answer(text("# Tea"))]) as server:
+    with FakeAnthropic([http_error(429, retry_after=0), answer(text(business("Tea")))]) as server:
         env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": server.url}
         done = idea("explore", "Tea", env=env, folder=tmp_path)
     assert done.returncode == 0

@@ -18,25 +18,10 @@ from tests.fakes.anthropic_scripts import Entry
 from tests.fakes.anthropic_server import PING_SECONDS, FakeAnthropic
 from tests.fakes.anthropic_turns import answer, search_result, text, thinking, web_search
 from tests.fakes.command import idea
+from tests.fakes.reports import business
 
 FOUND = [search_result("https://example.org/bees", "Bees")]
-REPORT = """# Urban bees
-
-## Problem
-Honey travels far.
-
-## Market
-TAM, SAM and SOM are small.
-
-## Use cases and personas
-Anna keeps two hives.
-
-## Feasibility
-A roof is enough.
-
-## Verdict
-PASS. There is nothing to start with.
-"""
+REPORT = business("Urban bees")
 
 
 def script(first: float, second: float) -> list[Entry]:

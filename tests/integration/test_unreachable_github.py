@@ -20,9 +20,10 @@ from tests.fakes.command import Done, idea, log_lines
 from tests.fakes.functions import Context, handler_of, set_environment
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
+from tests.fakes.reports import business
 
 NOBODY = "http://127.0.0.1:9"  # where nothing listens
-REPORT = text("# Urban bees\n\n## Verdict\n\n**Verdict: CONDITIONAL YES**\n\nBecause.")
+REPORT = text(business("Urban bees", verdict="CONDITIONAL YES"))
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_with_nothing_but_keys_and_a_name_a_report_lands_on_the_default_branch(
     done, outcome = team.explore()
 
     assert (done.returncode, outcome["status"]) == (0, "completed"), done.stderr
-    assert "Because." in repo.read_text(outcome["path"])
+    assert "CONDITIONAL YES." in repo.read_text(outcome["path"])
     assert repo.log()[0].trailers["Exploration-Id"] == outcome["id"]
     assert repo.branches() == ["trunk"]
     assert len(claude.requests) == 1

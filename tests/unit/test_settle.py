@@ -16,7 +16,7 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.observability import SilentLog
 from idea_explorer.settings import PRICES
 from idea_explorer.usecases.dispatch import Desk
-from idea_explorer.usecases.settle import Books, settle
+from idea_explorer.usecases.settle import Books, Cause, settle
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.sweep import (
     QUEUED_TOO_LONG_SECONDS,
@@ -211,6 +211,24 @@ def test_an_outcome_without_a_text_becomes_the_status(world: World) -> None:
     world.store.save(exploration.model_copy(update={"outcome": "failed", "receipt": receipt}))
 
     settled = settle(exploration.id, 1, "timed_out", world.books)
+
+    assert (settled.status, settled.receipt) == ("failed", receipt)
+
+
+@pytest.mark.parametrize("cause", ["broken", "stopped", "timed_out"])
+def test_a_failed_outcome_stays_failed_with_its_own_receipt(world: World, cause: Cause) -> None:
+    exploration = world.with_report()
+    receipt = Receipt(
+        code="INTERNAL_ERROR",
+        message="The model declined.",
+        step=1,
+        cost_usd=None,
+        has_partial_text=True,
+        resume=None,
+    )
+    world.store.save(exploration.model_copy(update={"outcome": "failed", "receipt": receipt}))
+
+    settled = settle(exploration.id, 1, cause, world.books)
 
     assert (settled.status, settled.receipt) == ("failed", receipt)
 

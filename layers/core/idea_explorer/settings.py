@@ -201,6 +201,17 @@ class Settings(BaseModel):
     def published_branch(self) -> str | None:
         return self.github_branch if self.published_to else None
 
+    def page_of(self, repository: str | None) -> str | None:
+        """Where a repository, else the configured one, is read in a browser."""
+        name = repository or self.github_repository
+        if name is None:
+            return None
+        api = urlsplit(self.github_api_url)
+        host = api.netloc
+        if not api.path.rstrip("/").endswith("/api/v3"):
+            host = host.removeprefix("api.") if host.startswith("api.") else "github.com"
+        return f"https://{host}/{name}"
+
     @property
     def allowed_repositories(self) -> tuple[str, ...]:
         """Where code may be explored: the configured repository, and those that are named besides."""

@@ -5,8 +5,9 @@ import threading
 from tests.fakes.anthropic_scripts import ByConversation, Entry, Model
 from tests.fakes.anthropic_turns import Turn, answer, text
 from tests.fakes.anthropic_wire import JsonObject
+from tests.fakes.reports import business
 
-REPORT = "# A report\n\nThere is a market.\n\n## Verdict\n\nSTRONG YES. Start small."
+REPORT = business("A report", verdict="STRONG YES")
 
 
 class Minds:

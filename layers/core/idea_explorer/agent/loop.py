@@ -4,7 +4,7 @@ It keeps nothing in memory that the transcript does not hold. Each turn of the l
 makes one move and appends what came of it; killed anywhere, it goes on from the last entry.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -64,7 +64,6 @@ class Agent:
     max_steps: int
     cancelled: Callable[[], bool]
     unfinished_at_limit: bool = False
-    find_gaps: Callable[[str], Sequence[str]] = lambda _: ()
 
     def run(self) -> Finish:
         """Run until the end; the report is what the journal then holds."""
@@ -98,7 +97,6 @@ class Agent:
             out_of_budget=not self._allowed(state, self._gathering(state)).fits,
             too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
-            find_gaps=self.find_gaps,
         )
 
     def _allowed(self, state: State, request: ModelRequest) -> Allowance:

@@ -1,6 +1,6 @@
 """What to do next: one decision, made from the state alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -84,7 +84,6 @@ class Bounds:
     out_of_budget: bool = False
     too_dear_to_write: bool = False  # in the conversation as it is; cut evidence may still fit
     unfinished_at_limit: bool = False  # a toolset whose work, not its text, is the result
-    find_gaps: Callable[[str], Sequence[str]] = lambda _: ()  # what a report lacks
 
 
 def next_move(state: State, bounds: Bounds) -> Move:
@@ -154,10 +153,11 @@ def _after_end(state: State, bounds: Bounds) -> Move:
     answer = state.answers[-1]
     if not (text := reported_text(state.entries)):
         return _after_no_text(state, "empty_answer")
-    if gaps := tuple(bounds.find_gaps(without_preamble(text))):
-        return _after_gaps(state, bounds, gaps)
     if state.writing in CUT_SHORT:
         return Finish("partial", state.writing)
+    framework = state.opening.framework
+    if framework and (gaps := framework.missing(without_preamble(text))):
+        return _after_gaps(state, bounds, tuple(gaps))
     if state.writing == "max_steps" and bounds.unfinished_at_limit:
         return Finish("partial", "max_steps")
     return Finish("completed", state.writing or answer.stop_reason)

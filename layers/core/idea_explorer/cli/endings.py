@@ -53,6 +53,14 @@ def how_to_send_again(final: Exploration, research: str | None) -> str | None:
     )
 
 
+def how_to_read(final: Exploration, research: str | None) -> str | None:
+    """Where a text is that was kept and not published; None where there is none, or where it is shown."""
+    kept = final.receipt is not None and final.receipt.has_partial_text
+    if final.status != "failed" or not kept or final.request.toolset != "research":
+        return None
+    return f"Nothing was published. Read what is kept with: idea report {named(final.id, research)}"
+
+
 def named(exploration_id: str, research: str | None) -> str:
     """An exploration as the next command has to name it: in the folder that this one was given."""
     where = f" --research {shlex.quote(research)}" if research else ""

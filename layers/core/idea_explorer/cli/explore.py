@@ -14,7 +14,13 @@ from pydantic import ValidationError
 
 from idea_explorer import wiring
 from idea_explorer.cli.deciding import how_to_decide, pending
-from idea_explorer.cli.endings import EXIT, how_to_go_on, how_to_send_again, summary
+from idea_explorer.cli.endings import (
+    EXIT,
+    how_to_go_on,
+    how_to_read,
+    how_to_send_again,
+    summary,
+)
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.files import named_files, with_files
 from idea_explorer.cli.here import close_what_broke_off, run_here
@@ -108,8 +114,9 @@ def ended(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> 
         assert engine.approvals is not None
         paths = [approval.proposal.path for approval in pending(engine.approvals, final)]
         _say(f"idea: {how_to_decide(final, paths, arguments.research)}")
-    elif how := how_to_go_on(final, arguments.research):
-        _say(f"idea: {how}")
+    for how in (how_to_read, how_to_go_on):
+        if sentence := how(final, arguments.research):
+            _say(f"idea: {sentence}")
     return EXIT[final.status]
 
 

@@ -15,10 +15,10 @@ from idea_explorer.usecases.replay import Replayed, replay
 
 
 def run(arguments: argparse.Namespace) -> int:
-    entries, recorded = _recording(arguments)
+    entries, recorded, page = _recording(arguments)
     if arguments.export:
         _export(Path(arguments.export), entries)
-    replayed = replay(entries)
+    replayed = replay(entries, page)
     same = recorded is None or _text(replayed) == recorded
     good = not replayed.divergence and same
     print(_as_json(replayed, same=good) if arguments.json else _in_words(replayed, same=same))
@@ -32,11 +32,15 @@ def _export(path: Path, entries: Sequence[AnyEntry]) -> None:
         raise InvalidRequestError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def _recording(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None]:
-    """The entries of a stored exploration or of an exported file, and the report where one is stored."""
+def _recording(
+    arguments: argparse.Namespace,
+) -> tuple[Sequence[AnyEntry], str | None, str | None]:
+    """The entries of a stored exploration or of an exported file, the report where one is stored, and
+    the page of its repository."""
+    settings = settings_for(arguments.research)
     if not is_id(arguments.id):
-        return _from_file(Path(arguments.id)), None
-    store = wiring.local_store(settings_for(arguments.research))
+        return _from_file(Path(arguments.id)), None, settings.page_of(None)
+    store = wiring.local_store(settings)
     exploration = store.load(ExplorationId(arguments.id))
     if exploration.reused:
         raise MissingError(
@@ -46,10 +50,11 @@ def _recording(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str |
     entries = store.open(exploration.id, exploration.lease).entries
     if not entries:
         raise MissingError(f"Exploration {exploration.id} has no transcript yet.")
+    page = settings.page_of(exploration.request.repository)
     try:
-        return entries, store.load_report(exploration.id)
+        return entries, store.load_report(exploration.id), page
     except MissingError:
-        return entries, None
+        return entries, None, page
 
 
 def _from_file(path: Path) -> Sequence[AnyEntry]:

@@ -25,6 +25,10 @@ _FIRST_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
 _VERDICT_SECTION = re.compile(r"^#{1,6} .*verdict.*$", re.MULTILINE | re.IGNORECASE)
 _VERDICT = re.compile(r"\b(" + "|".join(get_args(Verdict)) + r")\b")
+_VERDICT_LINE = re.compile(
+    rf"^[\W_]{{0,8}}verdict[\W_]{{1,8}}({'|'.join(get_args(Verdict))})\b",
+    re.MULTILINE | re.IGNORECASE,
+)
 _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E"})
 
 
@@ -118,7 +122,9 @@ def title_of(report: str, idea: str) -> str:
 
 
 def verdict_of(report: str) -> str | None:
-    """The verdict that the business framework ends in, read from its own section only."""
+    """The verdict that the business framework ends in: from its own section, else from the line that
+    names it, which is there in any language."""
     sections = list(_VERDICT_SECTION.finditer(report))
-    found = _VERDICT.search(report, sections[-1].end()) if sections else None
-    return found.group(1) if found else None
+    section = sections[-1].end() if sections else len(report)
+    found = _VERDICT.search(report, section) or _VERDICT_LINE.search(report)
+    return found.group(1).upper() if found else None

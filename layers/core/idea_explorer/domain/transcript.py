@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, JsonObject, canonical
 from idea_explorer.domain.proposals import Proposal
@@ -52,6 +53,7 @@ class Opening(Entry):
     thinking: JsonObject | None = None
     effort: str | None = None  # of the conversation
     write_effort: str | None = None  # where it differs while writing
+    framework: Framework | None = None  # what the report must have
     new_effort: str | None = None  # from here on, where the turns before ended with another
 
 

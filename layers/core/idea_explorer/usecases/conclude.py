@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
 from idea_explorer.domain.citations import check_citations, cited_passages
+from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import (
     best_text,
     title_of,
@@ -25,10 +26,14 @@ class Conclusion:
         return title_of(self.text, idea)
 
 
-def conclude(state: State, finish: Finish) -> Conclusion:
-    """The report with its citations checked; of a run that ended early, the best text there is."""
+def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusion:
+    """The report with its citations checked; of a run that ended early, the best text there is.
+
+    `page` is where the team's repository is on the web.
+    """
     whole = finish.status == "completed"
     written = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
     quotes = cited_passages([block for answer in state.answers for block in answer.content])
-    checked = check_citations(written, state.evidence, quotes)
+    given = [text_of(block.get("text")) for block in state.opening.content]
+    checked = check_citations(written, state.evidence, quotes, page=page, given=given)
     return Conclusion(checked.text, verdict_of(checked.text), checked.citations, checked.unmatched)

@@ -1,7 +1,7 @@
 """What a run came to, in figures and in words."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.going_on import least_to_look_further, least_to_write
@@ -9,6 +9,8 @@ from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats
+from idea_explorer.domain.json import text_of
+from idea_explorer.domain.transcript import AnyEntry, Decided
 from idea_explorer.domain.usage import Price, Usage, cost_of
 
 
@@ -67,6 +69,7 @@ NO_RESEARCH = "The budget pays for no research; the report was written without a
 def receipt_for(
     exploration: Exploration,
     finish: Finish,
+    state: State,
     stats: Stats,
     *,
     has_text: bool,
@@ -80,6 +83,8 @@ def receipt_for(
         code, message = "BUDGET_EXCEEDED", _no_research(stats.cost_usd, go_on_usd)
     else:
         code, message = ENDINGS[finish.stop_reason]
+    if finish.status == "failed":
+        message += unproposed_changes(exploration, state.entries)
     return Receipt(
         code=code,
         message=message,
@@ -88,6 +93,19 @@ def receipt_for(
         has_partial_text=has_text,
         # asked the same again, a model that declined would decline again
         resume=None if finish.stop_reason == "refusal" else f"idea resume {exploration.id}",
+    )
+
+
+def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) -> str:
+    """What a person has to know of changes that they approved and that no pull request shows yet."""
+    decided = [entry for entry in entries if isinstance(entry, Decided)]
+    written = [result for entry in decided for result in entry.results if result.record.ok]
+    branch = next((text_of(result.payload.get("branch")) for result in written), "")
+    if not branch or exploration.url:
+        return ""
+    return (
+        f" The approved changes are on the branch {branch}, without a pull request:"
+        " resume the run, or open one yourself."
     )
 
 

@@ -10,6 +10,7 @@ from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
@@ -37,7 +38,14 @@ from idea_explorer.usecases.counting import Counted
 from idea_explorer.usecases.earlier import Origin
 from idea_explorer.usecases.endings import least_to_go_on, receipt_for, stats_of
 from idea_explorer.usecases.history import Everywhere, RunSink
-from idea_explorer.usecases.opening import begin_or_go_on, deadline_of, enter, refused, started_from
+from idea_explorer.usecases.opening import (
+    begin_or_go_on,
+    deadline_of,
+    enter,
+    framework_of,
+    refused,
+    started_from,
+)
 from idea_explorer.usecases.reach import reach
 from idea_explorer.usecases.terms import Terms
 
@@ -66,8 +74,10 @@ class Engine:
     approvals: Approvals | None = None
     writer_for: Callable[[Exploration], ChangeWriter] | None = None
     earlier_for: Callable[[Exploration], Origin | None] = lambda _: None
+    framework_for: Callable[[Exploration, Origin | None, str], Framework | None] = framework_of
     base_of: Callable[[Exploration], str | None] | None = None
     check_repository: Callable[[Exploration], None] = lambda _: None
+    page_of: Callable[[Exploration], str | None] = lambda _: None  # of its repository, on the web
     start_seconds: float = 0.0  # of the deadline, that have passed when a run first gets here
     prepare: Callable[[], None] = lambda: None  # what a run's deadline is not to pay for
 
@@ -139,7 +149,8 @@ def _run(
         model_id = engine.model_ids[exploration.request.model]
         budget = _budget(exploration, model_id, engine)
         model = AskedModel(id=model_id, profile=engine.profiles.get(model_id))
-        begin_or_go_on(journal, exploration, earlier, toolset, model, budget)
+        framework = engine.framework_for(exploration, earlier, model_id)
+        begin_or_go_on(journal, exploration, earlier, toolset, model, framework, budget)
     sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{exploration.run}",
@@ -260,7 +271,7 @@ def _conclude(
 ) -> Exploration:
     """Keep the report and what the run came to, first the one and then the other."""
     state = State(journal.entries)
-    conclusion = conclude(state, finish)
+    conclusion = conclude(state, finish, engine.page_of(exploration))
     text = conclusion.text
     if text:
         engine.reports.save_report(exploration.id, exploration.lease, text)
@@ -286,7 +297,7 @@ def _conclude(
             "verdict": conclusion.verdict,
             "model_id": state.opening.model_id,
             "receipt": receipt_for(
-                exploration, finish, stats, has_text=bool(text), go_on_usd=go_on_usd
+                exploration, finish, state, stats, has_text=bool(text), go_on_usd=go_on_usd
             ),
             "go_on_usd": go_on_usd,
         }

@@ -3,14 +3,16 @@ word."""
 
 from datetime import datetime, timedelta
 
+from idea_explorer.agent import prompts
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.first_call import fitted
 from idea_explorer.agent.prompts import prompt, system_prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
+from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ConflictError, ExplorerError
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import OFFLINE, Exploration, Receipt
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.models import AskedModel, ModelProfile
 from idea_explorer.domain.transcript import Answered, Opening, Said, effort_of
@@ -71,11 +73,13 @@ def begin_or_go_on(
     earlier: Origin | None,
     toolset: Toolset,
     model: AskedModel,
+    framework: Framework | None,
     budget: Budget,
 ) -> None:
     """Say the first words, or take up what was said before a crash or a resume."""
     if not journal.entries:
-        journal.append(fitted(opening(exploration, earlier, toolset, model), budget))
+        begun = opening(exploration, earlier, toolset, model, framework)
+        journal.append(fitted(begun, budget))
     elif _ended_early(journal, exploration):
         journal.append(_taken_up(State(journal.entries), exploration.run))
 
@@ -103,7 +107,11 @@ def _ended_early(journal: Journal, exploration: Exploration) -> bool:
 
 
 def opening(
-    exploration: Exploration, earlier: Origin | None, toolset: Toolset, model: AskedModel
+    exploration: Exploration,
+    earlier: Origin | None,
+    toolset: Toolset,
+    model: AskedModel,
+    framework: Framework | None = None,
 ) -> Opening:
     request = exploration.request
     profile = (model.profile or ModelProfile()).with_effort(request.effort)
@@ -116,6 +124,7 @@ def opening(
         thinking=profile.thinking,
         effort=profile.gathering,
         write_effort=profile.writing,
+        framework=framework,
     )
     return _going_on(begun, earlier) if isinstance(earlier, Thread) else begun
 
@@ -133,6 +142,20 @@ def _going_on(begun: Opening, thread: Thread) -> Opening:
             "new_effort": begun.effort if now and begun.effort != now else None,
         }
     return begun.model_copy(update=changes)
+
+
+def framework_of(
+    exploration: Exploration, earlier: Origin | None, model_id: str
+) -> Framework | None:
+    """What the report must have; None where no framework asks for anything.
+
+    The offline model has no verdict of its own and says so: asked again, it would write the same.
+    """
+    request = exploration.request
+    if request.toolset != "research" or model_id == OFFLINE:
+        return None
+    updates = request.update and isinstance(earlier, Earlier)
+    return prompts.framework("update" if updates else request.mode)
 
 
 def first_words(exploration: Exploration, earlier: Origin | None, introduction: str) -> list[Block]:

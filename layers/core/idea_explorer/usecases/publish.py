@@ -50,9 +50,10 @@ def publish(
 ) -> Exploration:
     """Publish the run's report and settle its status; safe to repeat after any failure.
 
-    Raises what another try may cure. Whoever has tried enough hands in what the last try ended with as
-    `give_up`: then nothing more is tried, and the run ends `failed` with that in its receipt. The report
-    stays readable whatever happens here.
+    Nothing of a run that failed is published, neither a document nor a pull request: its text is kept
+    for a resume. Raises what another try may cure. Whoever has tried enough hands in what the last try
+    ended with as `give_up`: then nothing more is tried, and the run ends `failed` with that in its
+    receipt. The report stays readable whatever happens here.
     """
     exploration = explorations.take_over(exploration_id, lambda e: _of_run(e, run))
     if exploration.is_final:
@@ -60,7 +61,7 @@ def publish(
     assert exploration.outcome is not None
     published: Published | None = None
     failure = give_up
-    if not give_up:
+    if exploration.outcome != "failed" and not give_up:
         try:
             if exploration.request.toolset == "code":
                 published = _proposed(exploration, reports, pull_requests_for(exploration))

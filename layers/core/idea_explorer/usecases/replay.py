@@ -38,7 +38,8 @@ class Replayed:
     divergence: str = ""
 
 
-def replay(entries: Sequence[AnyEntry]) -> Replayed:
+def replay(entries: Sequence[AnyEntry], page: str | None = None) -> Replayed:
+    """`page` is where the team's repository is on the web, as for the run that is replayed."""
     tape = _Tape(entries)
     while True:
         tape.skip_interruptions()
@@ -48,10 +49,10 @@ def replay(entries: Sequence[AnyEntry]) -> Replayed:
             tape.play()  # what a person decided, and what came of it, is taken as it was
             continue
         if isinstance(move, Finish):
-            return _ended(tape, state, move)
+            return _ended(tape, state, move, page)
         if tape.at_end or not tape.agrees(move, state):
             if tape.at_end and not isinstance(state.last, Answered):
-                return _ended(tape, state, Finish("partial", "recording ends"))
+                return _ended(tape, state, Finish("partial", "recording ends"), page)
             expected = tape.upcoming.kind if tape.upcoming else "the end"
             return _result(
                 tape, None, f"after entry {len(tape.played)}: {move} where {expected} was"
@@ -59,10 +60,10 @@ def replay(entries: Sequence[AnyEntry]) -> Replayed:
         tape.play()
 
 
-def _ended(tape: "_Tape", state: State, finish: Finish) -> Replayed:
+def _ended(tape: "_Tape", state: State, finish: Finish, page: str | None) -> Replayed:
     if tape.upcoming is not None:
         return _result(tape, None, f"ended after entry {len(tape.played)} where more was recorded")
-    return _result(tape, conclude(state, finish), "")
+    return _result(tape, conclude(state, finish, page), "")
 
 
 def _result(tape: "_Tape", conclusion: Conclusion | None, divergence: str) -> Replayed:

@@ -1,7 +1,7 @@
 """Close the record of a run that ended without saying so: timed out, stopped by hand, or broken off."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -24,7 +24,7 @@ from idea_explorer.domain.usage import Price
 from idea_explorer.ports import EventSink, Explorations, Journals, Reports, Spend
 from idea_explorer.usecases.allowance import charge
 from idea_explorer.usecases.closing import close_run
-from idea_explorer.usecases.endings import stats_of
+from idea_explorer.usecases.endings import stats_of, unproposed_changes
 
 OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
 Cause = Literal["timed_out", "stopped", "broken", "approval_expired"]
@@ -111,7 +111,8 @@ def _unpublished(exploration: Exploration, cause: Cause, books: Books) -> Explor
     if exploration.outcome is None:
         return None
     receipt, now = exploration.receipt, books.clock.now()
-    if receipt and not receipt.has_partial_text:
+    has_text = receipt is None or receipt.has_partial_text
+    if exploration.outcome == "failed" or not has_text:
         return exploration.finished(exploration.outcome, at=now)
     ending = ENDINGS[cause] if cause == "stopped" else UNPUBLISHED
     told = _receipt(exploration, ending, exploration.stats, has_text=True)
@@ -126,6 +127,7 @@ def _from_checkpoint(
     if error and ending.status == "failed":
         ending = Ending("failed", error.code, error.sentence)
     entries = books.journals.open(exploration.id, exploration.lease).entries
+    ending = replace(ending, message=ending.message + unproposed_changes(exploration, entries))
     text = without_preamble(best_text(entries))
     if text:
         books.reports.save_report(exploration.id, exploration.lease, text)

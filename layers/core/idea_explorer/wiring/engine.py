@@ -127,6 +127,7 @@ def _engine(
         writer_for=partial(writer_for, settings),
         base_of=partial(base_of, settings),
         check_repository=partial(check_repository, settings),
+        page_of=lambda exploration: settings.page_of(exploration.request.repository),
         sinks_for=lambda exploration: [
             LogSink(log, exploration),
             *span_sinks(settings, exploration, log),

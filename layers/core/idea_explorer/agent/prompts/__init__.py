@@ -1,9 +1,13 @@
-"""Prompts are markdown files next to this one; a new mode is a new file."""
+"""Prompts are markdown files next to this one; a new mode is a new file.
+
+The front matter of a mode says what its reports must have; the model does not see it.
+"""
 
 import re
 from functools import cache
 from importlib import resources
 
+from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.errors import InvalidRequestError
 
 SHARED = frozenset(
@@ -14,11 +18,26 @@ SHARED = frozenset(
 )
 TOOLSET_PROMPTS = frozenset({"assistant", "code", "discover"})
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
+
+
+@cache
+def _file(name: str) -> str:
+    return (resources.files(__package__) / f"{name}.md").read_text("utf-8")
 
 
 @cache
 def _text(name: str) -> str:
-    return (resources.files(__package__) / f"{name}.md").read_text("utf-8").strip()
+    return _FRONT_MATTER.sub("", _file(name)).strip()
+
+
+@cache
+def framework(name: str) -> Framework:
+    """What a report of this mode, or an update, must have."""
+    import yaml
+
+    matter = _FRONT_MATTER.match(_file(name))
+    return Framework.model_validate(yaml.safe_load(matter[1]) if matter else {})
 
 
 def prompt(name: str, **values: str) -> str:

@@ -48,6 +48,7 @@ def add_remote_commands(
             command.add_argument("--max-cost-usd", type=float, metavar="USD", help="for all runs")
             command.add_argument("--deadline-seconds", type=int, metavar="S", help="for this run")
             command.add_argument("--watch", action="store_true", help="follow it to its end")
+        if name in {"report", "resume"}:
             _on_this_machine(command)
         _for_scripts(command)
 

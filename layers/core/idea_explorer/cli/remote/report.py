@@ -1,18 +1,37 @@
-"""`idea report`: the report as markdown."""
+"""`idea report`: the report as markdown, of a deployment or else of this machine."""
 
 import argparse
 import json
+import os
 import sys
 
+from idea_explorer import wiring
+from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.remote.client import Remote
+from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.text import harmless
+from idea_explorer.usecases.find import find
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with Remote.from_environment() as remote:
-        content = remote.text(remote.path(arguments.id, "report"))
+    if os.environ.get("IDEA_API_URL"):
+        with Remote.from_environment() as remote:
+            content = remote.text(remote.path(arguments.id, "report"))
+    else:
+        content = _kept_here(arguments)
     if arguments.json:
         print(json.dumps({"id": arguments.id, "content": content}, ensure_ascii=False))
     else:
         print(harmless(content) if sys.stdout.isatty() else content)
     return 0
+
+
+def _kept_here(arguments: argparse.Namespace) -> str:
+    store = wiring.local_store(settings_for(arguments.research))
+    exploration = find(arguments.id, wiring.LOCAL_OWNER, store)
+    try:
+        return store.load_report(exploration.id)
+    except MissingError as error:
+        raise MissingError(
+            f"Exploration {exploration.id} is {exploration.status} and has no report."
+        ) from error

@@ -1,0 +1,252 @@
+"""Every place in a markdown text that points at a source, in one pass over the text.
+
+Inline links, reference links, footnotes, plain numbers in brackets, addresses as they are, in angle
+brackets and in HTML. Code, images and comments hold none. What a hostile text repeats is read once:
+whatever is looked for ahead is looked for until it is known not to come.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from idea_explorer.domain.markdown import Span
+from idea_explorer.domain.sources import ADDRESS_CHARS, trimmed
+
+Form = Literal["inline", "reference", "note", "number", "address", "html"]
+
+MAX_LABEL = 200  # characters of a name that something else refers to
+
+_BLOCK = r"\n\s*\n|\n(?=[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|[>|]))"
+_EVENT = re.compile(
+    rf"\\[!-/:-@\[-`{{-~]|`+|!?\[|\]|<|{_BLOCK}|https?://|(?<![\w./@-])www\.(?=\w)", re.IGNORECASE
+)
+_TICKS = re.compile(r"`+")
+_BREAK = re.compile(_BLOCK)
+# possessive throughout: what has been read is never tried again in another way
+_GAP = r"[ \t]*+(?:\n[ \t]*+)?+"
+_DESTINATION = re.compile(
+    rf"\({_GAP}(?:<(?P<angled>[^<>\n]*)>|(?P<plain>[^\s()<]*(?:\([^\s()]*\)[^\s()]*)*))"
+    rf"(?:[ \t\n]{_GAP}(?:\"[^\"]*\"|'[^']*'))?{_GAP}\)"
+)
+_NAME = re.compile(rf"\[([^\[\]\n]{{0,{MAX_LABEL}}})\]")
+_NUMBERS = re.compile(r"\d{1,3}(?:[ \t]*[,;][ \t]*\d{1,3}){0,20}\Z")
+_ANGLED = re.compile(r"<(https?://[^\s<>\[\]]+)>", re.IGNORECASE)
+_ADDRESS = re.compile(ADDRESS_CHARS)
+_TAG = re.compile(
+    r"</?[a-z][\w-]*+(?:\s++[\w:.-]++(?:\s*+=\s*+(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'=<>`]++))?)*\s*+/?>",
+    re.IGNORECASE,
+)
+_HREF = re.compile(r"<a\s[^<>]*?\bhref\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)
+_DEFINITION = re.compile(
+    rf"^ {{0,3}}\[(?P<name>[^\[\]\n]{{1,{MAX_LABEL}}})\]:[ \t]*(?P<rest>[^\n]*)$", re.MULTILINE
+)
+_DEFINED = re.compile(
+    r"<?(?P<target>[^\s<>\[\]\\]+)>?(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t\r]*\Z"
+)
+
+
+class Link(NamedTuple):
+    """One place that points at a source. `label` is what a reader sees of it, as markdown; `target` is
+    an address or path, or the name of what says it: of a definition, a footnote or a numbered source."""
+
+    form: Form
+    start: int
+    end: int
+    label: str
+    target: str
+    target_span: Span = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """`[name]: address`, or a footnote, whose text may hold addresses of its own."""
+
+    name: str
+    target: str
+    start: int
+    end: int
+
+    @property
+    def is_note(self) -> bool:
+        return self.name.startswith("^")
+
+
+def definitions(text: str, prose: Sequence[Span]) -> list[Definition]:
+    """In order; where a name is defined twice, the first is the one that counts."""
+    found: list[Definition] = []
+    for start, end in prose:
+        for match in _DEFINITION.finditer(text, start, end):
+            name, defined = fold(match["name"]), _DEFINED.match(match["rest"])
+            if name.startswith("^"):
+                found.append(Definition(name, "", match.start(), match.start("rest")))
+            elif defined:
+                found.append(Definition(name, defined["target"], match.start(), match.end()))
+    return found
+
+
+def fold(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def find_links(text: str, prose: Sequence[Span], defined: Sequence[Definition]) -> list[Link]:
+    """The links of a text, in order and apart from one another. `prose` is what of it is not code."""
+    return _Scan(text, prose, defined).links()
+
+
+class _Scan:
+    def __init__(self, text: str, prose: Sequence[Span], defined: Sequence[Definition]) -> None:
+        self.text = text
+        self.prose = prose
+        self.names = {definition.name for definition in defined}
+        self.skips = iter([(definition.start, definition.end) for definition in defined])
+        self.found: list[Link] = []
+
+    def links(self) -> list[Link]:
+        skip = next(self.skips, None)
+        for start, end in self.prose:
+            self._begin(start, end)
+            for event in _EVENT.finditer(self.text, start, end):
+                at = event.start()
+                while skip and skip[1] <= at:
+                    skip = next(self.skips, None)
+                is_defining = skip is not None and skip[0] <= at
+                if at >= self.position and not is_defining:
+                    self._handle(at, event.group())
+        return self.found
+
+    def _begin(self, start: int, end: int) -> None:
+        self.start, self.end, self.position = start, end, start
+        self.openers: list[tuple[int, bool]] = []  # where, and whether of an image
+        self.inactive = -1  # brackets before this hold a link, so they are none themselves
+        self.closers: dict[int, list[int]] | None = None
+        self.breaks: list[int] = []
+        self.ahead: dict[str, int] = {}
+
+    def _next(self, wanted: str, at: int) -> int:
+        """Where something comes next, -1 where it does not; looked for once, however often asked."""
+        known = self.ahead.get(wanted, 0)
+        if known >= at or known < 0:
+            return known
+        self.ahead[wanted] = found = self.text.find(wanted, at, self.end)
+        return found
+
+    def _handle(self, at: int, event: str) -> None:
+        match event[0]:
+            case "\\":
+                self.position = at + 2
+            case "`":
+                self._code(at, len(event))
+            case "[" | "!":
+                self.openers.append((at, event[0] == "!"))
+            case "]":
+                self._close(at)
+            case "<":
+                self._angle(at)
+            case "\n":
+                self.openers.clear()
+            case _:
+                self._address(at)
+
+    def _code(self, at: int, length: int) -> None:
+        """Skip a code span: to as many backticks again, within the block."""
+        if self.closers is None:
+            self.closers = {}
+            for run in _TICKS.finditer(self.text, self.start, self.end):
+                self.closers.setdefault(len(run[0]), []).append(run.start())
+            for runs in self.closers.values():
+                runs.reverse()
+            self.breaks = [
+                found.start() for found in _BREAK.finditer(self.text, self.start, self.end)
+            ]
+        runs = self.closers.get(length, [])
+        while runs and runs[-1] <= at:
+            runs.pop()
+        self.position = at + length
+        index = bisect_right(self.breaks, at)
+        limit = self.breaks[index] if index < len(self.breaks) else self.end
+        if runs and runs[-1] < limit:
+            self.position = runs[-1] + length
+
+    def _close(self, at: int) -> None:
+        if not self.openers:
+            return
+        start, is_image = self.openers.pop()
+        following = self.text[at + 1 : at + 2]
+        if following == "(" and (found := _DESTINATION.match(self.text, at + 1, self.end)):
+            kind = "angled" if found["angled"] is not None else "plain"
+            self._link("inline", start, at, found.end(), found[kind], found.span(kind), is_image)
+            return
+        if is_image:
+            name_of_image = _NAME.match(self.text, at + 1, self.end)
+            self.position = name_of_image.end() if name_of_image else at + 1
+            return
+        if at - start > MAX_LABEL:
+            return
+        name = self.text[start + 1 : at]
+        if _NUMBERS.match(name):
+            self._link("number", start, at, at + 1, name)
+        elif following == "[" and (found := _NAME.match(self.text, at + 1, self.end)):
+            named = fold(found[1] or name)
+            if named in self.names and not named.startswith("^"):
+                self._link("reference", start, at, found.end(), named)
+        elif (folded := fold(name)) in self.names:
+            self._link("note" if name.startswith("^") else "reference", start, at, at + 1, folded)
+
+    def _link(
+        self,
+        form: Form,
+        start: int,
+        closed: int,
+        end: int,
+        target: str,
+        span: Span = (0, 0),
+        is_image: bool = False,
+    ) -> None:
+        if not is_image and start < self.inactive:
+            return
+        while self.found and self.found[-1].start > start:
+            self.found.pop()  # what stands in a label is part of it
+        self.position = end
+        if form != "number" and not is_image:
+            self.inactive = start
+        if not is_image:
+            label = self.text[start + 1 : closed]
+            self.found.append(Link(form, start, end, label, target, span))
+
+    def _angle(self, at: int) -> None:
+        if self.text.startswith("<!--", at):
+            self._comment(at)
+        elif found := _ANGLED.match(self.text, at, self.end):
+            self.found.append(Link("address", at, found.end(), "", found[1]))
+            self.position = found.end()
+        elif tag := _TAG.match(self.text, at, self.end):
+            self.position = tag.end()
+            if href := _HREF.match(self.text, at, tag.end()):
+                closing = self._next("</a>", tag.end())
+                if 0 <= closing - tag.end() <= MAX_LABEL:
+                    self.position = closing + len("</a>")
+                label = self.text[tag.end() : max(closing, tag.end())] if closing >= 0 else ""
+                self.found.append(Link("html", at, self.position, label[:MAX_LABEL], href[1]))
+
+    def _comment(self, at: int) -> None:
+        """Skip a comment. One within a line ends in its block; one that never ends is none."""
+        end = self._next("-->", at + 4)
+        if end < 0:
+            return
+        gap = self._next("\n\n", at)
+        _, newline, indent = self.text[max(self.start, at - 4) : at].rpartition("\n")
+        begins_line = not indent.strip(" ") and bool(newline or at - self.start < 4)
+        if begins_line or not 0 <= gap < end:
+            self.position = end + 3
+
+    def _address(self, at: int) -> None:
+        found = _ADDRESS.match(self.text, at, self.end)
+        assert found is not None
+        address = trimmed(found[0])
+        if address.partition("//")[2] or (
+            address.lower().startswith("www.") and "." in address[4:]
+        ):
+            self.found.append(Link("address", at, at + len(address), "", address))
+            self.position = at + len(address)
