@@ -24,7 +24,8 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability import SilentLog
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
-from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.engine import Engine
+from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms

@@ -18,7 +18,8 @@ from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.dispatch import Desk, dispatch
-from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.engine import Engine
+from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.settle import Books, settle
 from idea_explorer.usecases.terms import Terms

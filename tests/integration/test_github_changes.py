@@ -17,7 +17,8 @@ from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.observability import SilentLog
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.usecases.decide import DecisionRequest, decide
-from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.engine import Engine
+from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.submit import submit

@@ -22,7 +22,7 @@ from idea_explorer.wiring import publishing
 
 if TYPE_CHECKING:
     from idea_explorer.usecases.dispatch import Desk
-    from idea_explorer.usecases.explore import Engine
+    from idea_explorer.usecases.engine import Engine
     from idea_explorer.usecases.finish import Outlets
     from idea_explorer.usecases.notify import Sender
     from idea_explorer.usecases.service import Service

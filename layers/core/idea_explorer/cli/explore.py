@@ -39,7 +39,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.explore import Engine
+from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.finish import Outlets, tell_of
 from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.usecases.reuse import reuse

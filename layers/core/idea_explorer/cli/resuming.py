@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ResumeRequest, invalid_request
 from idea_explorer.ports import EventSink
-from idea_explorer.usecases.explore import Engine
+from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.resume import claim, resume
 from idea_explorer.wiring import publishing

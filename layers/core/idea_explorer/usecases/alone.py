@@ -3,7 +3,7 @@
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.message import QUEUE_OWNER, Message, Submission, parse_message
 from idea_explorer.usecases.attempt import attempt
-from idea_explorer.usecases.explore import Engine
+from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.finish import Outlets, finish
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms

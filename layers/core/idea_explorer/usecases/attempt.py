@@ -5,7 +5,8 @@ from collections.abc import Callable
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.engine import Engine
+from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.settle import OVERTAKEN, Books, settle
 
 

@@ -1,7 +1,6 @@
 """Run one exploration: the same for Lambda, the command line and the tests."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import TypeVar
 
 from idea_explorer.agent.budget import Budget
@@ -10,76 +9,30 @@ from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
-from idea_explorer.domain.completeness import Framework
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.models import PROFILES, AskedModel, ModelProfile
-from idea_explorer.domain.transcript import AnyEntry
-from idea_explorer.domain.usage import Price
-from idea_explorer.ports import (
-    Approvals,
-    ChangeWriter,
-    EventLog,
-    EventSink,
-    Explorations,
-    Journal,
-    Journals,
-    Log,
-    Model,
-    Reports,
-)
+from idea_explorer.domain.models import AskedModel
+from idea_explorer.ports import EventSink, Journal
 from idea_explorer.usecases.allowance import allot, charge
 from idea_explorer.usecases.approvals import EXPIRED, act, all_decided, ask, is_over
 from idea_explorer.usecases.conclude import conclude
 from idea_explorer.usecases.counting import Counted
 from idea_explorer.usecases.earlier import Origin
 from idea_explorer.usecases.endings import least_to_go_on, receipt_for, stats_of
+from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.history import Everywhere, RunSink
 from idea_explorer.usecases.opening import (
     begin_or_go_on,
     deadline_of,
     enter,
-    framework_of,
     refused,
     started_from,
 )
 from idea_explorer.usecases.reach import reach
-from idea_explorer.usecases.terms import Terms
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Engine:
-    """Everything an exploration runs on."""
-
-    explorations: Explorations
-    journals: Journals
-    events: EventLog
-    reports: Reports
-    model: Model
-    toolset_for: Callable[[Exploration, Sequence[AnyEntry]], Toolset]
-    sinks_for: Callable[[Exploration], Sequence[EventSink]]
-    clock: Clock
-    log: Log
-    model_ids: Mapping[str, str]
-    prices: Mapping[str, Price]
-    profiles: Mapping[str, ModelProfile] = field(default_factory=lambda: PROFILES)
-    terms: Terms = field(default_factory=Terms)
-    max_total_tokens: int | None = None
-    search_tokens: int = 10_000
-    approvals: Approvals | None = None
-    writer_for: Callable[[Exploration], ChangeWriter] | None = None
-    earlier_for: Callable[[Exploration], Origin | None] = lambda _: None
-    framework_for: Callable[[Exploration, Origin | None, str], Framework | None] = framework_of
-    base_of: Callable[[Exploration], str | None] | None = None
-    check_repository: Callable[[Exploration], None] = lambda _: None
-    page_of: Callable[[Exploration], str | None] = lambda _: None  # of its repository, on the web
-    start_seconds: float = 0.0  # of the deadline, that have passed when a run first gets here
-    prepare: Callable[[], None] = lambda: None  # what a run's deadline is not to pay for
 
 
 def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:

@@ -14,7 +14,7 @@ from idea_explorer.ports import (
     ResearchRepository,
     Webhooks,
 )
-from idea_explorer.usecases.explore import Engine
+from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.notify import Sender, notify
 from idea_explorer.usecases.publish import patiently, publish
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.usecases.explore import Engine
+from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.settle import settle
 from idea_explorer.usecases.work import books_of
 

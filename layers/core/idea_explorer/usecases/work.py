@@ -2,7 +2,8 @@
 
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.ports import Job, Jobs
-from idea_explorer.usecases.explore import Engine, explore
+from idea_explorer.usecases.engine import Engine
+from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.finish import Outlets, finish, tell_of
 from idea_explorer.usecases.settle import OVERTAKEN, Books, settle
 

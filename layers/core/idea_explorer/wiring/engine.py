@@ -23,7 +23,7 @@ from idea_explorer.wiring.toolsets import (
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.claude import Claude
-    from idea_explorer.usecases.explore import Engine
+    from idea_explorer.usecases.engine import Engine
     from idea_explorer.usecases.terms import Terms
 
 OFFLINE_MODELS = dict.fromkeys(MODELS, "offline")
@@ -114,7 +114,7 @@ def _engine(
 ) -> "Engine":
     from idea_explorer.observability import LogSink
     from idea_explorer.usecases.earlier import origin_of
-    from idea_explorer.usecases.explore import Engine
+    from idea_explorer.usecases.engine import Engine
 
     return Engine(
         explorations=kept_in.explorations,
