@@ -53,11 +53,13 @@ class Histories:
         asked = _flat(flat_blocks(request))
         earlier = self._exchanges.get(conversation_of(request), [])
         for exchange in earlier:
-            said = exchange.answered or ()
+            said = _closed(exchange.answered or ())
             rest = tuple(block for block in said if not _is_thought(block))
             start = len(exchange.asked)
             sent = asked[start : start + len(rest)]
-            if len(rest) < len(said) and rest and sent == rest and asked[:start] == exchange.asked:
+            whole = asked[start : start + len(said)] == said
+            same = rest and sent == rest and asked[:start] == exchange.asked
+            if len(rest) < len(said) and same and not whole:
                 found = json.loads(rest[0].partition(": ")[2])["type"]
                 return DROPPED.format(len(request["messages"]) - 2, found)
         return None
@@ -80,6 +82,13 @@ DROPPED = (
 
 def _is_thought(block: str) -> bool:
     return json.loads(block.partition(": ")[2])["type"] in {"thinking", "redacted_thinking"}
+
+
+def _closed(said: tuple[str, ...]) -> tuple[str, ...]:
+    """An answer without the thoughts at its end, which may not stand there."""
+    while said and _is_thought(said[-1]):
+        said = said[:-1]
+    return said
 
 
 def _fixed(request: JsonObject) -> dict[str, str]:
@@ -109,9 +118,14 @@ def _continues(asked: tuple[str, ...], exchange: _Exchange) -> bool:
         return True
     if exchange.answered is None:
         return False
-    so_far = exchange.asked + exchange.answered
-    appended = asked[len(so_far) :]
-    return asked[: len(so_far)] == so_far and not any(b.startswith("assistant: ") for b in appended)
+    for answered in (exchange.answered, _closed(exchange.answered)):
+        so_far = exchange.asked + answered
+        appended = asked[len(so_far) :]
+        if asked[: len(so_far)] == so_far and not any(
+            b.startswith("assistant: ") for b in appended
+        ):
+            return True
+    return False
 
 
 def _common(asked: tuple[str, ...], exchange: _Exchange) -> int:

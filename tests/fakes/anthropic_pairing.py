@@ -108,3 +108,13 @@ def ends_properly(request: JsonObject, paused_calls: Container[str]) -> Iterator
             "This model does not support assistant message prefill. "
             "The conversation must end with a user message."
         )
+
+
+def turns_end_properly(request: JsonObject) -> Iterator[str]:
+    for index, message in enumerate(request["messages"][:-1]):
+        blocks = content_blocks(message)
+        if message["role"] == "assistant" and blocks[-1]["type"] in (
+            "thinking",
+            "redacted_thinking",
+        ):
+            yield f"messages.{index}: The final block in an assistant message cannot be `thinking`."

@@ -20,6 +20,7 @@ from tests.fakes.anthropic_pairing import (
     roles_alternate,
     searches_are_finished,
     tool_calls_are_answered,
+    turns_end_properly,
 )
 from tests.fakes.anthropic_thinking import BOUND, MODIFIED, thoughts_are_as_they_came
 from tests.fakes.anthropic_turns import SIGNATURE_PREFIX, sign
@@ -203,6 +204,7 @@ RULES: tuple[Callable[[JsonObject], Iterator[str]], ...] = (
     follows_the_model,
     system_messages_are_in_place,
     thoughts_are_as_they_came,
+    turns_end_properly,
     tool_calls_are_answered,
     searches_are_finished,
     _breakpoints,

@@ -347,12 +347,6 @@ def test_a_wait_for_the_first_byte_can_be_broken_off() -> None:
         )
 
 
-def test_silence_ends_when_the_deadline_comes() -> None:
-    hanging = faults.hang()
-    with FakeAnthropic([hanging]) as server, pytest.raises(UpstreamTimeoutError):
-        ask(server, seconds=0.3)
-
-
 def test_a_server_that_is_not_there_is_a_network_error() -> None:
     with faults.refusing_url() as url, pytest.raises(NetworkError, match="ANTHROPIC_BASE_URL"):
         Claude.with_key("k", url).answer(

@@ -10,7 +10,7 @@ from idea_explorer.ports import ModelAnswer
 from idea_explorer.usecases.opening import framework_of
 from idea_explorer.usecases.replay import replay
 from tests.fakes.engine import Bench
-from tests.fakes.models import ScriptedModel, calls, last_texts, says, scripted
+from tests.fakes.models import ScriptedModel, calls, last_texts, raw, says, scripted
 from tests.fakes.reports import business
 
 WHOLE = business("A tea room")
@@ -85,3 +85,37 @@ def test_what_a_report_must_have_is_kept_with_the_transcript(tmp_path: Path) -> 
     assert isinstance(opening, Opening)
     assert opening.framework is not None
     assert opening.framework.missing(BARE)
+
+
+LONG = business("A tea room").replace("## Verdict\nPASS.", "## What next\nWait.") + " More." * 40
+THOUGHT = raw({"type": "thinking", "thinking": "", "signature": "s"}, stop_reason="end_turn")
+
+
+@pytest.mark.parametrize(
+    ("then", "status"),
+    [
+        ([says("## Verdict\n\nPASS, because.")], "partial"),
+        ([THOUGHT, THOUGHT], "partial"),
+        ([raw({"type": "text", "text": ""}, stop_reason="refusal")], "partial"),
+        ([says(WHOLE)], "completed"),
+    ],
+)
+def test_asking_again_never_loses_the_report_that_was_there(
+    tmp_path: Path, then: list[ModelAnswer], status: str
+) -> None:
+    b, model = bench(tmp_path, says(LONG), *then)
+    done = b.run()
+    assert done.status == status
+    kept = b.store.load_report(done.id)
+    assert kept == (WHOLE if status == "completed" else LONG)
+    assert model.writing == [False, *[True] * len(then)]
+    if status == "partial":
+        assert done.receipt is not None
+        assert "Verdict" in done.receipt.message
+
+
+def test_a_call_instead_of_the_report_that_is_asked_for_again_is_not_run(tmp_path: Path) -> None:
+    b, model = bench(tmp_path, says(LONG), LOOK, says(WHOLE))
+    done = b.run()
+    assert (done.status, done.stats.tool_calls) == ("completed", ())
+    assert model.writing == [False, True, True]

@@ -189,7 +189,7 @@ PIECES = st.sampled_from(
 REPORTS = st.lists(PIECES, max_size=30).map("".join)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(REPORTS)
 @example("## Sources\n- ```\n")
 def test_what_was_checked_is_checked_to_the_same(report: str) -> None:
@@ -197,7 +197,7 @@ def test_what_was_checked_is_checked_to_the_same(report: str) -> None:
     assert check_citations(once.text, EVIDENCE).text == once.text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.sampled_from(["alpha", "[a](https://made.up/x)", "beta.", "https://made.up/y"]),
@@ -240,7 +240,7 @@ def test_a_check_takes_time_that_grows_with_the_text_alone(piece: str) -> None:
     def run(size: int) -> None:
         check_citations("x\n\n## Sources\n\n" + piece * (size // len(piece)), EVIDENCE)
 
-    assert growth(run, 50_000) < 12
+    assert growth(run, 12_000) < 12
 
 
 def test_a_megabyte_is_checked_in_a_second() -> None:

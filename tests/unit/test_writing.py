@@ -60,6 +60,8 @@ def test_with_the_tools_off_no_call_is_answered(tmp_path: Path) -> None:
     b, model = bench(tmp_path, LOOK, LOOK, LOOK, LOOK, LOOK)
     done = b.run(max_steps=2)
     assert model.tools_off == [False, False, False, True, True]
+    sent = [b["type"] for m in model.requests[4].messages for b in m["content"]]  # type: ignore[union-attr, index, call-overload]
+    assert sent.count("tool_use") == sent.count("tool_result") == 3
     assert (done.status, done.stats.stop_reason) == ("failed", "empty_answer")
 
 
@@ -174,9 +176,10 @@ def test_thinking_is_shown_as_progress_and_is_no_part_of_the_report(tmp_path: Pa
 
     b = Bench(tmp_path, Thinks([answer]))
     done = b.run()
-    assert [e.content for e in b.seen.events if isinstance(e, ThinkingDelta)] == ["Compare prices."]
+    told = [e.content for e in b.seen.events if isinstance(e, ThinkingDelta)]
+    assert told == ["Compare prices.", "\n\n"]
     stored = [e.data for e in b.store.read(done.id, after=0) if e.type == "thinking_delta"]
-    assert stored == ['{"type":"thinking_delta","content":"Compare prices."}']
+    assert stored == ['{"type":"thinking_delta","content":"Compare prices.\\n\\n"}']
     assert b.store.load_report(done.id) == REPORT
 
 
@@ -218,3 +221,65 @@ def test_instructions_stand_in_the_transcript_as_they_were_sent(tmp_path: Path) 
     assert messages(b.entries(done))[: len(model.requests[1].messages)] == list(
         model.requests[1].messages
     )
+
+
+def test_a_call_beside_a_refusal_is_left_out_when_the_run_is_taken_up(tmp_path: Path) -> None:
+    use: Block = {"type": "tool_use", "id": "t", "name": "list_research", "input": {}}
+    b, _ = bench(tmp_path, raw(THOUGHT, use, stop_reason="refusal"))
+    failed = b.run()
+    b.with_model(then := scripted([says(REPORT)]))
+    b.resume(failed)
+    assert [m["role"] for m in then.requests[0].messages] == ["user"]
+
+
+def test_a_turn_never_ends_in_thinking(tmp_path: Path) -> None:
+    found = search("s1")
+    b, model = bench(tmp_path, raw(*found, THOUGHT, stop_reason="max_tokens"), says(REPORT))
+    b.run()
+    turns = [m["content"] for m in model.requests[1].messages if m["role"] == "assistant"]
+    assert turns == [found]
+
+
+def test_a_run_that_ended_while_pausing_goes_on_when_it_is_resumed(tmp_path: Path) -> None:
+    pausing = raw(*search("s1"), stop_reason="pause_turn")
+    b, _ = bench(tmp_path, *[pausing] * 9)
+    ended = b.run()
+    assert (ended.status, ended.stats.stop_reason) == ("partial", "pauses")
+    b.with_model(then := scripted([says(REPORT)]))
+    assert b.resume(ended).outcome == "completed"
+    assert len(then.requests) == 1
+
+
+def test_a_thread_of_a_model_with_one_effort_keeps_it(tmp_path: Path) -> None:
+    b, _ = bench(tmp_path, says("It is 12."))
+    first = b.run("What is it?", toolset="assistant", model="haiku")
+    b.with_model(then := scripted([says("It is 13.")]))
+    b.run("And now?", toolset="assistant", model="haiku", effort="high", continue_from=first.id)
+    (request,) = then.requests
+    assert (request.effort, [m for m in request.messages if m["role"] == "system"]) == (
+        "medium",
+        [],
+    )
+
+
+def test_the_effort_is_lowered_where_both_phases_have_the_same(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from idea_explorer.domain.models import PROFILES
+
+    b, model = bench(tmp_path, LOOK, raw(THOUGHT, stop_reason="end_turn"), says(REPORT))
+    same = PROFILES["claude-sonnet-5-5"].model_copy(update={"gathering": "high", "writing": "high"})
+    b.engine = replace(b.engine, profiles={"claude-sonnet-5-5": same})
+    b.run(max_steps=2, deadline_seconds=840)
+    assert [r.messages[-1].get("output_config") for r in model.requests] == [
+        None, None, {"effort": "low"},
+    ]  # fmt: skip
+
+
+def search(call: str) -> list[Block]:
+    page: Block = {"type": "web_search_result", "url": f"https://example.org/{call}", "title": "T",
+                   "encrypted_content": call, "page_age": None}  # fmt: skip
+    return [
+        {"type": "server_tool_use", "id": call, "name": "web_search", "input": {"query": "q"}},
+        {"type": "web_search_tool_result", "tool_use_id": call, "content": [page]},
+    ]

@@ -48,8 +48,8 @@ def _new_effort(move: Say, state: State, deadline: Deadline) -> str | None:
     """The effort to change to, where another is in effect. With little time, and after an answer that
     was all thinking, it is the least: effort is given up before tokens are."""
     wanted = state.opening.write_effort
-    if wanted is None or wanted == state.opening.effort:
-        return None  # the model takes no change, or needs none
+    if wanted is None or not state.opening.changes_effort:
+        return None
     if move.again == "no_text" or _is_tight(deadline):
         wanted = "low"
     return None if wanted == state.effort_now else wanted

@@ -97,6 +97,7 @@ class Agent:
             out_of_budget=not self._allowed(state, self._gathering(state)).fits,
             too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
+            time_to_rewrite=self.deadline.left > self.deadline.reserve / 2,
         )
 
     def _allowed(self, state: State, request: ModelRequest) -> Allowance:
@@ -116,16 +117,19 @@ class Agent:
 
     def _next_request(self, state: State, move: Ask) -> tuple[ModelRequest, Allowance]:
         """What is asked, and what it may take. Tools are left on while writing as long as the budget
-        would also bear the searches that the model was told not to make."""
+        would also bear the searches that the model was told not to make, and another call to write."""
         if not move.writing:
             request = self._gathering(state)
             return request, self._allowed(state, request)
         request = self._writing(state, tools_off=state.tools_off)
         allowance = self._allowed(state, request)
-        if allowance.max_tokens < WRITE_TOKENS and not request.tools_off:
-            request = self._writing(state, tools_off=True)
-            allowance = self._allowed(state, request)
-        return request, allowance
+        if request.tools_off:
+            return request, allowance
+        last = self._writing(state, tools_off=True)
+        after = self.budget.allow(last, [*state.billed, allowance.reserved], searches=0)
+        if allowance.max_tokens >= WRITE_TOKENS and after.fits:
+            return request, allowance
+        return last, self._allowed(state, last)
 
     def _ask(self, state: State, move: Ask) -> Finish | None:
         """One model call, tried again while that helps and time allows."""

@@ -84,6 +84,7 @@ class Bounds:
     out_of_budget: bool = False
     too_dear_to_write: bool = False  # in the conversation as it is; cut evidence may still fit
     unfinished_at_limit: bool = False  # a toolset whose work, not its text, is the result
+    time_to_rewrite: bool = True
 
 
 def next_move(state: State, bounds: Bounds) -> Move:
@@ -155,27 +156,43 @@ def _after_end(state: State, bounds: Bounds) -> Move:
         return _after_no_text(state, "empty_answer")
     if state.writing in CUT_SHORT:
         return Finish("partial", state.writing)
-    framework = state.opening.framework
-    if framework and (gaps := framework.missing(without_preamble(text))):
-        return _after_gaps(state, bounds, tuple(gaps))
+    if gaps := _gaps(state, text):
+        return _after_gaps(state, bounds, gaps)
     if state.writing == "max_steps" and bounds.unfinished_at_limit:
         return Finish("partial", "max_steps")
-    return Finish("completed", state.writing or answer.stop_reason)
+    asked = None if state.writing == "incomplete" else state.writing
+    return Finish("completed", asked or answer.stop_reason)
+
+
+def _gaps(state: State, text: str) -> tuple[str, ...]:
+    """What a text lacks of what its framework asks for."""
+    framework = state.opening.framework
+    return tuple(framework.missing(without_preamble(text))) if framework else ()
 
 
 def _after_no_text(state: State, stop_reason: str) -> Move:
     """An answer may be all thinking. It is asked for once more, with less of that."""
     if not state.writing:
         return Say("write", "empty_answer")
-    if state.rewritten("no_text"):
-        return Finish("failed", stop_reason, EmptyReportError("The model wrote no report."))
-    return Say("rewrite", state.writing, again="no_text")
+    if not state.rewritten("no_text"):
+        return Say("rewrite", state.writing, again="no_text")
+    failed = Finish("failed", stop_reason, EmptyReportError("The model wrote no report."))
+    return _kept(state) or failed
 
 
 def _after_gaps(state: State, bounds: Bounds, gaps: tuple[str, ...]) -> Move:
     """A text without what the framework asks for is no report: once more, then it is `partial`."""
-    if not (state.rewritten("incomplete") or bounds.out_of_time or bounds.too_dear_to_write):
-        return Say("rewrite", state.writing, again="incomplete", gaps=gaps)
+    affordable = bounds.time_to_rewrite and not bounds.too_dear_to_write
+    if affordable and not state.rewritten("incomplete"):
+        return Say("rewrite", state.writing or "incomplete", again="incomplete", gaps=gaps)
+    return _kept(state) or Finish("partial", "incomplete", IncompleteReportError(gaps))
+
+
+def _kept(state: State) -> Finish | None:
+    """The end with the report that was there before it was asked for again, if it was."""
+    if not state.rewritten("incomplete"):
+        return None
+    gaps = _gaps(state, best_text(state.entries))
     return Finish("partial", "incomplete", IncompleteReportError(gaps))
 
 
@@ -198,9 +215,8 @@ def _after_refusal(state: State, _: Bounds) -> Move:
         if detail
         else "The model declined this request."
     )
-    return Finish(
-        "failed", "refusal", RefusedError(message, hint="Rephrase the idea and try again.")
-    )
+    error = RefusedError(message, hint="Rephrase the idea and try again.")
+    return _kept(state) or Finish("failed", "refusal", error)
 
 
 def _after_overflow(state: State, _: Bounds) -> Move:

@@ -133,7 +133,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, Restarted):
                 return entry.reason
-            if isinstance(entry, Said) and entry.purpose in {"write", "resume"}:
+            if isinstance(entry, Said) and entry.purpose != "continue":
                 return entry.reason
         return None
 
@@ -220,10 +220,12 @@ class State:
     def pauses(self) -> int:
         """How often in a row the turn was paused."""
         count = 0
-        for answer in reversed(self.answers):
-            if answer.stop_reason != "pause_turn":
+        for entry in reversed(self.entries):
+            taken_up = isinstance(entry, Said) and entry.purpose == "resume"
+            ended = isinstance(entry, Answered) and entry.stop_reason != "pause_turn"
+            if taken_up or ended or isinstance(entry, Restarted):
                 break
-            count += 1
+            count += isinstance(entry, Answered)
         return count
 
     @cached_property

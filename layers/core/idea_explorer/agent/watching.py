@@ -157,6 +157,8 @@ class Watching:
                         during_answer=True,
                     )
                 )
+            case "thinking" if block.get("thinking"):
+                self._tell(ThinkingDelta(content="\n\n"))  # one thought ends here
             case searches.RESULT:
                 self._searches.add(call_id)
                 self._tell(_search_ended(call_id, block, self._step))

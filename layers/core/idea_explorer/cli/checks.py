@@ -46,13 +46,11 @@ def _program(_settings: Settings, _environment: Mapping[str, str]) -> Iterator[F
 
 def _model(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
     if settings.provider == "offline":
-        why = "IDEA_MODEL_PROVIDER says so" if settings.model_provider else "no ANTHROPIC_API_KEY"
-        yield Finding(
-            "note",
-            "model",
-            f"{why}: the offline model runs, without research of its own",
-            "export ANTHROPIC_API_KEY=…",
-        )
+        chosen = settings.model_provider is not None
+        why = "as IDEA_MODEL_PROVIDER says" if chosen else "because there is no ANTHROPIC_API_KEY"
+        fix = "unset IDEA_MODEL_PROVIDER" if chosen else "export ANTHROPIC_API_KEY=…"
+        text = f"the offline model, {why}: it runs every step and does no research of its own"
+        yield Finding("note", "model", text, fix)
         return
     wrong = _wrong_account(settings) if settings.provider == "aws" else _wrong_key(settings)
     if wrong:

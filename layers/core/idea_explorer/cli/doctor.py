@@ -45,7 +45,8 @@ def examine(environment: Mapping[str, str], research: str | None = None) -> Iter
         except InvalidSettingError as error:
             for variable, rule in error.variables.items():
                 yield Finding("problem", "settings", f"{variable} {rule}", f"export {variable}=…")
-                left.pop(variable, None)
+            if not [left.pop(name) for name in error.variables if name in left]:
+                left.pop("IDEA_MODEL_PROVIDER", None)  # what is missing is missed by it alone
     found = settings
     with ThreadPoolExecutor(len(CHECKS)) as at_once:
         for findings in at_once.map(lambda check: list(check(found, left)), CHECKS):

@@ -134,15 +134,20 @@ class Progress:
         self._screen.working(f"writing · {self._written:,} characters")
 
     def _think(self, content: str) -> None:
-        self._thought += content
-        lines = self._thought.strip().splitlines()
-        self._screen.working(f"thinking · {one_line(lines[-1], 80)}" if lines else "thinking")
+        """One line of each thought stays: it says what the model is after."""
+        *whole, self._thought = (self._thought + content).split("\n\n")
+        for thought in whole:
+            self._show_thought(thought)
+        if said := one_line(self._thought.strip(), 80):
+            self._screen.working(f"thinking · {said}")
 
     def _end_thought(self) -> None:
-        """One line of each thought stays: it says what the model is after."""
-        if self._thought.strip():
-            self._screen.line(f"  · {one_line(self._thought.strip(), 120)}", "dim")
+        self._show_thought(self._thought)
         self._thought = ""
+
+    def _show_thought(self, thought: str) -> None:
+        if said := one_line(thought.strip(), 120):
+            self._screen.line(f"  · {said}", "dim")
 
     def _end_line(self) -> None:
         if self._open_line:

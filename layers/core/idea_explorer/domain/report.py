@@ -58,8 +58,26 @@ def reported_text(entries: Sequence[AnyEntry]) -> str:
 
 
 def best_text(entries: Sequence[AnyEntry]) -> str:
-    """What there is to keep when a run ends early: the text of the turn that was being written, else
-    the reports that were whole, or begun beside a call. Remarks beside calls are no report."""
+    """What there is to keep when a run ends early. Where a report was asked for again because it lacked
+    parts, the one that lacks fewer is kept, and of two alike the longer."""
+    last = _latest_text(entries)
+    asked_again = [
+        n for n, e in enumerate(entries) if isinstance(e, Said) and e.again == "incomplete"
+    ]
+    before = reported_text(entries[: asked_again[-1]]) if asked_again else ""
+    framework = entries[0].framework if entries and isinstance(entries[0], Opening) else None
+    if not before or framework is None:
+        return last
+
+    def rank(text: str) -> tuple[int, int]:
+        return len(framework.missing(without_preamble(text))), -len(text)
+
+    return min((last, before), key=rank) if last else before
+
+
+def _latest_text(entries: Sequence[AnyEntry]) -> str:
+    """The text of the turn that was being written, else the reports that were whole, or begun beside a
+    call. Remarks beside calls are no report."""
     if reported := reported_text(entries):
         tail = entries[-1]
         return f"{reported}\n\n{tail.text}".strip() if isinstance(tail, Cut) else reported

@@ -8,6 +8,7 @@ from idea_explorer.domain.transcript import (
     AnyEntry,
     ToolsRan,
     blocks_of,
+    closed,
     messages,
     result_block,
     without_pending,
@@ -31,7 +32,7 @@ def turns_of(entries: Sequence[AnyEntry], *, same_model: bool) -> list[JsonObjec
     if not same_model:
         turns = [_without_thinking(turn) for turn in turns if turn["role"] != "system"]
     if turns and turns[-1]["role"] == "assistant":
-        said = without_pending(blocks_of(turns[-1]))
+        said = closed(without_pending(blocks_of(turns[-1])))
         turns[-1:] = [
             {"role": "assistant", "content": [*said]},
             {"role": "user", "content": [*_results(said, entries)]},

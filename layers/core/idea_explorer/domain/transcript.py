@@ -28,6 +28,7 @@ WriteReason = Literal[
     "pauses",
     "context_window",
     "rejected",
+    "incomplete",
 ]
 RewriteReason = Literal["no_text", "incomplete"]
 THINKING = frozenset({"thinking", "redacted_thinking"})
@@ -54,6 +55,7 @@ class Opening(Entry):
     effort: str | None = None  # of the conversation
     write_effort: str | None = None  # where it differs while writing
     framework: Framework | None = None  # what the report must have
+    changes_effort: bool = False  # whether the model takes another within the conversation
     new_effort: str | None = None  # from here on, where the turns before ended with another
 
 
@@ -209,12 +211,21 @@ def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                 results = _in_order([*waiting, *entry.results], blocks_of(turns[-1]))
                 _extend(turns, "user", [result_block(result) for result in results])
             case Said():
+                _drop_unanswered(turns)
                 _extend(turns, "user", [{"type": "text", "text": entry.text}])
                 if entry.effort:
                     turns.append(_effort_change(entry.effort))
             case _:
                 pass
     return turns
+
+
+def _drop_unanswered(turns: list[JsonObject]) -> None:
+    """A call that nothing came of, such as one beside a refusal, cannot stand in a conversation."""
+    if turns[-1]["role"] != "assistant":
+        return
+    said = closed([b for b in blocks_of(turns[-1]) if b.get("type") != "tool_use"])
+    turns[-1:] = [{**turns[-1], "content": [*said]}] if said else []
 
 
 def blocks_of(message: JsonObject) -> list[Block]:
@@ -250,7 +261,15 @@ def sendable(answer: Answered) -> list[Block]:
     if answer.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
         content = [block for block in content if block.get("type") != "tool_use"]
         content = without_pending(content)
-    return [] if all(_says_nothing(block) for block in content) else content
+    return content if answer.stop_reason == "pause_turn" else closed(content)
+
+
+def closed(content: Sequence[Block]) -> list[Block]:
+    """The blocks of a turn that has ended: it may not end in thinking, and not be all thinking."""
+    said = list(content)
+    while said and said[-1].get("type") in THINKING:
+        said.pop()
+    return [] if all(_says_nothing(block) for block in said) else said
 
 
 def _says_nothing(block: Block) -> bool:

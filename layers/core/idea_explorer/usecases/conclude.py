@@ -1,5 +1,6 @@
 """From a finished transcript to its report: pure, so that a replay comes to the same."""
 
+import re
 from dataclasses import dataclass
 
 from idea_explorer.agent.moves import Finish
@@ -12,6 +13,12 @@ from idea_explorer.domain.report import (
     verdict_of,
     without_preamble,
     written_text,
+)
+from idea_explorer.domain.transcript import Opening
+
+# What a person wrote. The rest of the first message may hold an earlier report, which proves nothing.
+_ASKED = re.compile(
+    r"\AToday is [^\n]*\n\n<idea>\n(.*?)\n</idea>(?:\n\n<context>\n(.*?)\n</context>)?", re.DOTALL
 )
 
 
@@ -26,6 +33,12 @@ class Conclusion:
         return title_of(self.text, idea)
 
 
+def asked_for(opening: Opening) -> list[str]:
+    """The idea and its context, as they were given."""
+    found = _ASKED.match(text_of(opening.content[0].get("text"))) if opening.content else None
+    return [part for part in found.groups() if part] if found else []
+
+
 def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusion:
     """The report with its citations checked; of a run that ended early, the best text there is.
 
@@ -34,6 +47,6 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     whole = finish.status == "completed"
     written = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
     quotes = cited_passages([block for answer in state.answers for block in answer.content])
-    given = [text_of(block.get("text")) for block in state.opening.content]
+    given = asked_for(state.opening)
     checked = check_citations(written, state.evidence, quotes, page=page, given=given)
     return Conclusion(checked.text, verdict_of(checked.text), checked.citations, checked.unmatched)

@@ -63,7 +63,15 @@ def refused(exploration: Exploration, error: ExplorerError, now: datetime) -> Ex
         resume=f"idea resume {exploration.id}",
     )
     return exploration.model_copy(
-        update={"outcome": "failed", "receipt": receipt, "finished_at": now, "updated_at": now}
+        update={
+            "outcome": "failed",
+            "receipt": receipt,
+            "stats": exploration.stats.model_copy(
+                update={"cost_usd": exploration.stats.cost_usd or 0.0}
+            ),
+            "finished_at": now,
+            "updated_at": now,
+        }
     )
 
 
@@ -86,12 +94,11 @@ def begin_or_go_on(
 
 def _taken_up(state: State, run: int) -> Said:
     """The work goes on with the effort for gathering, where writing had lowered it."""
-    wanted, now = state.opening.effort, state.effort_now
+    begun = state.opening
+    wanted = begun.new_effort or begun.effort
+    changes = begun.changes_effort and wanted != state.effort_now
     return Said(
-        purpose="resume",
-        run=run,
-        effort=wanted if wanted != now else None,
-        text=prompt("resume"),
+        purpose="resume", run=run, effort=wanted if changes else None, text=prompt("resume")
     )
 
 
@@ -101,7 +108,7 @@ def _ended_early(journal: Journal, exploration: Exploration) -> bool:
     if exploration.run == 1 or exploration.run in state.resumed:
         return False
     last = state.last
-    asked_for_tools = isinstance(last, Answered) and last.stop_reason in {"tool_use", "pause_turn"}
+    asked_for_tools = isinstance(last, Answered) and last.stop_reason == "tool_use"
     open_question = asked_for_tools or state.pending or bool(state.waiting)
     return state.steps == exploration.base_steps and not open_question
 
@@ -124,6 +131,7 @@ def opening(
         thinking=profile.thinking,
         effort=profile.gathering,
         write_effort=profile.writing,
+        changes_effort=profile.changes_effort,
         framework=framework,
     )
     return _going_on(begun, earlier) if isinstance(earlier, Thread) else begun
@@ -135,12 +143,12 @@ def _going_on(begun: Opening, thread: Thread) -> Opening:
     turns = thread.turns(begun.model_id)
     changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
     if thread.model_id == begun.model_id:
+        changes |= {"thinking": thread.thinking, "effort": thread.effort}
         now = effort_of(turns, thread.effort)
-        changes |= {
-            "thinking": thread.thinking,
-            "effort": thread.effort,
-            "new_effort": begun.effort if now and begun.effort != now else None,
-        }
+        if not begun.changes_effort:
+            changes |= {"write_effort": thread.effort}
+        elif now and begun.effort != now:
+            changes |= {"new_effort": begun.effort}
     return begun.model_copy(update=changes)
 
 

@@ -132,7 +132,9 @@ def _from_checkpoint(
     if text:
         books.reports.save_report(exploration.id, exploration.lease, text)
     state = State(entries) if entries else None
-    stats = stats_of(state, cause, books.prices) if state else Stats(stop_reason=cause)
+    stats = (
+        stats_of(state, cause, books.prices) if state else Stats(stop_reason=cause, cost_usd=0.0)
+    )
     price = books.prices.get(state.opening.model_id) if state else None
     return exploration.finished(
         ending.status,

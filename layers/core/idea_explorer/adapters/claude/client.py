@@ -21,7 +21,7 @@ from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 SILENCE_SECONDS = 90.0  # without a byte: pings come every 15 to 30 s, so the connection is dead
 CONNECT_TIMEOUT_SECONDS = 10.0
 # An answer that has begun says what it cost so far; one that has not counts as all it may cost.
-GRACE_SECONDS = 3.0
+GRACE_SECONDS = 0.5
 CACHE: Block = {"type": "ephemeral"}
 EFFORT_CHANGES = "mid-conversation-output-config-2026-07-01"  # the beta that takes them
 
@@ -77,9 +77,8 @@ class Claude:
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         """Stream one answer. Cut streams and error events raise; a half answer is never returned."""
         left = max(deadline.left, 0.1)
-        timeout = httpx2.Timeout(
-            min(self._silence_seconds, left), connect=min(CONNECT_TIMEOUT_SECONDS, left)
-        )
+        # the deadline is watched beside the stream; a timeout for it would be taken for a failure
+        timeout = httpx2.Timeout(self._silence_seconds, connect=min(CONNECT_TIMEOUT_SECONDS, left))
         assembly = Assembly(watcher)
 
         def connect() -> anthropic.Stream[Any]:

@@ -77,10 +77,9 @@ class StreamReader:
     def _read(self) -> None:
         try:
             self._stream = stream = self._connect()
-            if self._given_up.is_set():
-                _disconnect(stream)
-                return
             with stream:
+                if self._given_up.is_set():
+                    return
                 self._hand_on(stream)
             self._ended.set()
             self._received.put(_END)

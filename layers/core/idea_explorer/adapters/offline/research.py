@@ -17,7 +17,7 @@ FINDINGS_PER_SECTION = 3
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _DOCUMENT = re.compile(r"<document [^>]*>\n(.*)\n</document>", re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?\n]{30,400}[.!?](?=\s|$)")
-_MARKUP = re.compile(r"^[#>*\-|\s\d.]+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
+_MARKUP = re.compile(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
 
 # Each section of the framework, and the words by which earlier research is sorted into it.
 BUSINESS = {
