@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Programs start in half the time when what was compiled once is kept.
 unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for servers, so there are more workers than cores.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 .PHONY: help setup demo test check static format format-check lint types imports openapi lock clean
 
