@@ -11,5 +11,5 @@ def test_a_run_killed_anywhere_is_taken_up_again() -> None:
 
 def test_storing_an_answer_too_late_is_found_out() -> None:
     # dense enough to die between an answer and its storing, wherever that comes to lie
-    tally = run(seeds=1, every=3, jobs=1, planted_bug=True)
+    tally = run(seeds=1, every=5, jobs=1, planted_bug=True)
     assert tally.violations
