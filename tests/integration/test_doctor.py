@@ -155,3 +155,10 @@ def test_a_limit_that_pays_for_no_research_is_told(
     if budget and fix:
         assert budget.text.endswith("pays for no research with opus")
         assert fix in budget.fix
+
+
+def test_what_a_provider_lacks_is_told_once_and_the_rest_is_looked_at() -> None:
+    findings = list(examine({"IDEA_MODEL_PROVIDER": "aws"}))
+    told = [finding.text for finding in findings if finding.subject == "settings"]
+    assert [text.split()[0] for text in told] == ["ANTHROPIC_AWS_WORKSPACE_ID", "AWS_REGION"]
+    assert any(finding.subject == "repository" for finding in findings)
