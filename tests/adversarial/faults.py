@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.claude import Claude
 from idea_explorer.adapters.github import GitHub
 from idea_explorer.adapters.github_client import GitHubClient

@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from idea_explorer import wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.authorizer import UnauthorizedError
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.tokens import dump_tokens, issue_token

@@ -7,8 +7,8 @@ import boto3
 import pytest
 import requests
 
-from idea_explorer.adapters.aws import client
-from idea_explorer.adapters.secrets import CloudSecrets
+from idea_explorer.adapters.aws.client import client
+from idea_explorer.adapters.aws.secrets import CloudSecrets
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.ids import new_id
 from idea_explorer.settings import Settings

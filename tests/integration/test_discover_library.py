@@ -8,7 +8,7 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.library_dynamodb import DynamoLibrary
 from idea_explorer.adapters.library_sqlite import SqliteLibrary
 from idea_explorer.domain.errors import RateLimitedError

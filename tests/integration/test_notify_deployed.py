@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from idea_explorer import deployment, wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.errors import ConfigurationError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest

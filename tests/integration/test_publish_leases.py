@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.dynamodb.leases import DynamoBranchLease
 from idea_explorer.adapters.dynamodb.table import Table
 from idea_explorer.adapters.folder import Folder

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from idea_explorer.adapters.aws import aws_errors
+from idea_explorer.adapters.aws.client import aws_errors
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports.music import Vector

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from idea_explorer.adapters.aws import aws_errors, code_of
+from idea_explorer.adapters.aws.client import aws_errors, code_of
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.similar import Index
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import IO, Any, BinaryIO
 
-from idea_explorer.adapters.aws import aws_errors, code_of
+from idea_explorer.adapters.aws.client import aws_errors, code_of
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.ports import Log
 

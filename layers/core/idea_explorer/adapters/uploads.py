@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from idea_explorer.adapters.s3 import Bucket
+from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.files import (
     FileId,

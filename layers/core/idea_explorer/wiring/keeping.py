@@ -83,13 +83,13 @@ def given_files(paths: Sequence[Path]) -> "GivenFiles":
 
 
 def cloud_stores(settings: Settings) -> Stores:
+    from idea_explorer.adapters.aws.s3 import Bucket
     from idea_explorer.adapters.dynamodb.approvals import CloudApprovals
     from idea_explorer.adapters.dynamodb.events import DynamoEventLog
     from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
     from idea_explorer.adapters.dynamodb.journals import CloudJournals, CloudReports
     from idea_explorer.adapters.dynamodb.spend import DynamoSpend
     from idea_explorer.adapters.dynamodb.table import Table
-    from idea_explorer.adapters.s3 import Bucket
     from idea_explorer.adapters.uploads import CloudUploads
 
     name = named("TABLE_NAME", settings.table_name)

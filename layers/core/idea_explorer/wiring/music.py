@@ -65,7 +65,7 @@ def _qdrant_key(settings: Settings) -> str | None:
 def embedder(settings: Settings) -> Embedder:
     """Bedrock in a deployment; on this machine a lexicon that needs nothing from outside."""
     if settings.embedding_model:
-        from idea_explorer.adapters.aws import client
+        from idea_explorer.adapters.aws.client import client
         from idea_explorer.adapters.embedder_bedrock import BedrockEmbedder
 
         return BedrockEmbedder(
@@ -78,7 +78,7 @@ def embedder(settings: Settings) -> Embedder:
 
 def library(settings: Settings, owner: str, clock: Clock) -> Library:
     if settings.in_cloud and settings.table_name:
-        from idea_explorer.adapters.aws import client
+        from idea_explorer.adapters.aws.client import client
         from idea_explorer.adapters.library_dynamodb import DynamoLibrary
 
         connect = partial(client, "dynamodb", settings.aws_endpoint_url)

@@ -8,6 +8,7 @@ import hashlib
 import zlib
 from collections.abc import Sequence
 
+from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.dynamodb.schema import (
     APPROVAL,
     PK,
@@ -17,7 +18,6 @@ from idea_explorer.adapters.dynamodb.schema import (
 )
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
 from idea_explorer.adapters.dynamodb.values import Item
-from idea_explorer.adapters.s3 import Bucket
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId

@@ -8,10 +8,10 @@ import hashlib
 import zlib
 from collections.abc import Sequence
 
+from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.dynamodb.explorations import lease_lost
 from idea_explorer.adapters.dynamodb.schema import ENTRY, PK, SK, entry_key, record_key
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.s3 import Bucket
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry

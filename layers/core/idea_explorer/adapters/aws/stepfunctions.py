@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from idea_explorer.adapters.aws import aws_errors, code_of
+from idea_explorer.adapters.aws.client import aws_errors, code_of
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 

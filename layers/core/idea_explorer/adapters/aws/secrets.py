@@ -4,12 +4,15 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from idea_explorer.adapters.aws import code_of, meaning
+from idea_explorer.adapters.aws.client import code_of, meaning
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.text import is_sendable
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.parameters import SecretsProvider
+from collections.abc import Mapping
+
+from idea_explorer.adapters.aws.client import aws_errors
 
 SYSTEM = "Secrets Manager"
 HINT = "Set it with 'idea admin secret set'."
@@ -58,3 +61,48 @@ def _field(name: str, value: str, field: str) -> str:
         raise ConfigurationError(
             f"The secret {name} is not a JSON object with '{field}'.", hint=HINT
         ) from error
+
+
+class OperatorSecrets:
+    """Reads and writes current values, past every cache. Values never enter a message."""
+
+    def __init__(self, connect: Callable[[], Any]) -> None:
+        self._connect = connect
+
+    def read(self, name: str) -> str:
+        from botocore.exceptions import ClientError
+
+        with aws_errors(SYSTEM):
+            try:
+                found = self._connect().get_secret_value(SecretId=name)
+            except ClientError as error:
+                if not _has_no_value_yet(error):
+                    raise
+                return ""
+        return str(found.get("SecretString", ""))
+
+    def write(self, name: str, value: str) -> None:
+        with aws_errors(SYSTEM):
+            self._connect().put_secret_value(SecretId=name, SecretString=value)
+
+
+def _has_no_value_yet(error: Any) -> bool:
+    """A secret that was never set and one that does not exist have the same code."""
+    said = str(error.response.get("Error", {}).get("Message", ""))
+    return code_of(error) == "ResourceNotFoundException" and "staging label" in said
+
+
+def stack_outputs(stack: str, connect: Callable[[], Any]) -> Mapping[str, str]:
+    from botocore.exceptions import ClientError
+
+    with aws_errors("CloudFormation"):
+        try:
+            found = connect().describe_stacks(StackName=stack)["Stacks"][0]
+        except ClientError as error:
+            if code_of(error) != "ValidationError":
+                raise
+            raise ConfigurationError(
+                f"There is no stack {stack} in this account and region.",
+                hint="Name yours with --stack.",
+            ) from error
+    return {out["OutputKey"]: out["OutputValue"] for out in found.get("Outputs", [])}

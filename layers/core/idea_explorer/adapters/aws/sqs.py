@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from idea_explorer.adapters.aws import aws_errors
+from idea_explorer.adapters.aws.client import aws_errors
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.ids import ExplorationId
 

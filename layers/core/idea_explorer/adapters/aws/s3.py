@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from idea_explorer.adapters.aws import aws_errors, code_of
+from idea_explorer.adapters.aws.client import aws_errors, code_of
 from idea_explorer.domain.errors import MissingError
 
 Answer = TypeVar("Answer")
