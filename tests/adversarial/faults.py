@@ -19,9 +19,9 @@ from typing import Any
 
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.claude import Claude
-from idea_explorer.adapters.github import GitHub
-from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.adapters.github_publisher import GitHubPublisher
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.publisher import GitHubPublisher
+from idea_explorer.adapters.github.research import GitHub
 from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
 from idea_explorer.domain.errors import ExplorerError, LeaseLostError
 from idea_explorer.domain.exploration import FINAL, Exploration

@@ -15,8 +15,8 @@ from typing import Any, cast
 from idea_explorer.adapters.claude import Claude
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder import Folder
-from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.adapters.github_publisher import GitHubPublisher
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.publisher import GitHubPublisher
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
 from idea_explorer.domain.exploration import Exploration

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.adapters.github_publisher import GitHubPublisher
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.publisher import GitHubPublisher
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
 from idea_explorer.domain.errors import ExplorerError

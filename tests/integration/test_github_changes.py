@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.adapters.github_changes import GitHubChanges, branch_of
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github.changes import GitHubChanges, branch_of
+from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import BaseMovedError, ConfigurationError, UnavailableError
 from idea_explorer.domain.exploration import Exploration

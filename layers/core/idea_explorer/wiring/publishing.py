@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publisher:
     """GitHub where it is set up; else the folder, with its own git where a commit is asked for."""
     if settings.uses_github:
-        from idea_explorer.adapters.github_publisher import GitHubPublisher
+        from idea_explorer.adapters.github.publisher import GitHubPublisher
 
         lease = branch_lease(settings, clock)
         client = wiring.github_client(settings)
@@ -47,7 +47,7 @@ def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publ
 
 def reverter(settings: Settings, request: ExploreRequest) -> Reverter:
     """Undoes in the repository that a request's exploration wrote to."""
-    from idea_explorer.adapters.github_revert import GitHubReverter
+    from idea_explorer.adapters.github.revert import GitHubReverter
     from idea_explorer.wiring.code import client_for, ref_of
 
     return GitHubReverter(client_for(settings, request), ref_of(settings, request))

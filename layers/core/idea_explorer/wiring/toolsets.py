@@ -15,14 +15,14 @@ from idea_explorer.wiring.keeping import files_of, given_files
 from idea_explorer.wiring.parts import LOCAL_OWNER, cli_log, system_clock
 
 if TYPE_CHECKING:
-    from idea_explorer.adapters.github_client import GitHubClient
+    from idea_explorer.adapters.github.client import GitHubClient
 
 TOOLSETS = ("research", "assistant", "code", "discover")
 
 
 def github_client(settings: Settings, repository: str | None = None) -> "GitHubClient":
     """Calls for the configured repository, or for another that the same token reaches."""
-    from idea_explorer.adapters.github_client import GitHubClient
+    from idea_explorer.adapters.github.client import GitHubClient
 
     name = repository or settings.github_repository
     assert name is not None
@@ -43,8 +43,8 @@ def github_client(settings: Settings, repository: str | None = None) -> "GitHubC
 def research_repository(settings: Settings) -> ResearchRepository | None:
     """GitHub where it is set up; else the folder, if it holds research; else nothing to read from."""
     if settings.uses_github:
-        from idea_explorer.adapters.document_cache import DocumentCache
-        from idea_explorer.adapters.github import GitHub
+        from idea_explorer.adapters.github.document_cache import DocumentCache
+        from idea_explorer.adapters.github.research import GitHub
 
         return GitHub(github_client(settings), settings.github_branch, DocumentCache())
     from idea_explorer.adapters.folder import Folder

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from idea_explorer.adapters.github_answers import Commit, read
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.responses import Commit, read
 from idea_explorer.domain.errors import ConfigurationError
 
 PER_PAGE = 100

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
 
-from idea_explorer.adapters.github_answers import Pull, Reference, read
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.responses import Pull, Reference, read
 from idea_explorer.domain.errors import (
     ConfigurationError,
     DocumentMissingError,

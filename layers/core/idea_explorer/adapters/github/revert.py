@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from idea_explorer.adapters.github_answers import Commit, Named, TreeEntry, read
-from idea_explorer.adapters.github_branches import GitHubBranches, MovedError, branch_for
-from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.adapters.github_history import history
-from idea_explorer.adapters.github_tree import GitHubTree
+from idea_explorer.adapters.github.branches import GitHubBranches, MovedError, branch_for
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.history import history
+from idea_explorer.adapters.github.responses import Commit, Named, TreeEntry, read
+from idea_explorer.adapters.github.tree import GitHubTree
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.text import one_line

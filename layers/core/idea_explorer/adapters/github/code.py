@@ -4,8 +4,8 @@ from contextlib import AbstractContextManager
 from typing import BinaryIO, cast
 from urllib.parse import quote
 
-from idea_explorer.adapters.github_answers import Commit, read
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.responses import Commit, read
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import IO, Any
 from urllib.parse import quote
 
-from idea_explorer.adapters.document_cache import DocumentCache
-from idea_explorer.adapters.github_answers import Reference, read
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.document_cache import DocumentCache
+from idea_explorer.adapters.github.responses import Reference, read
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import (
     ContentMismatchError,

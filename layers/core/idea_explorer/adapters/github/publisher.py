@@ -12,11 +12,11 @@ from datetime import datetime
 from itertools import chain
 from urllib.parse import quote
 
-from idea_explorer.adapters.github_answers import Commit, Named, read
-from idea_explorer.adapters.github_branches import GitHubBranches, MovedError
-from idea_explorer.adapters.github_client import GitHubClient, safe_to_repeat
-from idea_explorer.adapters.github_history import history
-from idea_explorer.adapters.github_tree import GitHubTree
+from idea_explorer.adapters.github.branches import GitHubBranches, MovedError
+from idea_explorer.adapters.github.client import GitHubClient, safe_to_repeat
+from idea_explorer.adapters.github.history import history
+from idea_explorer.adapters.github.responses import Commit, Named, read
+from idea_explorer.adapters.github.tree import GitHubTree
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,

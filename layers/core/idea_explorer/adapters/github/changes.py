@@ -5,11 +5,11 @@ head that it then builds on, and GitHub moves the branch only if that head still
 change is committed once, however often it is tried and by however many at once.
 """
 
-from idea_explorer.adapters.github_answers import Commit, Named, Pull, read
-from idea_explorer.adapters.github_branches import GitHubBranches, MovedError, branch_for
-from idea_explorer.adapters.github_client import GitHubClient, safe_to_repeat
-from idea_explorer.adapters.github_code import GitHubCode
-from idea_explorer.adapters.github_tree import FILE_MODES, GitHubTree
+from idea_explorer.adapters.github.branches import GitHubBranches, MovedError, branch_for
+from idea_explorer.adapters.github.client import GitHubClient, safe_to_repeat
+from idea_explorer.adapters.github.code import GitHubCode
+from idea_explorer.adapters.github.responses import Commit, Named, Pull, read
+from idea_explorer.adapters.github.tree import FILE_MODES, GitHubTree
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import BaseMovedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration

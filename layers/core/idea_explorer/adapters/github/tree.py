@@ -4,8 +4,8 @@ import base64
 import binascii
 from collections.abc import Sequence
 
-from idea_explorer.adapters.github_answers import Blob, Listing, TreeEntry, read
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.responses import Blob, Listing, TreeEntry, read
 from idea_explorer.domain.errors import (
     ContentMismatchError,
     DocumentTooLargeError,
