@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from idea_explorer.adapters.claude import Claude
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.folder import Folder
+from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.publisher import GitHubPublisher
 from idea_explorer.adapters.sqlite import SqliteStore

@@ -7,9 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.computed_index import ComputedIndex
-from idea_explorer.adapters.folder import Folder
+from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
+from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.adapters.uploads import LocalUploads

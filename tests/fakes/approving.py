@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.folder_writer import FolderWriter
+from idea_explorer.adapters.folder.writer import FolderWriter
 from idea_explorer.adapters.local_queue import LocalQueue
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from idea_explorer.adapters.folder import Folder
-from idea_explorer.adapters.folder_publisher import FolderPublisher
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.events import Heard

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.presence import Presence
+from idea_explorer.adapters.folder.locks import Presence
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id

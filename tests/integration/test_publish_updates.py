@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from idea_explorer.adapters.computed_index import ComputedIndex
-from idea_explorer.adapters.folder import Folder
+from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id

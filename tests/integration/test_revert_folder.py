@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.folder_publisher import FolderPublisher
-from idea_explorer.adapters.folder_restorer import FolderRestorer
-from idea_explorer.adapters.folder_writer import FolderWriter
-from idea_explorer.adapters.git_folder import GitFolder
+from idea_explorer.adapters.folder.git import GitFolder
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.folder.restorer import FolderRestorer
+from idea_explorer.adapters.folder.writer import FolderWriter
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
 from idea_explorer.domain.errors import ConflictError, MissingError

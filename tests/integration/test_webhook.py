@@ -16,7 +16,7 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.folder_publisher import FolderPublisher
+from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.http import PublicHttp
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UndeliveredError

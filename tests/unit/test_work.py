@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.folder_publisher import FolderPublisher
+from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.http import PublicHttp
 from idea_explorer.adapters.local_queue import LocalQueue
 from idea_explorer.agent.toolset import Toolset

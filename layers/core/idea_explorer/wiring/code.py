@@ -80,7 +80,7 @@ def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
 def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
     if _is_remote(settings, exploration.request):
         return _github_changes(settings, exploration.request)
-    from idea_explorer.adapters.folder_writer import FolderWriter
+    from idea_explorer.adapters.folder.writer import FolderWriter
 
     return FolderWriter(settings.research_dir)
 

@@ -12,9 +12,9 @@ from idea_explorer.wiring.cloud import connect, named
 from idea_explorer.wiring.parts import system_clock
 
 if TYPE_CHECKING:
+    from idea_explorer.adapters.folder.locks import Presence
     from idea_explorer.adapters.given_files import GivenFiles
     from idea_explorer.adapters.local_queue import LocalQueue
-    from idea_explorer.adapters.presence import Presence
     from idea_explorer.adapters.sqlite import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
 
@@ -113,7 +113,7 @@ def local_queue(settings: Settings) -> "LocalQueue":
 
 
 def presence(settings: Settings) -> "Presence":
-    from idea_explorer.adapters.presence import Presence
+    from idea_explorer.adapters.folder.locks import Presence
 
     return Presence(settings.kept / "running")
 

@@ -35,11 +35,11 @@ def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publ
         lease = branch_lease(settings, clock)
         client = wiring.github_client(settings)
         return GitHubPublisher(client, settings.github_branch, lease, clock)
-    from idea_explorer.adapters.folder_publisher import FolderPublisher
+    from idea_explorer.adapters.folder.publisher import FolderPublisher
 
     git = None
     if commit and commits(settings):
-        from idea_explorer.adapters.git_folder import GitFolder
+        from idea_explorer.adapters.folder.git import GitFolder
 
         git = GitFolder(settings.research_dir)
     return FolderPublisher(settings.research_dir, _lock(settings), git)
@@ -54,8 +54,8 @@ def reverter(settings: Settings, request: ExploreRequest) -> Reverter:
 
 
 def restorer(settings: Settings) -> Restorer:
-    from idea_explorer.adapters.folder_restorer import FolderRestorer
-    from idea_explorer.adapters.git_folder import GitFolder, is_git_folder
+    from idea_explorer.adapters.folder.git import GitFolder, is_git_folder
+    from idea_explorer.adapters.folder.restorer import FolderRestorer
 
     root = settings.research_dir
     git = GitFolder(root) if is_git_folder(root) else None
@@ -68,7 +68,7 @@ def _lock(settings: Settings) -> Path:
 
 def commits(settings: Settings) -> bool:
     """Whether there is a git repository that a report can be committed to."""
-    from idea_explorer.adapters.git_folder import is_git_folder
+    from idea_explorer.adapters.folder.git import is_git_folder
 
     return settings.uses_github or is_git_folder(settings.research_dir)
 
@@ -157,11 +157,11 @@ def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
 def research_index(settings: Settings) -> ResearchIndex:
     """The index in the deployment's bucket, read by boto3 alone; here, the documents themselves."""
     if settings.in_cloud:
-        from idea_explorer.adapters.research_index_s3 import S3ResearchIndex
+        from idea_explorer.adapters.research_index import S3ResearchIndex
 
         return S3ResearchIndex(
             wiring.named("BUCKET_NAME", settings.bucket_name), wiring.connect("s3", settings)
         )
-    from idea_explorer.adapters.computed_index import ComputedIndex
+    from idea_explorer.adapters.research_index import ComputedIndex
 
     return ComputedIndex(wiring.research_repository(settings))

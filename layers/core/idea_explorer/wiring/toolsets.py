@@ -47,7 +47,7 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
         from idea_explorer.adapters.github.research import GitHub
 
         return GitHub(github_client(settings), settings.github_branch, DocumentCache())
-    from idea_explorer.adapters.folder import Folder
+    from idea_explorer.adapters.folder.research import Folder
 
     folder = Folder(settings.research_dir)
     return folder if folder.has_research else None
@@ -55,7 +55,7 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
 
 def check_folder(settings: Settings) -> None:
     """Raises ConfigurationError where there is no folder to work in."""
-    from idea_explorer.adapters.folder import Folder
+    from idea_explorer.adapters.folder.research import Folder
 
     Folder(settings.research_dir)
 

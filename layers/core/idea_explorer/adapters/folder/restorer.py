@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from idea_explorer.adapters.folder_publisher import Commits, FolderTree, alone
-from idea_explorer.adapters.folder_writer import write_whole
+from idea_explorer.adapters.folder.publisher import Commits, FolderTree, alone
+from idea_explorer.adapters.folder.writer import write_whole
 from idea_explorer.domain.errors import ConflictError, ExternalError, NotADocumentError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import Tree, Undone

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from idea_explorer.adapters.folder_publisher import Committed
+from idea_explorer.adapters.folder.publisher import Committed
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.ports import Tree
 
