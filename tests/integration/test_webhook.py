@@ -17,7 +17,7 @@ from standardwebhooks.webhooks import WebhookVerificationError
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.publisher import FolderPublisher
-from idea_explorer.adapters.http import PublicHttp
+from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.adapters.sqlite import SqliteStore
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration, Stats

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import BaseModel, JsonValue
 
-from idea_explorer.adapters.json_http import JsonHttp, NotThereError
+from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import IndexedTrack

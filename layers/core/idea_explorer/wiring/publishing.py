@@ -107,7 +107,7 @@ class _OverHttp:
         self._clock = clock
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
-        from idea_explorer.adapters.http import PublicHttp
+        from idea_explorer.adapters.http.public import PublicHttp
 
         return PublicHttp(self._clock).post(url, body, headers, timeout)
 

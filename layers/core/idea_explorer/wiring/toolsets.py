@@ -74,7 +74,7 @@ def toolset(
 
             return research_tools(research_repository(settings), settings.web_search_version)
         case "assistant":
-            from idea_explorer.adapters.http import PublicHttp
+            from idea_explorer.adapters.http.public import PublicHttp
             from idea_explorer.tools.assistant import assistant_tools
 
             pages = PublicHttp(system_clock())

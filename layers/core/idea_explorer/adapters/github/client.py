@@ -8,8 +8,8 @@ from typing import IO, Any
 
 import httpx
 
-from idea_explorer.adapters.certificates import certificates
 from idea_explorer.adapters.github.responses import Repository, read
+from idea_explorer.adapters.http.connections import certificates
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,

@@ -1,14 +1,17 @@
 """Connections that go to checked addresses only and that nothing keeps open beyond their deadline."""
 
+import os
 import queue
 import ssl
 import threading
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, TypeVar
 
 import httpcore
+import httpx
 
-from idea_explorer.adapters.addresses import AddressRules, Resolver
+from idea_explorer.adapters.http.addresses import AddressRules, Resolver
 from idea_explorer.domain.addresses import Address
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ExternalError, HttpError, NetworkError, TimeSpentError
@@ -121,3 +124,17 @@ def _within(seconds: float, function: Callable[[], T]) -> T:
     if isinstance(result, ExternalError):
         raise result
     return result
+
+
+VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+def certificates(*, of_environment: bool = False) -> ssl.SSLContext:
+    """Those that come with httpx; `of_environment`, those that a variable names, where one is set: a
+    proxy that looks into what passes shows a certificate of its own."""
+    return _load(of_environment and any(os.environ.get(name) for name in VARIABLES))
+
+
+@cache  # loading them takes as long as a call, so once for all clients
+def _load(of_environment: bool) -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=of_environment)

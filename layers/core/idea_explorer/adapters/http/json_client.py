@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from idea_explorer.adapters.certificates import certificates
+from idea_explorer.adapters.http.connections import certificates
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,

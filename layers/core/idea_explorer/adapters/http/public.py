@@ -14,16 +14,15 @@ import httpcore
 import httpx
 
 from idea_explorer import __version__
-from idea_explorer.adapters.addresses import (
+from idea_explorer.adapters.http.addresses import (
     FETCH_RULES,
     WEBHOOK_RULES,
     AddressRules,
     Resolver,
     system_resolver,
 )
-from idea_explorer.adapters.bodies import ACCEPT_ENCODING, read_body
-from idea_explorer.adapters.certificates import certificates
-from idea_explorer.adapters.dialing import CheckedBackend
+from idea_explorer.adapters.http.connections import CheckedBackend, certificates
+from idea_explorer.adapters.http.decoding import ACCEPT_ENCODING, read_body
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import (
