@@ -22,7 +22,7 @@ from idea_explorer.adapters.claude import Claude
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.publisher import GitHubPublisher
 from idea_explorer.adapters.github.research import GitHub
-from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.domain.errors import ExplorerError, LeaseLostError
 from idea_explorer.domain.exploration import FINAL, Exploration
 from idea_explorer.domain.request import ExploreRequest

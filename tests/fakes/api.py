@@ -10,8 +10,8 @@ from typing import Any
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
 from idea_explorer.adapters.research_index import ComputedIndex
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import gateway_event

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.adapters.folder.writer import FolderWriter
-from idea_explorer.adapters.local_queue import LocalQueue
-from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.exploration import Exploration

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.events import Heard
 from idea_explorer.domain.exploration import Exploration

@@ -12,8 +12,8 @@ from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.restorer import FolderRestorer
 from idea_explorer.adapters.folder.writer import FolderWriter
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.local_queue import LocalQueue
+from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import UndeliveredError
 from idea_explorer.domain.exploration import Exploration

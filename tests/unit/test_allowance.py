@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import QuotaSpentError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import LeaseLostError, MissingError
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.request import ExploreRequest

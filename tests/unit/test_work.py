@@ -7,7 +7,7 @@ import pytest
 
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.http.public import PublicHttp
-from idea_explorer.adapters.local_queue import LocalQueue
+from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration

@@ -25,8 +25,8 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
     DataRecord,
 )
 
-from idea_explorer.adapters.database import Database
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, IDEMPOTENCY, PK, SK
+from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ConflictError, KeyTakenError, UnavailableError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import KEY_SECONDS

@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from idea_explorer.adapters.aws.client import aws_errors
-from idea_explorer.adapters.dynamodb.schema import PK, SK
-from idea_explorer.adapters.dynamodb.values import Item, decoded, encoded
+from idea_explorer.adapters.dynamodb.schema import PK, SK, Item, decoded, encoded
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.music import OwnedTrack
 from idea_explorer.ports import Clock

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.database import Database
+from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ExternalError
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from idea_explorer.adapters.database import Database
+from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.symbols import Definition, Import, Parsed
 

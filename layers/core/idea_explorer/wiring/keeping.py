@@ -14,13 +14,13 @@ from idea_explorer.wiring.parts import system_clock
 if TYPE_CHECKING:
     from idea_explorer.adapters.folder.locks import Presence
     from idea_explorer.adapters.given_files import GivenFiles
-    from idea_explorer.adapters.local_queue import LocalQueue
-    from idea_explorer.adapters.sqlite import SqliteStore
+    from idea_explorer.adapters.sqlite.queue import LocalQueue
+    from idea_explorer.adapters.sqlite.store import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
 
 
 def local_store(settings: Settings) -> "SqliteStore":
-    from idea_explorer.adapters.sqlite import SqliteStore
+    from idea_explorer.adapters.sqlite.store import SqliteStore
 
     store = SqliteStore(settings.store)
     ignored = settings.store.with_name(".gitignore")
@@ -48,7 +48,7 @@ def stores(settings: Settings) -> Stores:
 
 
 def local_stores(settings: Settings) -> Stores:
-    from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+    from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
 
     store = local_store(settings)
     return Stores(
@@ -87,9 +87,9 @@ def cloud_stores(settings: Settings) -> Stores:
     from idea_explorer.adapters.dynamodb.approvals import CloudApprovals
     from idea_explorer.adapters.dynamodb.events import DynamoEventLog
     from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
-    from idea_explorer.adapters.dynamodb.journals import CloudJournals, CloudReports
     from idea_explorer.adapters.dynamodb.spend import DynamoSpend
     from idea_explorer.adapters.dynamodb.table import Table
+    from idea_explorer.adapters.dynamodb.transcripts import CloudJournals, CloudReports
     from idea_explorer.adapters.uploads import CloudUploads
 
     name = named("TABLE_NAME", settings.table_name)
@@ -107,7 +107,7 @@ def cloud_stores(settings: Settings) -> Stores:
 
 
 def local_queue(settings: Settings) -> "LocalQueue":
-    from idea_explorer.adapters.local_queue import LocalQueue
+    from idea_explorer.adapters.sqlite.queue import LocalQueue
 
     return LocalQueue(settings.store, system_clock())
 

@@ -149,7 +149,7 @@ def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
 
         name = wiring.named("TABLE_NAME", settings.table_name)
         return DynamoBranchLease(Table(name, wiring.connect("dynamodb", settings), clock), clock)
-    from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+    from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 
     return SqliteBranchLease(settings.store.with_name("leases.db"), clock)
 

@@ -13,11 +13,11 @@ from idea_explorer.adapters.dynamodb.schema import (
     APPROVAL,
     PK,
     SK,
+    Item,
     approval_key,
     approval_token_key,
 )
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.dynamodb.values import Item
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId

@@ -3,9 +3,8 @@
 import math
 from datetime import UTC, date, datetime, time, timedelta
 
-from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK
+from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK, Item
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.dynamodb.values import Item
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.usage import fitting_hold
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from idea_explorer.adapters.database import Database
+from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import Clock, Job
 

@@ -7,9 +7,15 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from pathlib import Path
 
-from idea_explorer.adapters.database import Database
-from idea_explorer.adapters.fitting import fitting
-from idea_explorer.adapters.positions import by_due, cursor_at, position_in, position_of, sortable
+from idea_explorer.adapters.records import (
+    by_due,
+    cursor_at,
+    fitting,
+    position_in,
+    position_of,
+    sortable,
+)
+from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import LeaseLostError, MissingError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status

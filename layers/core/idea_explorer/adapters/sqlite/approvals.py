@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from idea_explorer.adapters.database import Database
+from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId
