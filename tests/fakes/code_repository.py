@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.snapshots import Snapshots
-from idea_explorer.adapters.symbols import SqliteSymbols
+from idea_explorer.adapters.snapshots.disk import Snapshots
+from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
 from idea_explorer.agent.wrappers import Bounded, Executed, Retried, Validated
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.proposals import Proposal

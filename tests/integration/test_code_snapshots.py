@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.packs import Pack
-from idea_explorer.adapters.snapshots import Snapshots
+from idea_explorer.adapters.snapshots.disk import Snapshots
+from idea_explorer.adapters.snapshots.packs import Pack
 from idea_explorer.domain.errors import (
     ConfigurationError,
     InvalidRequestError,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters import symbols as adapter
-from idea_explorer.adapters.symbols import SqliteSymbols
+from idea_explorer.adapters.snapshots import symbols as adapter
+from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
 from idea_explorer.domain.symbols import Definition, Import, Parsed
 
 FOUND = Parsed(

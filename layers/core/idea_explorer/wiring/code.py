@@ -20,8 +20,8 @@ from idea_explorer.settings import Settings
 if TYPE_CHECKING:
     from idea_explorer.adapters.github.changes import GitHubChanges
     from idea_explorer.adapters.github.client import GitHubClient
-    from idea_explorer.adapters.shared_packs import S3Packs
-    from idea_explorer.adapters.snapshots import Snapshots
+    from idea_explorer.adapters.snapshots.disk import Snapshots
+    from idea_explorer.adapters.snapshots.shared import S3Packs
     from idea_explorer.tools.code import Workspace
 
 
@@ -141,7 +141,7 @@ def _shared(settings: Settings, request: ExploreRequest, log: Log) -> "S3Packs |
     repository = request.repository or settings.github_repository
     if not settings.in_cloud or repository is None:
         return None
-    from idea_explorer.adapters.shared_packs import S3Packs
+    from idea_explorer.adapters.snapshots.shared import S3Packs
 
     bucket = wiring.named("BUCKET_NAME", settings.bucket_name)
     return S3Packs(bucket, wiring.connect("s3", settings), repository, log)
@@ -167,14 +167,14 @@ def _cache_folder(settings: Settings) -> Path:
 
 @cache
 def _snapshots(folder: Path, limits: CodeLimits) -> "Snapshots":
-    from idea_explorer.adapters.snapshots import Snapshots
+    from idea_explorer.adapters.snapshots.disk import Snapshots
 
     return Snapshots(folder, limits)
 
 
 @cache
 def _symbols(folder: Path) -> Symbols:
-    from idea_explorer.adapters.symbols import SqliteSymbols
+    from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
 
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return SqliteSymbols(folder / "symbols.db")

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from idea_explorer.adapters.packs import Item
+from idea_explorer.adapters.snapshots.packs import Item
 from idea_explorer.domain.errors import RejectedError, UnavailableError
 from idea_explorer.domain.limits import CodeLimits
 

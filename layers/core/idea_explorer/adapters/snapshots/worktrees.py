@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 
-from idea_explorer.adapters.packs import Item
+from idea_explorer.adapters.snapshots.packs import Item
 from idea_explorer.domain.errors import ConfigurationError, RejectedError
 from idea_explorer.domain.limits import CodeLimits
 

@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from idea_explorer.adapters.packs import Item, Pack, write_pack
-from idea_explorer.adapters.tarballs import tarball_items
-from idea_explorer.adapters.worktrees import folder_items
+from idea_explorer.adapters.snapshots.packs import Item, Pack, write_pack
+from idea_explorer.adapters.snapshots.tarballs import tarball_items
+from idea_explorer.adapters.snapshots.worktrees import folder_items
 from idea_explorer.domain.errors import InvalidRequestError, RejectedError
 from idea_explorer.domain.limits import CodeLimits
 
