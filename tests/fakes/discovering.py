@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from idea_explorer.adapters.embedder_local import LexiconEmbedder
-from idea_explorer.adapters.library_sqlite import SqliteLibrary
-from idea_explorer.adapters.tidal import ClientCredentials, Tidal
-from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
+from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
 from idea_explorer.agent.wrappers import Executed, Recorded, Retried, Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult

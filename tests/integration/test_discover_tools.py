@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.embedder_local import LexiconEmbedder
-from idea_explorer.adapters.library_sqlite import SqliteLibrary
-from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
 from idea_explorer.agent.wrappers import Bounded, Executed, Validated
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.json import JsonObject

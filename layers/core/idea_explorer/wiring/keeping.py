@@ -13,10 +13,9 @@ from idea_explorer.wiring.parts import system_clock
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.folder.locks import Presence
-    from idea_explorer.adapters.given_files import GivenFiles
     from idea_explorer.adapters.sqlite.queue import LocalQueue
     from idea_explorer.adapters.sqlite.store import SqliteStore
-    from idea_explorer.adapters.uploads import FilesOf, LocalUploads
+    from idea_explorer.adapters.uploads import FilesOf, GivenFiles, LocalUploads
 
 
 def local_store(settings: Settings) -> "SqliteStore":
@@ -77,7 +76,7 @@ def files_of(exploration: Exploration, uploads: Uploads) -> "FilesOf":
 
 def given_files(paths: Sequence[Path]) -> "GivenFiles":
     """Files that a person at this machine named; raises InvalidRequestError."""
-    from idea_explorer.adapters.given_files import GivenFiles
+    from idea_explorer.adapters.uploads import GivenFiles
 
     return GivenFiles(paths)
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from pydantic import BaseModel
 
 from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
-from idea_explorer.adapters.tidal_documents import (
+from idea_explorer.adapters.music.tidal_documents import (
     ManyDocument,
     OneDocument,
     PageDocument,

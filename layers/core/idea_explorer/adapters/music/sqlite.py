@@ -1,21 +1,95 @@
-"""Tracks in one SQLite file: full text by FTS5, meaning by vectors next to it."""
+"""The SQLite file that holds the embedded music index and library."""
 
 import json
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.music_file import MusicFile
-from idea_explorer.adapters.similarity import Similarity
-from idea_explorer.domain.music import IndexedTrack
+from idea_explorer.adapters.music.similarity import Similarity
+from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.ranking import DEPTH, content_words, covers, fused
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
+
+
+class MusicFile:
+    """Failures are ExternalError, as of any other system that a tool asks."""
+
+    def __init__(self, path: Path, schema: str) -> None:
+        self._database = Database(path, schema)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Everything inside happens, or nothing."""
+        with _clear_failures("written"), self._database.transaction() as connection:
+            yield connection
+
+    def settle(self) -> None:
+        """Fold the log of a large write into the file, unless somebody is reading just then."""
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with _clear_failures("read"):
+            return self._database.rows(query, values)
+
+    def present(self, table: str, column: str, values: Collection[str]) -> frozenset[str]:
+        """Which of the values stand in the column, by one statement however many there are."""
+        # table and column are this package's own words, never a caller's
+        rows = self.rows(
+            f"SELECT DISTINCT {column} FROM {table}"  # noqa: S608
+            f" WHERE {column} IN (SELECT value FROM json_each(?))",
+            (json.dumps([*values]),),
+        )
+        return frozenset(value for (value,) in rows)
+
+    @property
+    def version(self) -> int:
+        """Changes when another connection has written."""
+        ((version,),) = self.rows("PRAGMA data_version")
+        return int(version)
+
+
+@contextmanager
+def _clear_failures(action: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise ExternalError(f"The music file could not be {action}: {error}.") from error
+
+
+LIBRARY_SCHEMA = """
+CREATE TABLE IF NOT EXISTS library (isrc TEXT PRIMARY KEY, album_key TEXT) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS library_by_album ON library (album_key);
+"""
+
+
+class SqliteLibrary:
+    def __init__(self, path: Path) -> None:
+        self._file = MusicFile(path, LIBRARY_SCHEMA)
+
+    def add(self, tracks: Sequence[OwnedTrack]) -> None:
+        """All of them or, where anything fails, none."""
+        with self._file.writing() as db:
+            db.executemany(
+                "INSERT INTO library VALUES (?, ?)"
+                " ON CONFLICT (isrc) DO UPDATE SET album_key = coalesce(excluded.album_key, album_key)",
+                [(track.isrc, track.album_key) for track in tracks],
+            )
+
+    def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]:
+        return self._file.present("library", "isrc", isrcs)
+
+    def known_albums(self, keys: Collection[str]) -> frozenset[str]:
+        return self._file.present("library", "album_key", keys)
+
 
 MAX_MATCHES = 10_000  # BM25 takes some five microseconds for each
 BATCH = 500  # texts embedded at once: large enough for a model, small enough for memory
 COLUMNS = ("isrc", "title", "artist", "album", "description", "short_description")
-SCHEMA = """
+INDEX_SCHEMA = """
 CREATE TABLE IF NOT EXISTS tracks (
     id INTEGER PRIMARY KEY, isrc TEXT NOT NULL UNIQUE, title TEXT NOT NULL, artist TEXT NOT NULL,
     album TEXT NOT NULL, description TEXT NOT NULL, short_description TEXT NOT NULL,
@@ -41,7 +115,7 @@ class SqliteTrackIndex:
     """Keeps the promises of TrackIndex. Without an embedder it searches by words alone and says so."""
 
     def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
-        self._file = MusicFile(path, SCHEMA)
+        self._file = MusicFile(path, INDEX_SCHEMA)
         self._embedder = embedder
         self._loaded: tuple[int, Similarity] | None = None
 
