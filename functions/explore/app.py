@@ -1,19 +1,19 @@
 """Explore: runs an exploration for the workflow, waits with it for a person, or settles one that stopped."""
 
-from idea_explorer import deployment, serverless
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
+from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.usecases.alone import work_alone
 from idea_explorer.usecases.attempt import attempt
 from idea_explorer.usecases.settle import settle
 
 
-@serverless.entry
-def handler(event: serverless.Event) -> JsonObject:
+@handlers.entry
+def handler(event: handlers.Event) -> JsonObject:
     if "Records" in event:
-        return serverless.each_message(event, _work_alone)
-    work = serverless.work_in(event)
-    serverless.correlate(work.id)
+        return handlers.each_message(event, _work_alone)
+    work = handlers.work_in(event)
+    handlers.correlate(work.id)
     if work.settle:
         exploration = settle(work.id, work.run, work.why, deployment.books())
         if work.unattended:

@@ -1,14 +1,15 @@
 """Publish: writes a report to the repository, once, and gives its exploration the final status."""
 
-from idea_explorer import deployment, serverless, wiring
+from idea_explorer import wiring
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.usecases.publish import publish
 
 
-@serverless.entry
-def handler(event: serverless.Event) -> JsonObject:
-    work = serverless.work_in(event)
-    serverless.correlate(work.id)
+@handlers.entry
+def handler(event: handlers.Event) -> JsonObject:
+    work = handlers.work_in(event)
+    handlers.correlate(work.id)
     stores, outlets = deployment.stores(), deployment.outlets()
     final = publish(
         work.id,
@@ -17,7 +18,7 @@ def handler(event: serverless.Event) -> JsonObject:
         reports=stores.reports,
         publisher=outlets.publisher,
         clock=wiring.system_clock(),
-        log=serverless.log(),
+        log=handlers.log(),
         sinks=deployment.sinks_for(stores.explorations.load(work.id)),
         index=outlets.index,
         research=outlets.research,

@@ -21,7 +21,7 @@ from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.engine import Engine

@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration, Stats, Status
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Clock, Publisher, ResearchIndex, ResearchRepository
 from idea_explorer.usecases.publish import patiently, publish
 from tests.fakes.github_repository import Commit, Repository

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import deployment
+from idea_explorer.lambda_runtime import deployment
 from idea_explorer.settings import VARIABLES, Settings
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"

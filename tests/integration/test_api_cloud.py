@@ -14,7 +14,7 @@ from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.authorizer import UnauthorizedError
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.tokens import dump_tokens, issue_token
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
 from tests.fakes.clock import START

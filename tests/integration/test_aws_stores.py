@@ -17,7 +17,7 @@ from idea_explorer.domain.errors import LeaseLostError, RateLimitedError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import dump_entry
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.submit import submit

@@ -13,7 +13,7 @@ from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import Message
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.cancel import cancel

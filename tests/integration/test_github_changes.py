@@ -14,7 +14,7 @@ from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import BaseMovedError, ConfigurationError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.usecases.decide import DecisionRequest, decide
 from idea_explorer.usecases.engine import Engine

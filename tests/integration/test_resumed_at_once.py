@@ -15,7 +15,7 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Explorations, Filter
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.resume import claim, resume

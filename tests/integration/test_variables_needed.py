@@ -8,7 +8,7 @@ import pytest
 from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import VARIABLES, Settings
 from idea_explorer.wiring import publishing
 from tests.e2e.harness.template import environment_of

@@ -11,7 +11,7 @@ from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.message import QUEUE_OWNER, Message
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.dispatch import LAST_RECEIVE, Desk, dispatch
 from idea_explorer.usecases.notices import ask_for_notice

@@ -9,7 +9,7 @@ from idea_explorer import wiring
 from idea_explorer.agent.wrappers import Executed
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.limits import CodeLimits
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import CODE_VARIABLES, VARIABLES, Settings
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")

@@ -13,7 +13,7 @@ from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import Answered, Asked, Opening
 from idea_explorer.domain.usage import Usage
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import PRICES
 from idea_explorer.usecases.dispatch import Desk
 from idea_explorer.usecases.settle import Books, Cause, settle

@@ -21,8 +21,8 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.domain.usage import Usage
+from idea_explorer.observability.spans import SpanSink
 from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Watcher
-from idea_explorer.spans import SpanSink
 from idea_explorer.usecases.explore import explore
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.engine import Bench

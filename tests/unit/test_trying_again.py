@@ -11,7 +11,7 @@ from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import NetworkError, RateLimitedError, UnavailableError
 from idea_explorer.domain.events import Heard, MessageStart, TextDelta, TryingAgain
 from idea_explorer.domain.progress import progress_of
-from idea_explorer.observability import LogSink
+from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import Filter, ModelAnswer, ModelRequest, Watcher
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, RecordedLog

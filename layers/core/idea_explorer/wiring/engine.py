@@ -62,8 +62,8 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
         return []
     try:
         from idea_explorer.adapters.otlp import otlp_tracing
-        from idea_explorer.span_attributes import AGENT
-        from idea_explorer.spans import SpanSink
+        from idea_explorer.observability.span_attributes import AGENT
+        from idea_explorer.observability.spans import SpanSink
     except ImportError as missing:
         log.warning("spans_not_exported", error=str(missing), hint="Install the extra `otel`.")
         return []
@@ -112,7 +112,7 @@ def cloud_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "E
 def _engine(
     settings: Settings, asked: Model, kept_in: Stores, log: Log, sinks: Sequence[EventSink]
 ) -> "Engine":
-    from idea_explorer.observability import LogSink
+    from idea_explorer.observability.logging import LogSink
     from idea_explorer.usecases.earlier import origin_of
     from idea_explorer.usecases.engine import Engine
 

@@ -15,6 +15,6 @@ def system_clock() -> Clock:
 
 def cli_log(stream: TextIO | None) -> Log:
     """Structured lines on a stream, or none at all."""
-    from idea_explorer.observability import SilentLog, stream_log
+    from idea_explorer.observability.logging import SilentLog, stream_log
 
     return stream_log(stream) if stream else SilentLog()

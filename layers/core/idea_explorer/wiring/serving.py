@@ -58,7 +58,7 @@ def _service(
     log: Log,
     wake: Callable[[Exploration], None],
 ) -> "Service":
-    from idea_explorer.observability import LogSink
+    from idea_explorer.observability.logging import LogSink
     from idea_explorer.usecases.notify import Hurried
     from idea_explorer.usecases.service import Service
     from idea_explorer.wiring import publishing

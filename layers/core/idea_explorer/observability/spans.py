@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
-from idea_explorer import span_attributes as attributes
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
     AnswerBegins,
@@ -26,7 +25,8 @@ from idea_explorer.domain.events import (
     ToolCallStart,
 )
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.span_attributes import AGENT, Attributes, known
+from idea_explorer.observability import span_attributes as attributes
+from idea_explorer.observability.span_attributes import AGENT, Attributes, known
 
 UNANSWERED = frozenset(
     {"model_error", "deadline"}

@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import ExplorerError, ExternalError, Undelivere
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
-from idea_explorer.observability import PowertoolsLog, powertools_logger
+from idea_explorer.observability.logging import PowertoolsLog, powertools_logger
 from idea_explorer.ports import Log
 from idea_explorer.usecases.settle import Cause
 

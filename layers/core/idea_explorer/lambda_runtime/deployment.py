@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from idea_explorer import wiring
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.observability import LogSink
+from idea_explorer.lambda_runtime.handlers import log, request_id
+from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import EventSink
-from idea_explorer.serverless import log, request_id
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
 
@@ -177,6 +177,6 @@ def sinks_for(exploration: Exploration) -> Sequence[EventSink]:
 
 
 def _metrics(exploration: Exploration) -> EventSink:
-    from idea_explorer.metrics import MetricSink
+    from idea_explorer.observability.metrics import MetricSink
 
     return MetricSink(exploration, wiring.system_clock(), request_id())
