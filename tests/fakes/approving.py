@@ -9,10 +9,9 @@ from idea_explorer.adapters.folder.writer import FolderWriter
 from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
 from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
-from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.approvals import Approval, propose
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.usecases.approvals import expire

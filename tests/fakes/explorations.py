@@ -2,11 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-from idea_explorer.domain.approvals import Approval, approval_id
+from idea_explorer.domain.approvals import Approval, approval_id, propose
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import Said
 

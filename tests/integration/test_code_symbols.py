@@ -7,7 +7,7 @@ import pytest
 
 from idea_explorer.adapters.snapshots import symbols as adapter
 from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
-from idea_explorer.domain.symbols import Definition, Import, Parsed
+from idea_explorer.domain.code import Definition, Import, Parsed
 
 FOUND = Parsed(
     definitions=(Definition("main", "function", 3, "def main()", "App"),),

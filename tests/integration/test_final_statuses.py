@@ -10,7 +10,7 @@ from idea_explorer import wiring
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar import entry_of
+from idea_explorer.domain.similar_research import entry_of
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.terms import Terms

@@ -15,7 +15,7 @@ from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar import entry_of
+from idea_explorer.domain.similar_research import entry_of
 from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.settings import Settings

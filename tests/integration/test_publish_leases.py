@@ -17,7 +17,7 @@ from idea_explorer.adapters.research_index import KEY, S3ResearchIndex
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
-from idea_explorer.domain.similar import Index, entry_of, similar
+from idea_explorer.domain.similar_research import Index, entry_of, similar
 from idea_explorer.ports import BranchLease, ResearchIndex
 from idea_explorer.settings import Settings
 from tests.fakes.clock import ManualClock

@@ -17,10 +17,12 @@ from idea_explorer.domain.music import (
     IndexedTrack,
     OwnedTrack,
     album_key,
+    content_words,
+    covers,
+    fused,
     normal_isrc,
     shortened,
 )
-from idea_explorer.domain.ranking import content_words, covers, fused
 from idea_explorer.ports.music import Vector
 from idea_explorer.tools.discover.flags import Flag, any_of
 

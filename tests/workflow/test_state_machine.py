@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.domain.webhook import WAITS
+from idea_explorer.lambda_runtime import handlers
 from tests.e2e.harness.template import properties, state_machine
 
 NAMES = properties("ExplorationWorkflow")["DefinitionSubstitutions"]

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from idea_explorer.adapters.aws.client import aws_errors, code_of
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.similar import Index, entry_of
+from idea_explorer.domain.similar_research import Index, entry_of
 from idea_explorer.ports import ResearchRepository
 
 

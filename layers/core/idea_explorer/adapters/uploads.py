@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.files import (
+from idea_explorer.domain.uploads import (
     FileId,
     check_upload,
     known_shape,

@@ -11,7 +11,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar import Similar
+from idea_explorer.domain.similar_research import Similar
 from idea_explorer.usecases.enqueue import enqueue
 from idea_explorer.usecases.keyed import keyed
 from idea_explorer.usecases.notify import notify

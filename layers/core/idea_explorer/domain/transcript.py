@@ -11,10 +11,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, JsonObject, canonical
-from idea_explorer.domain.proposals import Proposal
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.usage import Usage
 

@@ -9,7 +9,7 @@ from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.similar import Index, entry_of
+from idea_explorer.domain.similar_research import Index, entry_of
 from idea_explorer.ports import (
     Change,
     EventSink,

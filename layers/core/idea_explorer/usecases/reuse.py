@@ -10,8 +10,8 @@ from idea_explorer.domain.exploration import Exploration, Stats
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar import IndexEntry, Similar, existing
-from idea_explorer.domain.similar import similar as rank
+from idea_explorer.domain.similar_research import IndexEntry, Similar, existing
+from idea_explorer.domain.similar_research import similar as rank
 from idea_explorer.ports import (
     EventSink,
     Explorations,

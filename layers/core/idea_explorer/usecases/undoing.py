@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.approvals import Approval, Proposal
+from idea_explorer.domain.code import blob_sha
 from idea_explorer.domain.diffs import undone
 from idea_explorer.domain.documents import fingerprint, has_section, parse_document, without_section
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.git import blob_sha
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.proposals import Proposal
 from idea_explorer.domain.publication import (
     Place,
     log_without,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from idea_explorer import wiring
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.signing import key_of
+from idea_explorer.domain.request import ExploreRequest, key_of
 from idea_explorer.domain.webhook import Target
 from idea_explorer.ports import (
     BranchLease,

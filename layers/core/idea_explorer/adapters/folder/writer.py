@@ -5,9 +5,9 @@ import tempfile
 from pathlib import Path
 
 from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.code import blob_sha
 from idea_explorer.domain.errors import BaseMovedError, ExternalError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.git import blob_sha
 from idea_explorer.ports import WrittenAt
 
 

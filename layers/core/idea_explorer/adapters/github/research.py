@@ -12,6 +12,7 @@ from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.document_cache import DocumentCache
 from idea_explorer.adapters.github.responses import Reference, read
 from idea_explorer.domain import limits
+from idea_explorer.domain.code import blob_sha
 from idea_explorer.domain.errors import (
     ContentMismatchError,
     DocumentMissingError,
@@ -21,7 +22,6 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     UpstreamConflictError,
 )
-from idea_explorer.domain.git import blob_sha
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.ports import Document, DocumentInfo
 

@@ -14,8 +14,7 @@ from pydantic import BaseModel, JsonValue
 from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.music import IndexedTrack
-from idea_explorer.domain.ranking import DEPTH, content_words, covers, fused
+from idea_explorer.domain.music import DEPTH, IndexedTrack, content_words, covers, fused
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 
 MEANING, WORDS = "meaning", "words"

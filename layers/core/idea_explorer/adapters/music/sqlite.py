@@ -10,8 +10,7 @@ from typing import Any
 from idea_explorer.adapters.music.similarity import Similarity
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.music import IndexedTrack, OwnedTrack
-from idea_explorer.domain.ranking import DEPTH, content_words, covers, fused
+from idea_explorer.domain.music import DEPTH, IndexedTrack, OwnedTrack, content_words, covers, fused
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
 
 

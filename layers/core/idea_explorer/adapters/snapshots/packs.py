@@ -15,11 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
+from idea_explorer.domain.code import NOT_KEPT, ContentKind, Entry, blob_sha, ended
 from idea_explorer.domain.errors import RejectedError, ToolError
-from idea_explorer.domain.git import blob_sha
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import repository_path, spell
-from idea_explorer.domain.snapshots import NOT_KEPT, ContentKind, Entry, ended
 
 _TAIL = struct.Struct(">Q8s")
 _MAGIC = b"IDEAPCK1"

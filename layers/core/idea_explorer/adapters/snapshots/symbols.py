@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.domain.code import Definition, Import, Parsed
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.domain.symbols import Definition, Import, Parsed
 
 VERSION = 1  # of the tables and of what the parsers find; another one starts anew
 MAX_BYTES = (

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from itertools import islice
 
+from idea_explorer.domain.code import Entry
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RepositoryPath, repository_path
-from idea_explorer.domain.snapshots import Entry
 from idea_explorer.domain.text import is_blank
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.tools.code.arguments import FindFiles, SearchFiles

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from idea_explorer.domain.snapshots import NOT_KEPT, Entry
+from idea_explorer.domain.code import NOT_KEPT, Entry
 from idea_explorer.tools.code.patterns import Pattern
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from idea_explorer.domain.code import NOT_KEPT, Entry, blob_sha, ended
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.git import blob_sha
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.snapshots import NOT_KEPT, Entry, ended
 from idea_explorer.ports import Snapshot
 from idea_explorer.tools.code.parsing.modules import module_segments
 from idea_explorer.tools.code.patterns import Pattern
