@@ -1,7 +1,19 @@
 """What the engine needs from outside. Adapters keep these promises; fakes in tests keep them too."""
 
 from idea_explorer.domain.deadline import Clock
+from idea_explorer.ports.events import EventSink, Log
 from idea_explorer.ports.model import Model, ModelAnswer, ModelRequest, Watcher
+from idea_explorer.ports.queue import (
+    Executions,
+    Job,
+    Jobs,
+    Notices,
+    Secrets,
+    SecretStore,
+    Webhooks,
+    Workflow,
+    WorkQueue,
+)
 from idea_explorer.ports.reading import (
     Document,
     DocumentInfo,
@@ -13,17 +25,6 @@ from idea_explorer.ports.reading import (
     UploadedFiles,
     WebPage,
     WebPages,
-)
-from idea_explorer.ports.running import (
-    Executions,
-    Job,
-    Jobs,
-    Notices,
-    Secrets,
-    SecretStore,
-    Webhooks,
-    Workflow,
-    WorkQueue,
 )
 from idea_explorer.ports.stores import (
     Approvals,
@@ -40,7 +41,6 @@ from idea_explorer.ports.stores import (
     Upload,
     Uploads,
 )
-from idea_explorer.ports.telling import EventSink, Log
 from idea_explorer.ports.writing import (
     BranchLease,
     Change,
