@@ -3,8 +3,7 @@
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
 from idea_explorer.lambda_runtime import deployment, handlers
-from idea_explorer.usecases.alone import work_alone
-from idea_explorer.usecases.attempt import attempt
+from idea_explorer.usecases.jobs import attempt, work_alone
 from idea_explorer.usecases.settle import settle
 
 

@@ -32,9 +32,9 @@ from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.settle import Books, Cause, settle
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores, cloud_queue, cloud_stores
 from tests.fakes import anthropic_faults as model_faults
 from tests.fakes.anthropic_scripts import Entry

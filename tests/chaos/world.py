@@ -27,8 +27,8 @@ from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.chaos.boundaries import Boundaries, Breakable, BreakableJournals, breakable_toolset
 from tests.fakes.anthropic_scripts import Entry, dump_script
 

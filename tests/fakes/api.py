@@ -20,8 +20,8 @@ from idea_explorer.domain.events import AnyEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import Explorations, ResearchIndex, WorkQueue
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.service import Service
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
 from tests.fakes.service import FakeQueue

@@ -16,13 +16,13 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import Model
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
-from idea_explorer.usecases.earlier import origin_of
+from idea_explorer.usecases.continuation import origin_of
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 
 

@@ -20,8 +20,8 @@ from idea_explorer.domain.transcript import dump_entry
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores, cloud_stores
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration, said, words

@@ -7,11 +7,11 @@ import pytest
 
 from idea_explorer.adapters.music.lexicon import LexiconEmbedder
 from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
-from idea_explorer.agent.wrappers import Bounded, Executed, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Validated
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall
-from idea_explorer.usecases.index_tracks import index_tracks
+from idea_explorer.usecases.import_music import index_tracks
 from tests.fakes.discovering import (
     NOT_OWNED,
     OWNED,

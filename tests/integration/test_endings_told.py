@@ -21,8 +21,8 @@ from idea_explorer.usecases.dispatch import Desk, dispatch
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.settle import Books, settle
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration

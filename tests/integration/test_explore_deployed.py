@@ -16,8 +16,8 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.functions import Context, handler_of, set_environment
 from tests.fakes.github_server import FakeGitHub
 

@@ -12,8 +12,8 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import entry_of
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import publishing
 from tests.fakes.functions import Context, handler_of, set_environment
 

@@ -16,7 +16,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, Settings
-from idea_explorer.usecases.decide import DecisionRequest, decide
+from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish

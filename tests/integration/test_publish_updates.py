@@ -14,10 +14,10 @@ from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import ModelRequest
-from idea_explorer.usecases.earlier import Earlier
+from idea_explorer.usecases.continuation import Earlier
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, says, scripted
 

@@ -18,8 +18,8 @@ from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Explorations, Filter
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.resume import claim, resume
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores, local_stores
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text

@@ -12,8 +12,8 @@ from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text
 from tests.fakes.command import Done, idea, log_lines

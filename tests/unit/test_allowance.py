@@ -17,10 +17,10 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.jobs import books_of
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.settle import Cause, settle
-from idea_explorer.usecases.terms import Terms
-from idea_explorer.usecases.work import books_of
 from tests.fakes.engine import Bench
 from tests.fakes.models import Reply, ScriptedModel, calls, says, scripted
 from tests.fakes.service import FakeQueue

@@ -12,7 +12,7 @@ from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.report import verdict_of
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.usecases.earlier import Earlier
+from idea_explorer.usecases.continuation import Earlier
 from idea_explorer.usecases.opening import framework_of
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench

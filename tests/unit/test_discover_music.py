@@ -214,7 +214,7 @@ def test_a_small_index_is_searched_without_loading_numpy_or_a_client(tmp_path: P
         "from idea_explorer.adapters.music.lexicon import LexiconEmbedder\n"
         "from idea_explorer.adapters.music.sqlite import SqliteTrackIndex\n"
         "from idea_explorer.tools.discover import discover_tools\n"
-        "from idea_explorer.usecases.index_tracks import index_tracks\n"
+        "from idea_explorer.usecases.import_music import index_tracks\n"
         f"index = SqliteTrackIndex(Path({str(tmp_path)!r}) / 'm.db', LexiconEmbedder())\n"
         f"index_tracks(Path({str(SAMPLE)!r}) / 'tracks.jsonl', index)\n"
         "assert index.search('melancholic', 5).by_meaning\n"

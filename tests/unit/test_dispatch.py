@@ -14,9 +14,9 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.dispatch import LAST_RECEIVE, Desk, dispatch
-from idea_explorer.usecases.notices import ask_for_notice
+from idea_explorer.usecases.notify import ask_for_notice
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.service import FakeQueue, FakeWorkflow
 

@@ -14,10 +14,10 @@ from idea_explorer.domain.json import Block
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.threads import NOT_RUN
 from idea_explorer.ports import ModelRequest
-from idea_explorer.usecases.keyed import Keyed, keyed
+from idea_explorer.usecases.idempotency_key import Keyed, keyed
 from idea_explorer.usecases.replay import replay
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.engine import Bench
 from tests.fakes.models import Reply, calls, last_texts, raw, says, scripted
 from tests.fakes.toolsets import toolset_in

@@ -11,7 +11,7 @@ from idea_explorer.domain.transcript import Restarted, Said
 from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, RecordedLog
 from tests.fakes.models import Reply, ScriptedModel, calls, raw, says, scripted

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.agent.wrappers import Executed
+from idea_explorer.agent.tool_calls import Executed
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.observability.logging import SilentLog

@@ -16,6 +16,7 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import PRICES
 from idea_explorer.usecases.dispatch import Desk
+from idea_explorer.usecases.request_policy import Terms
 from idea_explorer.usecases.settle import Books, Cause, settle
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.sweep import (
@@ -24,7 +25,6 @@ from idea_explorer.usecases.sweep import (
     UNDELIVERED_TOO_LONG_SECONDS,
     sweep,
 )
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.service import FakeQueue, FakeWorkflow
 

@@ -10,7 +10,7 @@ from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import MODELS, PRICES
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import Terms
 
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.agent.watching import Watching
+from idea_explorer.agent.stream_watcher import Watching
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ExternalError, NetworkError, UnavailableError
 from idea_explorer.domain.events import AnyEvent

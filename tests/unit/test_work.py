@@ -12,7 +12,7 @@ from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.finish import Outlets
-from idea_explorer.usecases.work import ATTEMPTS, PAUSE_SECONDS, work
+from idea_explorer.usecases.jobs import ATTEMPTS, PAUSE_SECONDS, work
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, says
 

@@ -25,10 +25,9 @@ from idea_explorer.agent.moves import (
 from idea_explorer.agent.requests import request_of
 from idea_explorer.agent.retrying import ATTEMPTS, next_try
 from idea_explorer.agent.searches import searches_in
-from idea_explorer.agent.side_by_side import side_by_side
 from idea_explorer.agent.state import State
-from idea_explorer.agent.watching import Interrupted, Watching
-from idea_explorer.agent.wrappers import Recorded
+from idea_explorer.agent.stream_watcher import Interrupted, Watching
+from idea_explorer.agent.tool_calls import Recorded, side_by_side
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline

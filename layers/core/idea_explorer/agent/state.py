@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from idea_explorer.agent import searches
-from idea_explorer.agent.searches import search_record
+from idea_explorer.agent.searches import RESULT, search_record
 from idea_explorer.domain.evidence import Passage, searched_passages
 from idea_explorer.domain.json import canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord
@@ -78,7 +77,7 @@ class State:
         for entry in self.entries:
             match entry:
                 case Answered():
-                    results = [b for b in entry.content if b.get("type") == searches.RESULT]
+                    results = [b for b in entry.content if b.get("type") == RESULT]
                     found.extend(search_record(block, entry.step) for block in results)
                 case ToolsRan(refused=False) | Decided():
                     found.extend(result.record for result in entry.results)

@@ -12,11 +12,9 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.attempt import attempt
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.finish import Outlets, finish, tell_of
-from idea_explorer.usecases.lost import settle_lost
-from idea_explorer.usecases.work import books_of
+from idea_explorer.usecases.jobs import attempt, books_of, settle_lost
 
 
 def run_here(

@@ -20,11 +20,10 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
 from idea_explorer.ports import Clock
-from idea_explorer.usecases.approvals import all_decided, expire
-from idea_explorer.usecases.lost import settle_lost
+from idea_explorer.usecases.approvals.apply import all_decided, expire
+from idea_explorer.usecases.jobs import settle_lost, work
 from idea_explorer.usecases.notify import deliver_due
 from idea_explorer.usecases.service import Service
-from idea_explorer.usecases.work import work
 from idea_explorer.wiring import publishing
 
 OWNER = "local"  # the owner of what `idea explore` runs in the same folder too

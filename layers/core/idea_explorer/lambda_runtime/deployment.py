@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.engine import Engine
     from idea_explorer.usecases.finish import Outlets
     from idea_explorer.usecases.notify import Sender
+    from idea_explorer.usecases.request_policy import Terms
     from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.settle import Books
-    from idea_explorer.usecases.terms import Terms
 
 START_SECONDS = 3.0  # a cold start, while the Task's clock runs: the engine's must end before it
 EMBEDDED = Path(tempfile.gettempdir()) / "idea-explorer"  # all that Lambda lets a function write to
@@ -99,15 +99,15 @@ def service() -> "Service":
 
 def ask_for_notice(exploration: Exploration) -> None:
     """For a run that ended outside of its workflow, which would have sent its webhook."""
-    from idea_explorer.usecases import notices
+    from idea_explorer.usecases import notify
 
-    notices.ask_for_notice(exploration, wiring.cloud_notices(settings()), log())
+    notify.ask_for_notice(exploration, wiring.cloud_notices(settings()), log())
 
 
 def _tell(exploration: Exploration) -> None:
-    from idea_explorer.usecases import notices
+    from idea_explorer.usecases import notify
 
-    notices.ask(exploration, wiring.cloud_notices(settings()), log())
+    notify.ask(exploration, wiring.cloud_notices(settings()), log())
 
 
 def sender() -> "Sender":
@@ -139,9 +139,9 @@ def books() -> "Books":
 
 
 def wait(exploration_id: ExplorationId, token: str) -> Exploration:
-    from idea_explorer.usecases import waiting
+    from idea_explorer.usecases.approvals import wait as usecase
 
-    return waiting.wait(
+    return usecase.wait(
         exploration_id,
         token,
         explorations=stores().explorations,
@@ -151,9 +151,9 @@ def wait(exploration_id: ExplorationId, token: str) -> Exploration:
 
 
 def expire(exploration_id: ExplorationId, run: int) -> None:
-    from idea_explorer.usecases import approvals
+    from idea_explorer.usecases.approvals import apply
 
-    approvals.expire(
+    apply.expire(
         exploration_id,
         run,
         explorations=stores().explorations,

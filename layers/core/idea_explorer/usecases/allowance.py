@@ -5,7 +5,7 @@ from datetime import datetime
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Explorations, Spend
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import Terms
 
 
 def allot(

@@ -24,9 +24,9 @@ from idea_explorer.domain.message import (
     parse_message,
 )
 from idea_explorer.ports import EventSink, Explorations, Log, Workflow, WorkQueue
-from idea_explorer.usecases.closing import announce_end, events_of_end
+from idea_explorer.usecases.request_policy import Terms
+from idea_explorer.usecases.run_events import announce_end, events_of_end
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 
 DEFER_SECONDS = 30  # how long a message waits for room before it asks again
 # wrong however often it is tried, or until tomorrow, which is longer than the queue tries

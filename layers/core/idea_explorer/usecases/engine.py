@@ -21,9 +21,9 @@ from idea_explorer.ports import (
     Model,
     Reports,
 )
-from idea_explorer.usecases.earlier import Origin
+from idea_explorer.usecases.continuation import Origin
 from idea_explorer.usecases.opening import framework_of
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import Terms
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.agent.toolset import Toolset
-from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
 from idea_explorer.domain.exploration import Exploration
@@ -16,13 +16,9 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import AskedModel
 from idea_explorer.ports import EventSink, Journal
 from idea_explorer.usecases.allowance import allot, charge
-from idea_explorer.usecases.approvals import EXPIRED, act, all_decided, ask, is_over
-from idea_explorer.usecases.conclude import conclude
-from idea_explorer.usecases.counting import Counted
-from idea_explorer.usecases.earlier import Origin
-from idea_explorer.usecases.endings import least_to_go_on, receipt_for, stats_of
+from idea_explorer.usecases.approvals.apply import EXPIRED, act, all_decided, ask, is_over
+from idea_explorer.usecases.continuation import Origin
 from idea_explorer.usecases.engine import Engine
-from idea_explorer.usecases.history import Everywhere, RunSink
 from idea_explorer.usecases.opening import (
     begin_or_go_on,
     deadline_of,
@@ -30,7 +26,9 @@ from idea_explorer.usecases.opening import (
     refused,
     started_from,
 )
+from idea_explorer.usecases.outcome import conclude, least_to_go_on, receipt_for, stats_of
 from idea_explorer.usecases.reach import reach
+from idea_explorer.usecases.run_events import Counted, Everywhere, RunSink
 
 T = TypeVar("T")
 

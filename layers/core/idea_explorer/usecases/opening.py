@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from idea_explorer.agent import prompts
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.first_call import fitted
+from idea_explorer.agent.minimum_cost import fitted
 from idea_explorer.agent.prompts import prompt, system_prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
@@ -17,7 +17,7 @@ from idea_explorer.domain.json import Block
 from idea_explorer.domain.models import AskedModel, ModelProfile
 from idea_explorer.domain.transcript import Answered, Opening, Said, effort_of
 from idea_explorer.ports import Journal
-from idea_explorer.usecases.earlier import Earlier, Origin, Thread
+from idea_explorer.usecases.continuation import Earlier, Origin, Thread
 
 MAX_START_SHARE = 0.1  # of a deadline; a short one is not used up by the allowance for its start
 NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a new document."

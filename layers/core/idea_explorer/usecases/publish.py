@@ -23,8 +23,8 @@ from idea_explorer.ports import (
     ResearchRepository,
     Tree,
 )
-from idea_explorer.usecases.closing import close_run
 from idea_explorer.usecases.placement import plan
+from idea_explorer.usecases.run_events import close_run
 
 PUBLISHED_TOOLSETS = frozenset({"research"})
 INDEX_AGE = timedelta(days=1)  # what people add, change and remove by hand is known a day later

@@ -22,7 +22,7 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     ToolsRan,
 )
-from idea_explorer.usecases.conclude import Conclusion, conclude
+from idea_explorer.usecases.outcome import Conclusion, conclude
 
 # Reasons that came from clock, money or a person; a replay takes them over as they were.
 OUTSIDE = frozenset({"deadline", "budget", "max_steps"})

@@ -19,8 +19,8 @@ from idea_explorer.ports import (
     ResearchIndex,
     ResearchRepository,
 )
-from idea_explorer.usecases.closing import announce_end
-from idea_explorer.usecases.earlier import MAX_EARLIER_BYTES
+from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
+from idea_explorer.usecases.run_events import announce_end
 
 
 def similar(idea: str, index: ResearchIndex) -> list[Similar]:

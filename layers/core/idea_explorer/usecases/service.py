@@ -21,7 +21,7 @@ from idea_explorer.ports import (
     WorkQueue,
 )
 from idea_explorer.usecases.notify import Sender
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import Terms
 
 
 @dataclass(frozen=True)

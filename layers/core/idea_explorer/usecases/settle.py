@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.going_on import least_to_write
+from idea_explorer.agent.minimum_cost import least_to_write
 from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
@@ -23,8 +23,8 @@ from idea_explorer.domain.report import best_text, title_of, verdict_of, without
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import EventSink, Explorations, Journals, Reports, Spend
 from idea_explorer.usecases.allowance import charge
-from idea_explorer.usecases.closing import close_run
-from idea_explorer.usecases.endings import stats_of, unproposed_changes
+from idea_explorer.usecases.outcome import stats_of, unproposed_changes
+from idea_explorer.usecases.run_events import close_run
 
 OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
 Cause = Literal["timed_out", "stopped", "broken", "approval_expired"]

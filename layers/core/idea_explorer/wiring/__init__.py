@@ -22,8 +22,11 @@ from idea_explorer.wiring.engine import (
     span_sinks,
     terms,
 )
-from idea_explorer.wiring.keeping import (
+from idea_explorer.wiring.serving import cloud_service, local_service, service
+from idea_explorer.wiring.stores import (
+    LOCAL_OWNER,
     Stores,
+    cli_log,
     cloud_stores,
     files_of,
     given_files,
@@ -34,10 +37,9 @@ from idea_explorer.wiring.keeping import (
     presence,
     running_here,
     stores,
+    system_clock,
     worked_on_here,
 )
-from idea_explorer.wiring.parts import LOCAL_OWNER, cli_log, system_clock
-from idea_explorer.wiring.serving import cloud_service, local_service, service
 from idea_explorer.wiring.toolsets import (
     TOOLSETS,
     base_of,

@@ -11,8 +11,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets, named
-from idea_explorer.wiring.keeping import Stores, cloud_stores, local_stores
-from idea_explorer.wiring.parts import system_clock
+from idea_explorer.wiring.stores import Stores, cloud_stores, local_stores, system_clock
 from idea_explorer.wiring.toolsets import (
     base_of,
     check_repository,
@@ -24,7 +23,7 @@ from idea_explorer.wiring.toolsets import (
 if TYPE_CHECKING:
     from idea_explorer.adapters.claude import Claude
     from idea_explorer.usecases.engine import Engine
-    from idea_explorer.usecases.terms import Terms
+    from idea_explorer.usecases.request_policy import Terms
 
 OFFLINE_MODELS = dict.fromkeys(MODELS, "offline")
 
@@ -113,7 +112,7 @@ def _engine(
     settings: Settings, asked: Model, kept_in: Stores, log: Log, sinks: Sequence[EventSink]
 ) -> "Engine":
     from idea_explorer.observability.logging import LogSink
-    from idea_explorer.usecases.earlier import origin_of
+    from idea_explorer.usecases.continuation import origin_of
     from idea_explorer.usecases.engine import Engine
 
     return Engine(
@@ -157,7 +156,7 @@ def model_ids(settings: Settings) -> Mapping[str, str]:
 
 def terms(settings: Settings, kept_in: Stores | None = None) -> "Terms":
     """What is asked of every request here, and with the stores also what they know of its owner."""
-    from idea_explorer.usecases.terms import Terms
+    from idea_explorer.usecases.request_policy import Terms
 
     return Terms(
         min_deadline_seconds=settings.min_deadline_seconds,

@@ -9,8 +9,13 @@ from idea_explorer.ports import Approvals, Idempotency, Log, WorkQueue
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_queue, connect, named, task_answers
 from idea_explorer.wiring.engine import terms
-from idea_explorer.wiring.keeping import Stores, cloud_stores, local_queue, local_stores
-from idea_explorer.wiring.parts import system_clock
+from idea_explorer.wiring.stores import (
+    Stores,
+    cloud_stores,
+    local_queue,
+    local_stores,
+    system_clock,
+)
 from idea_explorer.wiring.toolsets import research_repository
 
 if TYPE_CHECKING:
@@ -34,7 +39,7 @@ def cloud_service(settings: Settings, log: Log) -> "Service":
 
 def _answer_token(settings: Settings, approvals: Approvals, exploration: Exploration) -> None:
     """Without a token yet, the workflow has yet to begin its wait, and will see that it need not."""
-    from idea_explorer.usecases.waiting import DECIDED
+    from idea_explorer.usecases.approvals.wait import DECIDED
 
     if token := approvals.token(exploration.id):
         task_answers(settings)(token, DECIDED)

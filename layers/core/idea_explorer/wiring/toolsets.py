@@ -11,8 +11,7 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_secrets
-from idea_explorer.wiring.keeping import files_of, given_files
-from idea_explorer.wiring.parts import LOCAL_OWNER, cli_log, system_clock
+from idea_explorer.wiring.stores import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.github.client import GitHubClient

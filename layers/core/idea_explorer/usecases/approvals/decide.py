@@ -12,7 +12,7 @@ from idea_explorer.domain.events import ApprovalDecided
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import Text
 from idea_explorer.ports import Approvals, EventLog, Explorations
-from idea_explorer.usecases.approvals import all_decided
+from idea_explorer.usecases.approvals.apply import all_decided
 from idea_explorer.usecases.find import find
 
 MAX_CONTENT = 1_000_000  # as large as a file that the tools read

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal
 
-from idea_explorer.agent import searches
 from idea_explorer.agent.searches import search_record
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
@@ -159,7 +158,7 @@ class Watching:
                 )
             case "thinking" if block.get("thinking"):
                 self._tell(ThinkingDelta(content="\n\n"))  # one thought ends here
-            case searches.RESULT:
+            case "web_search_tool_result":
                 self._searches.add(call_id)
                 self._tell(_search_ended(call_id, block, self._step))
             case _:

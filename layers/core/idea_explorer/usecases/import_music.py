@@ -7,7 +7,9 @@ from typing import IO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.wording import findings
+from idea_explorer.ports.music import Library, TrackIndex
 
 MAX_COMPLAINTS = 10  # enough to see the pattern
 
@@ -66,3 +68,37 @@ def _checked(lines: Iterable[bytes], model: type[M]) -> list[tuple[int, M]]:
 def _reason(error: ValidationError) -> str:
     where, rule = next(iter(findings(error).items()))
     return f"{where}: {rule}" if where else rule
+
+
+def import_library(source: Path | IO[bytes], library: Library) -> int:
+    """Add every track of the file; says how many different ones there were.
+
+    One wrong line and nothing is added. Raises InvalidRequestError for the file and ExternalError for the
+    library.
+    """
+    tracks = {track.isrc: track for _, track in read_json_lines(source, OwnedTrack)}
+    if not tracks:
+        raise InvalidRequestError("The file holds no tracks.")
+    library.add([*tracks.values()])
+    return len(tracks)
+
+
+def index_tracks(source: Path | IO[bytes], index: TrackIndex) -> int:
+    """Add every track of the file, replacing those that are indexed already; says how many there were.
+
+    One wrong line, or an ISRC that stands there twice, and nothing is added. Raises InvalidRequestError
+    for the file and ExternalError for the index.
+    """
+    lines = read_json_lines(source, IndexedTrack)
+    if not lines:
+        raise InvalidRequestError("The file holds no tracks.")
+    first_lines: dict[str, int] = {}
+    twice = {
+        number: f"ISRC {track.isrc} stands already on line {first_lines[track.isrc]}"
+        for number, track in lines
+        if first_lines.setdefault(track.isrc, number) != number
+    }
+    if twice:
+        raise complain(twice)
+    index.add([track for _, track in lines])
+    return len(lines)

@@ -1,23 +1,29 @@
 """Where events go: into the exploration's history, and to whoever else listens."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 
+from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
     AnswerBegins,
     AnyEvent,
+    Failed,
     Heard,
     MessageStart,
     RunFinished,
+    StatusChanged,
     StepFinished,
     TextDelta,
     ThinkingDelta,
     ToolCallStart,
     TryingAgain,
 )
-from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import EventLog, EventSink, Explorations
+from idea_explorer.domain.exploration import Exploration, Pause
+from idea_explorer.domain.usage import Price
+from idea_explorer.ports import EventLog, EventSink, Explorations, Journal
+from idea_explorer.usecases.outcome import stats_of
 
 GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far fewer writes
 
@@ -132,3 +138,67 @@ class RunSink:
         """Tell the others of events that are in the history already."""
         for event in events:
             self._others.emit(event)
+
+
+def close_run(
+    before: Exploration,
+    ended: Exploration,
+    *,
+    explorations: Explorations,
+    sinks: Iterable[EventSink],
+    failure: Failed | None = None,
+) -> None:
+    """Store the end under the lease, then tell whoever else listens; raises LeaseLostError."""
+    events = events_of_end(before, ended, failure)
+    explorations.save(ended, events)
+    announce_end(ended, events, sinks)
+
+
+def events_of_end(
+    before: Exploration, ended: Exploration, failure: Failed | None = None
+) -> list[AnyEvent]:
+    changed = StatusChanged(from_=before.status, to=ended.status)
+    return [failure, changed] if failure else [changed]
+
+
+def announce_end(
+    ended: Exploration, events: Sequence[AnyEvent], sinks: Iterable[EventSink]
+) -> None:
+    """Log and count an end that is stored."""
+    for sink in sinks:
+        for event in (*events, RunFinished(exploration=ended)):
+            sink.emit(event)
+
+
+class Counted:
+    """Saves the figures with every step, so that a list tells them without reading any history.
+
+    They come from the journal, not from the events: a step whose event was lost counts too. What the
+    run waits for is kept as well, until the next step: no event tells it.
+    """
+
+    def __init__(
+        self,
+        exploration: Exploration,
+        journal: Journal,
+        explorations: Explorations,
+        clock: Clock,
+        prices: Mapping[str, Price],
+    ) -> None:
+        self._exploration = exploration
+        self._journal = journal
+        self._explorations = explorations
+        self._clock = clock
+        self._prices = prices
+
+    def emit(self, event: Heard) -> None:
+        if not isinstance(event, StepFinished | TryingAgain):
+            return
+        now = self._clock.now()
+        stats = stats_of(State(self._journal.entries), None, self._prices)
+        pause = None
+        if isinstance(event, TryingAgain):
+            until = now + timedelta(seconds=event.seconds)
+            pause = Pause(sentence=event.sentence, until=until)
+        changes = {"stats": stats, "updated_at": now, "pause": pause}
+        self._explorations.save(self._exploration.model_copy(update=changes))

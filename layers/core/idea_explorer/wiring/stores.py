@@ -9,13 +9,15 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Approvals, EventLog, Explorations, Journals, Reports, Spend, Uploads
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import connect, named
-from idea_explorer.wiring.parts import system_clock
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.folder.locks import Presence
     from idea_explorer.adapters.sqlite.queue import LocalQueue
     from idea_explorer.adapters.sqlite.store import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, GivenFiles, LocalUploads
+from typing import TextIO
+
+from idea_explorer.ports import Clock, Log
 
 
 def local_store(settings: Settings) -> "SqliteStore":
@@ -127,3 +129,19 @@ def running_here(settings: Settings) -> Callable[[Exploration], bool]:
     """Whether a process of this machine does a run at this moment."""
     here, queue = presence(settings), local_queue(settings)
     return lambda e: not e.is_final and (here.is_at_work(e.id) or queue.is_taken(e.id, e.run))
+
+
+LOCAL_OWNER = "local"
+
+
+def system_clock() -> Clock:
+    from idea_explorer.adapters.clock import SystemClock
+
+    return SystemClock()
+
+
+def cli_log(stream: TextIO | None) -> Log:
+    """Structured lines on a stream, or none at all."""
+    from idea_explorer.observability.logging import SilentLog, stream_log
+
+    return stream_log(stream) if stream else SilentLog()

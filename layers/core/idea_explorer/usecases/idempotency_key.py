@@ -10,7 +10,7 @@ from idea_explorer.domain.ids import ExplorationId, id_for_day
 from idea_explorer.domain.limits import KEY_SECONDS
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Explorations
-from idea_explorer.usecases.going_on import as_stored
+from idea_explorer.usecases.inheritance import as_stored
 
 
 @dataclass(frozen=True, slots=True)

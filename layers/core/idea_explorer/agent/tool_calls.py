@@ -10,13 +10,14 @@ import json
 import math
 import threading
 import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from idea_explorer.agent.arguments import explain, present
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
+from idea_explorer.agent.validation import explain, present
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ExternalError, ToolError
@@ -253,3 +254,29 @@ def _outline(arguments: JsonObject) -> dict[str, JsonValue]:
 def _cut(value: JsonValue) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= limits.MAX_LOGGED_VALUE else text[: limits.MAX_LOGGED_VALUE] + "…"
+
+
+T = TypeVar("T")
+
+
+def side_by_side(functions: Sequence[Callable[[], T]]) -> list[T]:
+    """Every function has its own thread. The first exception, in order, is raised when all are done."""
+    if len(functions) == 1:
+        return [functions[0]()]
+    results: dict[int, T] = {}
+    errors: dict[int, BaseException] = {}
+
+    def run(index: int) -> None:
+        try:
+            results[index] = functions[index]()
+        except BaseException as error:  # noqa: BLE001  raised again below, in the caller's thread
+            errors[index] = error
+
+    threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(len(functions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[min(errors)]
+    return [results[index] for index in range(len(functions))]

@@ -6,7 +6,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports import Approvals, Explorations
-from idea_explorer.usecases.approvals import all_decided
+from idea_explorer.usecases.approvals.apply import all_decided
 
 DECIDED: JsonObject = {"status": "decided"}
 
