@@ -29,5 +29,5 @@ def _dispatch(message: Message) -> JsonObject:
 
 def _close(exploration: Exploration) -> Exploration:
     settled = settle(exploration.id, exploration.run, "broken", deployment.books())
-    deployment.ask_for_notice(settled)
+    deployment.request_webhook(settled)
     return settled

@@ -3,7 +3,7 @@
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
 from idea_explorer.lambda_runtime import deployment, handlers
-from idea_explorer.usecases.jobs import attempt, work_alone
+from idea_explorer.usecases.jobs import explore_or_settle, run_queue_message
 from idea_explorer.usecases.settle import settle
 
 
@@ -16,13 +16,13 @@ def handler(event: handlers.Event) -> JsonObject:
     if work.settle:
         exploration = settle(work.id, work.run, work.why, deployment.books())
         if work.unattended:
-            deployment.ask_for_notice(exploration)
+            deployment.request_webhook(exploration)
     elif work.token:
         exploration = deployment.wait(work.id, work.token.get_secret_value())
     else:
         if work.expired:
             deployment.expire(work.id, work.run)
-        exploration = attempt(work.id, work.run, deployment.engine, deployment.books())
+        exploration = explore_or_settle(work.id, work.run, deployment.engine, deployment.books())
     return {
         "id": work.id,
         "run": work.run,
@@ -33,5 +33,7 @@ def handler(event: handlers.Event) -> JsonObject:
 
 def _work_alone(message: Message) -> JsonObject:
     """For `sam local invoke`, and wherever a queue is all there is."""
-    final = work_alone(message, deployment.engine(), deployment.outlets(), deployment.terms())
+    final = run_queue_message(
+        message, deployment.engine(), deployment.destinations(), deployment.terms()
+    )
     return {"id": final.id, "status": final.status, "path": final.path}

@@ -10,18 +10,18 @@ from idea_explorer.usecases.publish import publish
 def handler(event: handlers.Event) -> JsonObject:
     work = handlers.work_in(event)
     handlers.correlate(work.id)
-    stores, outlets = deployment.stores(), deployment.outlets()
+    stores, destinations = deployment.stores(), deployment.destinations()
     final = publish(
         work.id,
         work.run,
         explorations=stores.explorations,
         reports=stores.reports,
-        publisher=outlets.publisher,
+        publisher=destinations.publisher,
         clock=wiring.system_clock(),
         log=handlers.log(),
         sinks=deployment.sinks_for(stores.explorations.load(work.id)),
-        index=outlets.index,
-        research=outlets.research,
-        pull_requests_for=outlets.pull_requests_for,
+        index=destinations.index,
+        research=destinations.research,
+        pull_requests_for=destinations.pull_requests_for,
     )
     return {"id": final.id, "run": final.run, "status": final.status}

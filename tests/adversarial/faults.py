@@ -32,7 +32,7 @@ from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
-from idea_explorer.usecases.request_policy import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.settle import Books, Cause, settle
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import Stores, cloud_queue, cloud_stores
@@ -220,7 +220,11 @@ def run(fault: Fault, folder: Path) -> Row:
         stores = cloud_stores(settings)
         request = ExploreRequest(idea="Tea", deadline_seconds=fault.deadline_seconds)
         queued = submit(
-            request, "o", stores.explorations, world.clock, terms=Terms(min_deadline_seconds=1)
+            request,
+            "o",
+            stores.explorations,
+            world.clock,
+            terms=RequestPolicy(min_deadline_seconds=1),
         )
         fault.arrange(world)
         stack.enter_context(failing_aws(world.aws_faults))
@@ -255,7 +259,7 @@ def engine(stores: Stores, model_url: str, world: World) -> Engine:
     repository = GitHub(GitHubClient("acme/ideas", lambda: "t", world.github.url), "main")
     return Engine(
         explorations=stores.explorations,
-        journals=stores.journals,
+        transcripts=stores.transcripts,
         events=stores.events,
         reports=stores.reports,
         model=Claude.with_key("key", model_url),
@@ -309,7 +313,7 @@ def settled(queued: Exploration, cause: Cause, stores: Stores, world: World) -> 
     """The Catch. By the time it runs, what failed has usually passed."""
     world.aws_faults.clear()
     books = Books(
-        explorations=stores.explorations, journals=stores.journals,
+        explorations=stores.explorations, transcripts=stores.transcripts,
         reports=stores.reports, clock=world.clock, prices=PRICES, sinks_for=lambda _: [],
     )  # fmt: skip
     return settle(queued.id, 1, cause, books)

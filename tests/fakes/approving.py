@@ -18,7 +18,7 @@ from idea_explorer.usecases.approvals.apply import expire
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.request_policy import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
 from tests.fakes.engine import Bench
 from tests.fakes.models import calls, says, scripted
@@ -107,7 +107,7 @@ class World:
             queue=LocalQueue(self.bench.root / "queue.db", self.bench.clock),
             clock=self.bench.clock,
             log=self.bench.log,
-            terms=Terms(),
+            terms=RequestPolicy(),
         )
 
     def asked(self, exploration: Exploration) -> Sequence[Approval]:

@@ -150,4 +150,4 @@ def test_a_webhook_names_the_repository_whoever_sends_it(deployed: Settings) -> 
     service = wiring.cloud_service(named, SilentLog())
 
     assert (service.repository, service.branch) == ("acme/ideas", "main")
-    assert service.repository == publishing.outlets(named, wiring.system_clock()).repository
+    assert service.repository == publishing.destinations(named, wiring.system_clock()).repository

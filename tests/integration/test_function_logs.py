@@ -19,7 +19,7 @@ from idea_explorer.domain.similar_research import entry_of
 from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.request_policy import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import publishing
 from tests.fakes.functions import Context, handler_of, set_environment
@@ -61,7 +61,7 @@ class Functions:
     def submitted(self, **request: Any) -> Exploration:
         wanted = ExploreRequest(idea=IDEA, **request)
         store, clock = self.stores.explorations, wiring.system_clock()
-        return submit(wanted, "ada", store, clock, terms=Terms())
+        return submit(wanted, "ada", store, clock, terms=RequestPolicy())
 
     def messages(self) -> list[str]:
         return [line["message"] for line in self.lines if "message" in line]

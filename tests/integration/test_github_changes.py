@@ -196,15 +196,15 @@ class World:
         return explore(queued.id, queued.run, self.engine)
 
     def publish(self, exploration: Exploration) -> Exploration:
-        outlets = publishing.outlets(self.settings, self.engine.clock)
+        destinations = publishing.destinations(self.settings, self.engine.clock)
         return publish(
             exploration.id,
             exploration.run,
             explorations=self.engine.explorations,
             reports=self.engine.reports,
-            publisher=outlets.publisher,
+            publisher=destinations.publisher,
             clock=self.engine.clock,
-            pull_requests_for=outlets.pull_requests_for,
+            pull_requests_for=destinations.pull_requests_for,
         )
 
 

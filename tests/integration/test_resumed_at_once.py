@@ -18,7 +18,7 @@ from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Explorations, Filter
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.request_policy import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import claim, resume
 from idea_explorer.wiring import Stores, local_stores
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -48,7 +48,7 @@ def resumed(exploration_id: str, explorations: Explorations, queue: FakeQueue) -
         queue=queue,
         clock=ManualClock(),
         log=SilentLog(),
-        terms=Terms(),
+        terms=RequestPolicy(),
     )
 
 

@@ -90,13 +90,13 @@ class World:
                     record=ToolRecord(name="edit_file", duration_ms=0, ok=True),
                 )
             )
-        journal = self.store.open(exploration.id, exploration.lease)
-        journal.append(Decided(step=step, results=tuple(results)))
+        transcript = self.store.open(exploration.id, exploration.lease)
+        transcript.append(Decided(step=step, results=tuple(results)))
 
     def revert(self, exploration: Exploration) -> Undone:
         return revert(
             self.store.load(exploration.id),
-            journals=self.store,
+            transcripts=self.store,
             approvals=self.approvals,
             reverter_for=_never,
             restorer=FolderRestorer(self.root, self.lock, self.git),

@@ -82,7 +82,7 @@ def explore(settings: Settings) -> None:
     engine = wiring.cloud_engine(settings, LOG, [])
     for toolset in wiring.TOOLSETS:
         engine.toolset_for(of(toolset), [])
-    engine.earlier_for(of("research"))
+    engine.continuation_for(of("research"))
     assert engine.writer_for
     engine.writer_for(of("code"))
     wiring.task_answers(settings)
@@ -91,9 +91,9 @@ def explore(settings: Settings) -> None:
 
 
 def publish(settings: Settings) -> None:
-    outlets = publishing.outlets(settings, wiring.system_clock())
+    destinations = publishing.destinations(settings, wiring.system_clock())
     wiring.cloud_stores(settings)
-    outlets.pull_requests_for(of("code"))
+    destinations.pull_requests_for(of("code"))
 
 
 def notify(settings: Settings) -> None:

@@ -18,7 +18,7 @@ from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.jobs import books_of
-from idea_explorer.usecases.request_policy import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.settle import Cause, settle
 from tests.fakes.engine import Bench
@@ -40,7 +40,7 @@ class Day(Bench):
 
     def __init__(self, folder: Path, *replies: Reply, limit: float = 3.0) -> None:
         super().__init__(folder, scripted(replies))
-        limited = Terms(min_deadline_seconds=1, daily_cost_usd=limit, spend=self.store)
+        limited = RequestPolicy(min_deadline_seconds=1, daily_cost_usd=limit, spend=self.store)
         self.engine = replace(self.engine, terms=limited)
 
     @property

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import AuthFailedError, NetworkError, ToolError
-from idea_explorer.domain.events import Heard, MessageStart, StatusChanged, ToolCallStart
+from idea_explorer.domain.events import MessageStart, RunEvent, StatusChanged, ToolCallStart
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import ToolOutput
@@ -426,7 +426,7 @@ class KilledError(Exception):
 class Killer:
     """Ends the process, as it were, when a tool is about to run."""
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         if isinstance(event, ToolCallStart):
             raise KilledError
 

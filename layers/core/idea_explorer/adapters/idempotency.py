@@ -44,7 +44,7 @@ class _Context:
         return int(self.seconds * 1_000)
 
 
-class KeyedOnce:
+class IdempotencyStore:
     """Keeps of a request its hash, and of the answer all: answers must hold no secret."""
 
     def __init__(self, records: BasePersistenceLayer) -> None:

@@ -54,7 +54,7 @@ def least_to_research(system: str, tools_tokens: int, budget: Budget) -> Usage:
     return Usage.total([*budget.least(request, searches=1, first=True), read_twice])
 
 
-def fitted(opening: Opening, budget: Budget) -> Opening:
+def fit_searches(opening: Opening, budget: Budget) -> Opening:
     """The opening with as many searches a call as can be paid for at worst, and at least with one.
 
     It is chosen once: the tools of a conversation never change, because that would spoil its cache.

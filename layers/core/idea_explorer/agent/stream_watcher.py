@@ -16,7 +16,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.events import (
     AnswerBegins,
-    Heard,
+    RunEvent,
     TextDelta,
     ThinkingDelta,
     ToolCallEnd,
@@ -66,7 +66,7 @@ class Interrupted(Exception):
 UNKNOWN_BILL = (NetworkError, UpstreamTimeoutError, Interrupted)
 
 
-class Watching:
+class StreamWatcher:
     """Sends what arrives on as events, and checks clock and cancellation all the while: a model may
     think for minutes, and nothing arrives then.
 
@@ -164,7 +164,7 @@ class Watching:
             case _:
                 pass
 
-    def _tell(self, event: Heard) -> None:
+    def _tell(self, event: RunEvent) -> None:
         with suppress(ExternalError):
             self._sink.emit(event)
 

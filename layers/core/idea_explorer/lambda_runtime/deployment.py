@@ -23,9 +23,9 @@ from idea_explorer.wiring import publishing
 if TYPE_CHECKING:
     from idea_explorer.usecases.dispatch import Desk
     from idea_explorer.usecases.engine import Engine
-    from idea_explorer.usecases.finish import Outlets
+    from idea_explorer.usecases.finish import Destinations
     from idea_explorer.usecases.notify import Sender
-    from idea_explorer.usecases.request_policy import Terms
+    from idea_explorer.usecases.request_policy import RequestPolicy
     from idea_explorer.usecases.service import Service
     from idea_explorer.usecases.settle import Books
 
@@ -71,7 +71,7 @@ def engine() -> "Engine":
     )
 
 
-def terms() -> "Terms":
+def terms() -> "RequestPolicy":
     return wiring.terms(settings(), stores())
 
 
@@ -87,7 +87,7 @@ def desk() -> "Desk":
         max_running=settings().max_running,
         terms=terms(),
         defer_seconds=settings().defer_seconds,
-        ask_for_notice=ask_for_notice,
+        request_webhook=request_webhook,
         tell=_tell,
         sinks_for=sinks_for,
     )
@@ -97,11 +97,11 @@ def service() -> "Service":
     return dataclasses.replace(wiring.service(settings(), log()), sinks_for=sinks_for)
 
 
-def ask_for_notice(exploration: Exploration) -> None:
+def request_webhook(exploration: Exploration) -> None:
     """For a run that ended outside of its workflow, which would have sent its webhook."""
     from idea_explorer.usecases import notify
 
-    notify.ask_for_notice(exploration, wiring.cloud_notices(settings()), log())
+    notify.request_webhook(exploration, wiring.cloud_notices(settings()), log())
 
 
 def _tell(exploration: Exploration) -> None:
@@ -129,7 +129,7 @@ def books() -> "Books":
 
     return Books(
         explorations=stores().explorations,
-        journals=stores().journals,
+        transcripts=stores().transcripts,
         reports=stores().reports,
         clock=wiring.system_clock(),
         prices=settings().prices,
@@ -167,9 +167,9 @@ def approval_seconds() -> int:
     return max(1, round(settings().approval_days * 86_400))
 
 
-def outlets() -> "Outlets":
+def destinations() -> "Destinations":
     """Without a repository a deployment stores its reports only, and the API reads them."""
-    return publishing.outlets(settings(), wiring.system_clock())
+    return publishing.destinations(settings(), wiring.system_clock())
 
 
 def sinks_for(exploration: Exploration) -> Sequence[EventSink]:

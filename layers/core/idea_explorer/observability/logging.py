@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from idea_explorer.domain.events import (
     Failed,
-    Heard,
+    RunEvent,
     RunFinished,
     StatusChanged,
     StepFinished,
@@ -84,7 +84,7 @@ class LogSink:
         self._log = log
         self._id = exploration.id
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         match event:
             case ToolCallEnd() | ToolCallFailed():
                 fields = event.record.as_json()

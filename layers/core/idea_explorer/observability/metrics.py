@@ -9,7 +9,7 @@ from datetime import datetime
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.events import Heard, StatusChanged, StepFinished, ToolCallEnd
+from idea_explorer.domain.events import RunEvent, StatusChanged, StepFinished, ToolCallEnd
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import FINAL, Exploration
 from idea_explorer.domain.tools import ToolRecord
@@ -25,7 +25,7 @@ class MetricSink:
         self._clock = clock
         self._request_id = request_id
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         match event:
             case ToolCallEnd():
                 self._count_call(event.record, event.duration_ms)

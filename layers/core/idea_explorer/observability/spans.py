@@ -14,9 +14,9 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
     AnswerBegins,
-    Heard,
     MessageEnd,
     MessageStart,
+    RunEvent,
     StatusChanged,
     StepFinished,
     TextDelta,
@@ -70,7 +70,7 @@ class SpanSink:
         self._searches: list[_Tool] = []  # of the call under way, whose span comes with its end
         self._text: list[str] = []
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         with self._lock:
             if isinstance(event, MessageStart):
                 self._begin(event)
@@ -83,7 +83,7 @@ class SpanSink:
         said = attributes.of_run(self._exploration, event.model_id, capture=self._capture)
         self._run = self._started(f"invoke_agent {AGENT}", said, at=self._free_since)
 
-    def _go_on(self, event: Heard, run: Span) -> None:
+    def _go_on(self, event: RunEvent, run: Span) -> None:
         match event:
             case AnswerBegins():
                 self._text = []  # of one that broke off

@@ -2,11 +2,11 @@
 
 from typing import Protocol
 
-from idea_explorer.domain.events import Heard
+from idea_explorer.domain.events import RunEvent
 
 
 class EventSink(Protocol):
-    def emit(self, event: Heard) -> None: ...
+    def emit(self, event: RunEvent) -> None: ...
 
 
 class Log(Protocol):

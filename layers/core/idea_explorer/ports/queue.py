@@ -19,7 +19,7 @@ class WorkQueue(Protocol):
 
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None: ...
 
-    def set_aside(self, body: str, reason: str) -> None:
+    def dead_letter(self, body: str, reason: str) -> None:
         """Put a message that can never be worked on where an operator will find it."""
         ...
 

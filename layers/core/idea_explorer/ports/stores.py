@@ -16,7 +16,7 @@ from idea_explorer.domain.uploads import FileId
 from idea_explorer.ports.reading import FileInfo, UploadedFile
 
 
-class Journal(Protocol):
+class Transcript(Protocol):
     """The transcript of one exploration, opened under a lease."""
 
     @property
@@ -135,8 +135,8 @@ class Reports(Protocol):
         ...
 
 
-class Journals(Protocol):
-    def open(self, exploration_id: ExplorationId, lease: int) -> Journal: ...
+class Transcripts(Protocol):
+    def open(self, exploration_id: ExplorationId, lease: int) -> Transcript: ...
 
 
 @dataclass(frozen=True, slots=True)

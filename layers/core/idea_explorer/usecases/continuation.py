@@ -26,7 +26,7 @@ from idea_explorer.domain.publication import (
 from idea_explorer.domain.report import title_of
 from idea_explorer.domain.threads import turns_of
 from idea_explorer.domain.transcript import AnyEntry
-from idea_explorer.ports import Explorations, Journals, Reports, ResearchRepository
+from idea_explorer.ports import Explorations, Reports, ResearchRepository, Transcripts
 from idea_explorer.usecases.find import find
 
 MAX_EARLIER_BYTES = 1_000_000  # GitHub hands out no more in one answer
@@ -35,7 +35,7 @@ CUT = "\n\n[… the middle of the document is left out here, because it is long 
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class PriorDocument:
     """A document of the team. `path` is None where a report was never published. Untrusted data."""
 
     path: str | None
@@ -91,21 +91,21 @@ class Thread:
         return turns_of(self.entries, same_model=self.model_id == model_id)
 
 
-Origin: TypeAlias = Earlier | Thread
+Continuation: TypeAlias = PriorDocument | Thread
 
 
-def origin_of(
+def find_continuation(
     exploration: Exploration,
     *,
     explorations: Explorations,
-    journals: Journals,
+    transcripts: Transcripts,
     reports: Reports,
     research: ResearchRepository | None,
-) -> Origin | None:
+) -> Continuation | None:
     """What the request names or means; None where it starts from nothing or nothing is there yet."""
     request = exploration.request
     if request.toolset != "research":
-        return _thread(exploration, explorations, journals) if request.continue_from else None
+        return _thread(exploration, explorations, transcripts) if request.continue_from else None
     if request.continue_from:
         return _followed(exploration, request.continue_from, explorations, reports, research)
     if request.update and research:
@@ -113,9 +113,11 @@ def origin_of(
     return None
 
 
-def _thread(exploration: Exploration, explorations: Explorations, journals: Journals) -> Thread:
+def _thread(
+    exploration: Exploration, explorations: Explorations, transcripts: Transcripts
+) -> Thread:
     parent = find(exploration.request.continue_from or "", exploration.owner, explorations)
-    entries = journals.open(parent.id, parent.lease).entries
+    entries = transcripts.open(parent.id, parent.lease).entries
     if not entries:
         raise MissingError(f"Exploration {parent.id} has no transcript to go on from.")
     return Thread(entries)
@@ -135,29 +137,29 @@ def _followed(
     explorations: Explorations,
     reports: Reports,
     research: ResearchRepository | None,
-) -> Earlier:
+) -> PriorDocument:
     try:
         parent = explorations.load(ExplorationId(wanted))
     except MissingError:
         found = document_of(wanted, research) if research else None
         if found is None:
             raise
-        return Earlier(found[0], _inside(found[0]), found[1])
+        return PriorDocument(found[0], _inside(found[0]), found[1])
     if parent.owner != exploration.owner:
         raise MissingError(f"There is no exploration {wanted}.")
     if parent.document is None:
-        return Earlier(None, f"exploration {wanted}", reports.load_report(parent.id))
+        return PriorDocument(None, f"exploration {wanted}", reports.load_report(parent.id))
     try:
         # as it is now, with what people and updates have added
         text = _read(research, _inside(parent.document)) if research else None
     except DocumentError:
         text = None
-    return Earlier(
+    return PriorDocument(
         parent.document, _inside(parent.document), text or reports.load_report(parent.id)
     )
 
 
-def _same_idea(idea: str, research: ResearchRepository) -> Earlier | None:
+def _same_idea(idea: str, research: ResearchRepository) -> PriorDocument | None:
     """The newest document of the same idea, by what its log or front matter records. One that records
     no idea, as a person may have written it, is of the idea that its folder is named after."""
     paths = {info.path for info in research.list()}
@@ -173,7 +175,7 @@ def _same_idea(idea: str, research: ResearchRepository) -> Earlier | None:
             recorded = parse_document(text).matter.get("idea", "")
             ideas = {recorded} if recorded.strip() else set()
         if not ideas or idea_key(idea) in {idea_key(known) for known in ideas}:
-            return Earlier(place.document, path, text or _read(research, path))
+            return PriorDocument(place.document, path, text or _read(research, path))
     return None
 
 

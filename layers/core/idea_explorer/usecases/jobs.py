@@ -9,8 +9,8 @@ from idea_explorer.domain.message import QUEUE_OWNER, Message, Submission, parse
 from idea_explorer.ports import Job, Jobs
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.finish import Outlets, finish, tell_of
-from idea_explorer.usecases.request_policy import Terms
+from idea_explorer.usecases.finish import Destinations, finish, send_webhook
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.settle import OVERTAKEN, Books, settle
 from idea_explorer.usecases.submit import submit
 
@@ -18,7 +18,7 @@ ATTEMPTS = 3
 PAUSE_SECONDS = 2.0
 
 
-def work(job: Job, jobs: Jobs, engine: Engine, outlets: Outlets) -> None:
+def work(job: Job, jobs: Jobs, engine: Engine, destinations: Destinations) -> None:
     """Run, publish and tell. Whatever happens, the job is done or due again, and nothing stays running."""
     try:
         ended = explore(job.exploration_id, job.run, engine)
@@ -29,7 +29,7 @@ def work(job: Job, jobs: Jobs, engine: Engine, outlets: Outlets) -> None:
             ended.id,
             ended.run,
             engine,
-            outlets,
+            destinations,
             lambda sentence: engine.log.warning("publish_waits", reason=sentence),
         )
     except OVERTAKEN as error:
@@ -47,14 +47,14 @@ def work(job: Job, jobs: Jobs, engine: Engine, outlets: Outlets) -> None:
             jobs.put_back(job, delay_seconds=PAUSE_SECONDS)
             return
         settled = settle(job.exploration_id, job.run, "broken", books_of(engine), error=known)
-        tell_of(settled, engine, outlets)
+        send_webhook(settled, engine, destinations)
     jobs.done(job)
 
 
 def books_of(engine: Engine) -> Books:
     return Books(
         explorations=engine.explorations,
-        journals=engine.journals,
+        transcripts=engine.transcripts,
         reports=engine.reports,
         clock=engine.clock,
         prices=engine.prices,
@@ -63,7 +63,7 @@ def books_of(engine: Engine) -> Books:
     )
 
 
-def attempt(
+def explore_or_settle(
     exploration_id: ExplorationId, run: int, engine: Callable[[], Engine], books: Books
 ) -> Exploration:
     """Explore. What no other attempt can cure, such as a key that was never set, ends the run here,
@@ -76,7 +76,9 @@ def attempt(
         return settle(exploration_id, run, "broken", books, error=error)
 
 
-def work_alone(message: Message, engine: Engine, outlets: Outlets, terms: Terms) -> Exploration:
+def run_queue_message(
+    message: Message, engine: Engine, destinations: Destinations, terms: RequestPolicy
+) -> Exploration:
     """Run the one exploration that a message names or asks for; one that has ended stays as it is."""
     named = parse_message(message)
     if isinstance(named, Submission):
@@ -92,19 +94,19 @@ def work_alone(message: Message, engine: Engine, outlets: Outlets, terms: Terms)
         exploration = engine.explorations.load(named.id)
     if exploration.is_final:
         return exploration
-    explored = attempt(exploration.id, exploration.run, lambda: engine, books_of(engine))
+    explored = explore_or_settle(exploration.id, exploration.run, lambda: engine, books_of(engine))
     if explored.status == "awaiting_approval":
         return explored
     return finish(
         explored.id,
         explored.run,
         engine,
-        outlets,
+        destinations,
         lambda sentence: engine.log.warning("publish_waits", reason=sentence),
     )
 
 
-def settle_lost(
+def settle_abandoned(
     owner: str,
     engine: Engine,
     is_worked_on: Callable[[Exploration], bool],

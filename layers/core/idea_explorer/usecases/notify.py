@@ -43,7 +43,7 @@ CLAIM = timedelta(minutes=2)  # longer than a round takes: nobody else sends mea
 NO_TARGET = "There is no webhook set here any more. An operator sets it."
 
 
-class Hurried:
+class CappedTimeout:
     """Webhooks for somebody who waits for the outcome."""
 
     def __init__(self, inner: Webhooks) -> None:
@@ -251,7 +251,7 @@ def _record(exploration: Exploration, delivery: Delivery, sender: Sender) -> Exp
         return sender.explorations.load(exploration.id)
 
 
-def ask_for_notice(exploration: Exploration, notices: Notices, log: Log) -> None:
+def request_webhook(exploration: Exploration, notices: Notices, log: Log) -> None:
     """Have it sent, unless nobody asked for it or it was tried; what fails here holds nothing up."""
     due, delivery = exploration.delivery_due, exploration.delivery
     tried = delivery.rounds > 0 and delivery.run == exploration.run

@@ -43,7 +43,7 @@ def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price])
     )
 
 
-def least_to_go_on(state: State, finish: Finish, budget: Budget) -> float | None:
+def min_resume_cost(state: State, finish: Finish, budget: Budget) -> float | None:
     """What a resume needs beside what is spent: where the budget ended it, another step, because it
     would write the same again for less; elsewhere a report. None where that is not known."""
     if finish.status == "completed":
@@ -83,14 +83,14 @@ def receipt_for(
     stats: Stats,
     *,
     has_text: bool,
-    go_on_usd: float | None,
+    min_resume_usd: float | None,
 ) -> Receipt | None:
     if finish.status == "completed":
         return None
     if finish.error:
         code, message = finish.error.code, finish.error.sentence
     elif finish.stop_reason == "budget" and not stats.tool_calls:
-        code, message = "BUDGET_EXCEEDED", _no_research(stats.cost_usd, go_on_usd)
+        code, message = "BUDGET_EXCEEDED", _no_research(stats.cost_usd, min_resume_usd)
     else:
         code, message = ENDINGS[finish.stop_reason]
     if finish.status == "failed":
@@ -119,10 +119,10 @@ def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) ->
     )
 
 
-def _no_research(spent_usd: float | None, go_on_usd: float | None) -> str:
-    if spent_usd is None or go_on_usd is None:
+def _no_research(spent_usd: float | None, min_resume_usd: float | None) -> str:
+    if spent_usd is None or min_resume_usd is None:
         return NO_RESEARCH
-    cents = math.ceil((spent_usd + go_on_usd) * 100)
+    cents = math.ceil((spent_usd + min_resume_usd) * 100)
     return f"{NO_RESEARCH} It takes ${cents / 100:.2f} at least to resume it with some."
 
 

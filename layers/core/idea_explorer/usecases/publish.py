@@ -79,7 +79,7 @@ def publish(
     return settled
 
 
-def patiently(
+def publish_with_retry(
     attempt: Callable[[ExplorerError | None], Exploration],
     clock: Clock,
     tell: Callable[[str], None],

@@ -31,7 +31,7 @@ NOTHING_TO_SIGN = "must come with 'webhook_url': it signs what is sent there"
 
 
 @dataclass(frozen=True)
-class Terms:
+class RequestPolicy:
     min_deadline_seconds: int = limits.MIN_DEADLINE_SECONDS
     model_ids: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -103,11 +103,11 @@ class Terms:
         """A budget must pay for going on from what was said, which may have become much: for another
         step where the budget ended the last run, for a report everywhere else."""
         spent, budget = before.stats.cost_usd or 0.0, request.max_cost_usd or self.max_cost_usd
-        if before.go_on_usd is None:
+        if before.min_resume_usd is None:
             self.check_budget(request, spent)
         elif budget is not None:
             purpose = "look any further" if before.was_short_of_money else ANYTHING
-            _check_least(budget, before.go_on_usd, spent, purpose)
+            _check_least(budget, before.min_resume_usd, spent, purpose)
 
     def check_files(self, request: ExploreRequest, owner: str) -> None:
         if not request.files:

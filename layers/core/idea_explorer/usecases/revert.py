@@ -22,13 +22,13 @@ from idea_explorer.domain.publication import (
     written_by,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided
-from idea_explorer.ports import Approvals, Journals, Restorer, Reverter, Tree, Undone
+from idea_explorer.ports import Approvals, Restorer, Reverter, Transcripts, Tree, Undone
 
 
 def revert(
     exploration: Exploration,
     *,
-    journals: Journals,
+    transcripts: Transcripts,
     approvals: Approvals,
     reverter_for: Callable[[Exploration], Reverter],
     restorer: Restorer,
@@ -44,7 +44,7 @@ def revert(
             exploration.id, exploration.status, reverter, since=exploration.created_at
         )
     _check_ended(exploration.id, exploration.status)
-    entries = journals.open(exploration.id, exploration.lease).entries
+    entries = transcripts.open(exploration.id, exploration.lease).entries
     return _restored(exploration, entries, approvals, restorer)
 
 

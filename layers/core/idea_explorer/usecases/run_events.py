@@ -10,8 +10,8 @@ from idea_explorer.domain.events import (
     AnswerBegins,
     AnyEvent,
     Failed,
-    Heard,
     MessageStart,
+    RunEvent,
     RunFinished,
     StatusChanged,
     StepFinished,
@@ -22,7 +22,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.exploration import Exploration, Pause
 from idea_explorer.domain.usage import Price
-from idea_explorer.ports import EventLog, EventSink, Explorations, Journal
+from idea_explorer.ports import EventLog, EventSink, Explorations, Transcript
 from idea_explorer.usecases.outcome import stats_of
 
 GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far fewer writes
@@ -41,7 +41,7 @@ class History:
         self._start: MessageStart | None = None
         self._unfinished = False
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         match event:
             case TryingAgain() | RunFinished():
                 return
@@ -71,7 +71,7 @@ class GroupedText:
         self._since = 0.0
         self._lock = threading.Lock()
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         with self._lock:
             if isinstance(event, TextDelta | ThinkingDelta):
                 self._gather(event)
@@ -100,11 +100,11 @@ class GroupedText:
             self._parts.clear()
 
 
-class Everywhere:
+class FanOutSink:
     def __init__(self, sinks: Sequence[EventSink]) -> None:
         self._sinks = sinks
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         for sink in self._sinks:
             sink.emit(event)
 
@@ -122,9 +122,9 @@ class RunSink:
     ) -> None:
         self._explorations = explorations
         self._history = GroupedText(History(log, exploration), clock)
-        self._others = Everywhere(sinks)
+        self._others = FanOutSink(sinks)
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         self._history.emit(event)
         self._others.emit(event)
 
@@ -170,7 +170,7 @@ def announce_end(
             sink.emit(event)
 
 
-class Counted:
+class ProgressSink:
     """Saves the figures with every step, so that a list tells them without reading any history.
 
     They come from the journal, not from the events: a step whose event was lost counts too. What the
@@ -180,18 +180,18 @@ class Counted:
     def __init__(
         self,
         exploration: Exploration,
-        journal: Journal,
+        transcript: Transcript,
         explorations: Explorations,
         clock: Clock,
         prices: Mapping[str, Price],
     ) -> None:
         self._exploration = exploration
-        self._journal = journal
+        self._journal = transcript
         self._explorations = explorations
         self._clock = clock
         self._prices = prices
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         if not isinstance(event, StepFinished | TryingAgain):
             return
         now = self._clock.now()

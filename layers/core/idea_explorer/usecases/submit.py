@@ -9,7 +9,7 @@ from idea_explorer.ports import Explorations, Log, ResearchRepository, WorkQueue
 from idea_explorer.usecases.continuation import document_of
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.inheritance import inherited
-from idea_explorer.usecases.request_policy import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 
 
 def submit(
@@ -18,7 +18,7 @@ def submit(
     explorations: Explorations,
     clock: Clock,
     *,
-    terms: Terms,
+    terms: RequestPolicy,
     exploration_id: ExplorationId | None = None,
     research: ResearchRepository | None = None,
     by_command: bool = False,

@@ -23,7 +23,7 @@ from idea_explorer.wiring.toolsets import (
 if TYPE_CHECKING:
     from idea_explorer.adapters.claude import Claude
     from idea_explorer.usecases.engine import Engine
-    from idea_explorer.usecases.request_policy import Terms
+    from idea_explorer.usecases.request_policy import RequestPolicy
 
 OFFLINE_MODELS = dict.fromkeys(MODELS, "offline")
 
@@ -112,12 +112,12 @@ def _engine(
     settings: Settings, asked: Model, kept_in: Stores, log: Log, sinks: Sequence[EventSink]
 ) -> "Engine":
     from idea_explorer.observability.logging import LogSink
-    from idea_explorer.usecases.continuation import origin_of
+    from idea_explorer.usecases.continuation import find_continuation
     from idea_explorer.usecases.engine import Engine
 
     return Engine(
         explorations=kept_in.explorations,
-        journals=kept_in.journals,
+        transcripts=kept_in.transcripts,
         events=kept_in.events,
         reports=kept_in.reports,
         model=asked,
@@ -140,10 +140,10 @@ def _engine(
         terms=terms(settings, kept_in),
         max_total_tokens=settings.max_total_tokens,
         search_tokens=settings.search_tokens,
-        earlier_for=lambda exploration: origin_of(
+        continuation_for=lambda exploration: find_continuation(
             exploration,
             explorations=kept_in.explorations,
-            journals=kept_in.journals,
+            transcripts=kept_in.transcripts,
             reports=kept_in.reports,
             research=research_repository(settings),
         ),
@@ -154,11 +154,11 @@ def model_ids(settings: Settings) -> Mapping[str, str]:
     return settings.models if settings.uses_claude else OFFLINE_MODELS
 
 
-def terms(settings: Settings, kept_in: Stores | None = None) -> "Terms":
+def terms(settings: Settings, kept_in: Stores | None = None) -> "RequestPolicy":
     """What is asked of every request here, and with the stores also what they know of its owner."""
-    from idea_explorer.usecases.request_policy import Terms
+    from idea_explorer.usecases.request_policy import RequestPolicy
 
-    return Terms(
+    return RequestPolicy(
         min_deadline_seconds=settings.min_deadline_seconds,
         model_ids=model_ids(settings),
         prices=settings.prices,

@@ -23,7 +23,7 @@ from idea_explorer.ports import (
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
-    from idea_explorer.usecases.finish import Outlets
+    from idea_explorer.usecases.finish import Destinations
 
 
 def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publisher:
@@ -72,16 +72,16 @@ def commits(settings: Settings) -> bool:
     return settings.uses_github or is_git_folder(settings.research_dir)
 
 
-def outlets(settings: Settings, clock: Clock, *, commit: bool = False) -> "Outlets":
+def destinations(settings: Settings, clock: Clock, *, commit: bool = False) -> "Destinations":
     """Where reports go. A deployment without a repository has no place for them but its store."""
-    from idea_explorer.usecases.finish import Outlets
+    from idea_explorer.usecases.finish import Destinations
 
     default = default_webhook(settings)
     if settings.in_cloud and not settings.uses_github:
-        return Outlets(
+        return Destinations(
             None, webhooks(clock), settings.published_to, settings.published_branch, default
         )
-    return Outlets(
+    return Destinations(
         publisher=publisher(settings, clock, commit=commit),
         webhooks=webhooks(clock),
         repository=settings.published_to,

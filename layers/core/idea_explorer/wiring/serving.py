@@ -28,10 +28,10 @@ def service(settings: Settings, log: Log) -> "Service":
 
 
 def cloud_service(settings: Settings, log: Log) -> "Service":
-    from idea_explorer.adapters.idempotency import KeyedOnce, dynamodb_records
+    from idea_explorer.adapters.idempotency import IdempotencyStore, dynamodb_records
 
     table = named("TABLE_NAME", settings.table_name)
-    once = KeyedOnce(dynamodb_records(table, connect("dynamodb", settings)()))
+    once = IdempotencyStore(dynamodb_records(table, connect("dynamodb", settings)()))
     kept_in = cloud_stores(settings)
     wake = partial(_answer_token, settings, kept_in.approvals)
     return _service(settings, kept_in, cloud_queue(settings), once, log, wake)
@@ -46,9 +46,9 @@ def _answer_token(settings: Settings, approvals: Approvals, exploration: Explora
 
 
 def local_service(settings: Settings, log: Log) -> "Service":
-    from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
+    from idea_explorer.adapters.idempotency import IdempotencyStore, SqliteRecords
 
-    once = KeyedOnce(SqliteRecords(settings.store))
+    once = IdempotencyStore(SqliteRecords(settings.store))
     queue = local_queue(settings)
     return _service(
         settings, local_stores(settings), queue, once, log, lambda e: queue.send(e.id, e.run)
@@ -64,7 +64,7 @@ def _service(
     wake: Callable[[Exploration], None],
 ) -> "Service":
     from idea_explorer.observability.logging import LogSink
-    from idea_explorer.usecases.notify import Hurried
+    from idea_explorer.usecases.notify import CappedTimeout
     from idea_explorer.usecases.service import Service
     from idea_explorer.wiring import publishing
 
@@ -82,7 +82,7 @@ def _service(
         uploads=kept_in.uploads,
         index=partial(publishing.research_index, settings),
         research=(lambda: None) if settings.in_cloud else partial(research_repository, settings),
-        webhooks=lambda: Hurried(publishing.webhooks(system_clock())),
+        webhooks=lambda: CappedTimeout(publishing.webhooks(system_clock())),
         repository=settings.published_to,
         branch=settings.published_branch,
         default_webhook=publishing.default_webhook(settings),

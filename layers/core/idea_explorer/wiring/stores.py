@@ -3,21 +3,28 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import Approvals, EventLog, Explorations, Journals, Reports, Spend, Uploads
+from idea_explorer.ports import (
+    Approvals,
+    Clock,
+    EventLog,
+    Explorations,
+    Log,
+    Reports,
+    Spend,
+    Transcripts,
+    Uploads,
+)
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import connect, named
 
 if TYPE_CHECKING:
-    from idea_explorer.adapters.folder.locks import Presence
+    from idea_explorer.adapters.folder.locks import ProcessLock
     from idea_explorer.adapters.sqlite.queue import LocalQueue
     from idea_explorer.adapters.sqlite.store import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, GivenFiles, LocalUploads
-from typing import TextIO
-
-from idea_explorer.ports import Clock, Log
 
 
 def local_store(settings: Settings) -> "SqliteStore":
@@ -36,7 +43,7 @@ class Stores:
     """Where explorations are kept: in the cloud or on this machine, for everyone alike."""
 
     explorations: Explorations
-    journals: Journals
+    transcripts: Transcripts
     events: EventLog
     reports: Reports
     uploads: Uploads
@@ -54,7 +61,7 @@ def local_stores(settings: Settings) -> Stores:
     store = local_store(settings)
     return Stores(
         explorations=store,
-        journals=store,
+        transcripts=store,
         events=store,
         reports=store,
         uploads=local_uploads(settings),
@@ -90,7 +97,7 @@ def cloud_stores(settings: Settings) -> Stores:
     from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
     from idea_explorer.adapters.dynamodb.spend import DynamoSpend
     from idea_explorer.adapters.dynamodb.table import Table
-    from idea_explorer.adapters.dynamodb.transcripts import CloudJournals, CloudReports
+    from idea_explorer.adapters.dynamodb.transcripts import CloudReports, CloudTranscripts
     from idea_explorer.adapters.uploads import CloudUploads
 
     name = named("TABLE_NAME", settings.table_name)
@@ -98,7 +105,7 @@ def cloud_stores(settings: Settings) -> Stores:
     bucket = Bucket(named("BUCKET_NAME", settings.bucket_name), connect("s3", settings))
     return Stores(
         explorations=DynamoExplorations(table),
-        journals=CloudJournals(table, bucket),
+        transcripts=CloudTranscripts(table, bucket),
         events=DynamoEventLog(table),
         reports=CloudReports(table, bucket),
         uploads=CloudUploads(bucket),
@@ -113,21 +120,21 @@ def local_queue(settings: Settings) -> "LocalQueue":
     return LocalQueue(settings.store, system_clock())
 
 
-def presence(settings: Settings) -> "Presence":
-    from idea_explorer.adapters.folder.locks import Presence
+def process_lock(settings: Settings) -> "ProcessLock":
+    from idea_explorer.adapters.folder.locks import ProcessLock
 
-    return Presence(settings.kept / "running")
+    return ProcessLock(settings.kept / "running")
 
 
 def worked_on_here(settings: Settings) -> Callable[[Exploration], bool]:
     """Whether a command of this machine is at work on a run, or a worker of `idea serve` is or will be."""
-    here, queue = presence(settings), local_queue(settings)
+    here, queue = process_lock(settings), local_queue(settings)
     return lambda e: here.is_at_work(e.id) or queue.has(e.id, e.run)
 
 
 def running_here(settings: Settings) -> Callable[[Exploration], bool]:
     """Whether a process of this machine does a run at this moment."""
-    here, queue = presence(settings), local_queue(settings)
+    here, queue = process_lock(settings), local_queue(settings)
     return lambda e: not e.is_final and (here.is_at_work(e.id) or queue.is_taken(e.id, e.run))
 
 

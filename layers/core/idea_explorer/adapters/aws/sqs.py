@@ -34,7 +34,7 @@ class SqsWorkQueue:
                 DelaySeconds=min(delay_seconds, MAX_DELAY_SECONDS),
             )
 
-    def set_aside(self, body: str, reason: str) -> None:
+    def dead_letter(self, body: str, reason: str) -> None:
         if self._dead_letters is None:
             raise ConfigurationError(
                 "DEAD_LETTER_QUEUE_URL is not set.", hint="A deployment sets it."

@@ -15,18 +15,18 @@ from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetErro
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
-from idea_explorer.ports import Journal
+from idea_explorer.ports import Transcript
 
 ZIPPED = "application/zlib"
 MARKDOWN = "text/markdown; charset=utf-8"
 
 
-class CloudJournals:
+class CloudTranscripts:
     def __init__(self, table: Table, bucket: Bucket) -> None:
         self._table = table
         self._bucket = bucket
 
-    def open(self, exploration_id: ExplorationId, lease: int) -> Journal:
+    def open(self, exploration_id: ExplorationId, lease: int) -> Transcript:
         where = Condition(
             f"#{PK} = :id AND begins_with(#{SK}, :entry)", {"id": exploration_id, "entry": ENTRY}
         )

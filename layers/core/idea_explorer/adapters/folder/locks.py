@@ -10,7 +10,7 @@ from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.ids import ExplorationId
 
 
-class Presence:
+class ProcessLock:
     """A lock for each process at work, each in a file of its own. SQLite's lock works on every system
     and ends with its process, however that ends."""
 
@@ -18,7 +18,7 @@ class Presence:
         self._folder = folder
 
     @contextmanager
-    def at_work(self, exploration_id: ExplorationId) -> Iterator[None]:
+    def held(self, exploration_id: ExplorationId) -> Iterator[None]:
         path = self._folder / f"{exploration_id}.{uuid.uuid4().hex}.lock"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

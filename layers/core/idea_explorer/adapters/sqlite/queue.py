@@ -32,7 +32,7 @@ class LocalQueue:
                 {"id": exploration_id, "run": run, "due": self._now() + delay_seconds},
             )
 
-    def set_aside(self, body: str, reason: str) -> None:
+    def dead_letter(self, body: str, reason: str) -> None:
         with self._database.transaction() as db:
             at = self._clock.now().isoformat()
             db.execute("INSERT INTO set_aside VALUES (?, ?, ?)", (body, reason, at))

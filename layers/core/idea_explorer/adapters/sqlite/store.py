@@ -21,8 +21,8 @@ from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
-from idea_explorer.domain.usage import fitting_hold
-from idea_explorer.ports import Filter, Journal, NumberedEvent, Page
+from idea_explorer.domain.usage import affordable_hold
+from idea_explorer.ports import Filter, NumberedEvent, Page, Transcript
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS explorations (
@@ -189,7 +189,7 @@ class SqliteStore:
 
     # Journals
 
-    def open(self, exploration_id: ExplorationId, lease: int) -> Journal:
+    def open(self, exploration_id: ExplorationId, lease: int) -> Transcript:
         rows = self._db.rows(
             "SELECT data FROM entries WHERE id = ? ORDER BY number", [exploration_id]
         )
@@ -201,7 +201,7 @@ class SqliteStore:
     def reserve(self, owner: str, day: date, run: str, usd: float, *, limit: float) -> float:
         with self._db.transaction() as db:
             rows = db.execute(TAKEN, (owner, day.isoformat()))
-            held = fitting_hold(usd, limit, (taken for other, taken in rows if other != run))
+            held = affordable_hold(usd, limit, (taken for other, taken in rows if other != run))
             db.execute(
                 "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?)",
                 (owner, day.isoformat(), run, held),

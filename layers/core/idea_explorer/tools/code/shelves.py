@@ -17,7 +17,7 @@ class Hit:
     at: int
 
 
-class Shelf:
+class TextBuffer:
     """Texts in one buffer, each ending in a line feed (of its own or one put behind it)."""
 
     def __init__(self, text: memoryview, entries: Sequence[Entry]) -> None:

@@ -29,17 +29,21 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     WrittenChange,
 )
-from idea_explorer.ports import Approvals, ChangeWriter, EventSink, Explorations, Journal
+from idea_explorer.ports import Approvals, ChangeWriter, EventSink, Explorations, Transcript
 
 EXPIRED = "approval_expired"
 TOO_LATE = "Nobody decided in time."
 
 
 def ask(
-    exploration: Exploration, journal: Journal, approvals: Approvals, sink: EventSink, now: datetime
+    exploration: Exploration,
+    transcript: Transcript,
+    approvals: Approvals,
+    sink: EventSink,
+    now: datetime,
 ) -> None:
     """Ask for a decision on everything that waits; safe to repeat."""
-    for call in State(journal.entries).waiting:
+    for call in State(transcript.entries).waiting:
         proposal = call.proposal
         approvals.request_approval(
             Approval(
@@ -100,7 +104,7 @@ def is_over(entries: Sequence[AnyEntry], run: int) -> bool:
 
 def act(
     exploration: Exploration,
-    journal: Journal,
+    transcript: Transcript,
     approvals: Approvals,
     writer: ChangeWriter | None,
     sink: EventSink,
@@ -111,7 +115,7 @@ def act(
     Where anything is still undecided, as after a kill while asking or a resume, nothing is done: the
     run comes to the same question again.
     """
-    waiting = State(journal.entries).waiting
+    waiting = State(transcript.entries).waiting
     decided = {a.id: a for a in approvals.approvals(exploration.id) if a.decision}
     if not waiting or any(call.approval_id not in decided for call in waiting):
         return
@@ -120,7 +124,7 @@ def act(
     results: list[StoredResult] = []
     endings: list[ApprovalDecided | ToolCallEnd | ToolCallError] = []
     written: list[WrittenChange] = []
-    step = State(journal.entries).steps
+    step = State(transcript.entries).steps
     for call in waiting:
         approval = decided[call.approval_id]
         result = _outcome(exploration, approval, writer)
@@ -134,7 +138,7 @@ def act(
             closed = ApprovalDecided(approval_id=approval.id, decision="expire", reason=TOO_LATE)
             endings.append(closed)
         endings.append(_ending(call, result, record))
-    journal.append(
+    transcript.append(
         Decided(step=step, run=exploration.run, results=tuple(results), written=tuple(written))
     )
     for ending in endings:
