@@ -67,12 +67,12 @@ SAM := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" ARCHITECT
 .PHONY: validate build invoke e2e
 validate: $(DEV) ## Check template and state machine
 	@$(SAM) validate --lint --region us-east-1
-	@$(BIN)/pytest tests/workflow tests/unit/test_template.py
+	@$(BIN)/pytest tests/workflow tests/unit/project/test_template.py
 
 build: $(DEV) ## Build for deployment; ARCHITECTURE=x86_64 for the other kind
 	@$(BIN)/python scripts/check-python
 	@$(SAM) build --parameter-overrides Architecture=$(ARCHITECTURE)
-	@$(BIN)/pytest -m slow tests/unit/test_build.py
+	@$(BIN)/pytest -m slow tests/unit/project/test_build.py
 
 EVENT ?= events/explore-queue-message.json
 FUNCTION ?= ExploreFunction

@@ -2,7 +2,7 @@
 
 A new interpreter needs seconds to load the clients of the model and of AWS, a fork of one that has
 loaded them does not: the processes are forked from a server that has everything imported and nothing
-started. What a fresh interpreter loads is tested in `tests/unit/test_startup.py` and `test_imports.py`.
+started. What a fresh interpreter loads is tested in `tests/unit/project/test_startup.py`.
 """
 
 import os

@@ -14,7 +14,7 @@ from tests.fakes.engine import Bench
 from tests.fakes.models import calls, raw, says, scripted
 
 REPORT = "# Tea\n\nAs [known](../a.md)."
-RECORDINGS = sorted((Path(__file__).parent.parent / "transcripts").glob("*.jsonl"))
+RECORDINGS = sorted((Path(__file__).parents[1].parent / "transcripts").glob("*.jsonl"))
 
 
 def recorded(

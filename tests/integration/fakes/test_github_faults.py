@@ -16,7 +16,7 @@ from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
 from tests.fakes.github_wire import ReceivedRequest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Clock:

@@ -13,7 +13,7 @@ import pytest
 from idea_explorer.cli.parser import build_parser
 from tests.fakes.command import idea
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGES = ["README.md", "examples/README.md", "examples/music/README.md", *(
     f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))
 )]  # fmt: skip

@@ -26,7 +26,7 @@ from idea_explorer.domain.music import (
 from idea_explorer.ports.music import Vector
 from idea_explorer.tools.discover.flags import Flag, any_of
 
-SAMPLE = Path(__file__).parents[2] / "examples" / "music"
+SAMPLE = Path(__file__).parents[3] / "examples" / "music"
 
 
 def a_track(**changes: Any) -> IndexedTrack:

@@ -13,7 +13,7 @@ import yaml
 
 from tests.fakes.served import Served
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 FILES = sorted(EXAMPLES.glob("*.yml"))
 TITLE = 'Tea; rm -rf "$HOME" `id` $(id) ${{ secrets.X }}'
 GH = '#!/bin/sh\necho "$@" > gh-called.txt\ncat "$5" > posted.md 2>/dev/null || true\n'

@@ -120,7 +120,7 @@ def test_by_conversation_a_paused_answer_counts_however_it_is_sent_back(joined: 
 def program(*arguments: str) -> Iterator[str]:
     """The fake as a program; the address it prints."""
     command = [sys.executable, "-m", "tests.fakes.anthropic_server", "--port", "0", *arguments]
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

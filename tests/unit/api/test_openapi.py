@@ -8,7 +8,7 @@ from openapi_spec_validator import validate
 from idea_explorer.api.openapi import text
 from idea_explorer.api.routes import ROUTES
 
-COMMITTED = Path(__file__).parents[2] / "docs" / "openapi.json"
+COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 
 
 def test_the_committed_document_is_what_the_routes_make() -> None:

@@ -10,7 +10,7 @@ from idea_explorer.domain.tools import ToolCall, ToolResult
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
 
-GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-tool.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "adding-a-tool.md"
 
 
 def example() -> Toolset:

@@ -15,7 +15,7 @@ from tests.fakes.github_server import FakeGitHub
 
 IDEA = "A subscription box for urban beekeepers"
 SLUG = "a-subscription-box-for-urban-beekeepers"
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def variables_of(root: Path) -> dict[str, str]:

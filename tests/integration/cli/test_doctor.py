@@ -15,7 +15,7 @@ from tests.fakes.github_server import FakeGitHub
 from tests.fakes.served import TOKEN, Served
 from tests.fakes.tidal_server import FakeTidal
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def found(folder: Path, **environment: str) -> dict[str, Finding]:

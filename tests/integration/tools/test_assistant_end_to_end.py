@@ -31,7 +31,7 @@ from tests.fakes.anthropic_turns import (
 )
 from tests.fakes.command import Done, idea, log_lines
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 Script = Sequence[Entry] | Callable[[Any, int], Turn]
 
 REGULATIONS = "Research the health department regulations for selling food that is made at home."

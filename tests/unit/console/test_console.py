@@ -12,7 +12,7 @@ from idea_explorer.console.markdown import render_report
 from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.evidence import Passage
 from tests.fakes.api import Api, Reply
-from tests.unit.test_startup import loaded_by
+from tests.unit.project.test_startup import loaded_by
 
 MAX_PAGE_BYTES = 60 * 1024
 

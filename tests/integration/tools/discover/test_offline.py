@@ -7,7 +7,7 @@ import pytest
 
 from idea_explorer.cli import main
 
-MUSIC = Path(__file__).parent.parent.parent / "examples" / "music"
+MUSIC = Path(__file__).parents[2].parent.parent / "examples" / "music"
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from idea_explorer.domain.similar_research import (
     terms_of,
 )
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture(scope="module")

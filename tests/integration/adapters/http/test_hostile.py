@@ -145,7 +145,7 @@ def test_nothing_of_it_takes_much_memory(server: WebServer) -> None:
     """In a process of its own: the peak over what a harmless page has taken before."""
     server.replies["/harmless"] = page("<p>hello</p>" * 100)
     urls = [f"{server.url}/{name}" for name in ("harmless", *HOSTILE, *HEAVY)]
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[4]
     measured = subprocess.run(
         [sys.executable, "-m", "tests.fakes.fetching", *urls],
         cwd=root,
