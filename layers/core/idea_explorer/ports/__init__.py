@@ -1,4 +1,4 @@
-"""What the engine needs from outside. Adapters keep these promises; fakes in tests keep them too."""
+"""What the engine needs from the outside. Adapters implement these protocols, and so do test fakes."""
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.ports.events import EventSink, Log
@@ -29,11 +29,11 @@ from idea_explorer.ports.reading import (
 from idea_explorer.ports.stores import (
     Approvals,
     EventLog,
+    ExplorationPage,
     Explorations,
     Filter,
     Idempotency,
     NumberedEvent,
-    Page,
     Reports,
     Spend,
     Transcript,
@@ -67,6 +67,7 @@ __all__ = [
     "EventLog",
     "EventSink",
     "Executions",
+    "ExplorationPage",
     "Explorations",
     "FileInfo",
     "Filter",
@@ -79,7 +80,6 @@ __all__ = [
     "ModelRequest",
     "Notices",
     "NumberedEvent",
-    "Page",
     "Published",
     "Publisher",
     "PullRequests",

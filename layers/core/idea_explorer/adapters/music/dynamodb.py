@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from idea_explorer.adapters.aws.client import aws_errors
-from idea_explorer.adapters.dynamodb.schema import PK, SK, Item, decoded, encoded
+from idea_explorer.adapters.dynamodb.schema import PK, SK, Item, decode, encode
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.music import OwnedTrack
 from idea_explorer.ports import Clock
@@ -56,7 +56,7 @@ class DynamoLibrary:
             if answer.get("UnprocessedKeys"):
                 raise RateLimitedError(f"AWS {SYSTEM} answered only in part.", hint="Try again.")
             items = answer["Responses"].get(self._table, [])
-            found |= {asked[decoded(item)[SK]] for item in items}
+            found |= {asked[decode(item)[SK]] for item in items}
         return frozenset(found)
 
     def _write(self, requests: list[dict[str, Any]]) -> None:
@@ -70,7 +70,7 @@ class DynamoLibrary:
         raise RateLimitedError(f"AWS {SYSTEM} took only a part.", hint="Import the file again.")
 
     def _key(self, name: str) -> Item:
-        return encoded({PK: f"{LIBRARY}{self._owner}", SK: name})
+        return encode({PK: f"{LIBRARY}{self._owner}", SK: name})
 
 
 def _isrc_name(isrc: str) -> str:
