@@ -12,8 +12,9 @@ from pydantic import JsonValue
 
 from idea_explorer.domain.errors import InvalidRequestError, LeaseLostError, MissingError
 from idea_explorer.domain.events import AnyEvent, dump_event
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.run import Status
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.ports.stores import RecordChange
 
@@ -57,12 +58,12 @@ def _invalid_cursor() -> InvalidRequestError:
 
 def restore_exploration(record: str | bytes, lease: int, cancel_requested: bool) -> Exploration:
     """Lease and cancel request are stored beside the record, because they change without it."""
-    current = {"lease": lease, "cancel_requested": cancel_requested}
-    return Exploration.model_validate_json(record).model_copy(update=current)
+    exploration = Exploration.model_validate_json(record)
+    return exploration.replace(lease=lease, cancel_requested=cancel_requested)
 
 
 def change_and_lease(before: Exploration, change: RecordChange) -> Exploration:
-    return change(before).model_copy(update={"lease": before.lease + 1})
+    return change(before).replace(lease=before.lease + 1)
 
 
 def select_unchanged(

@@ -7,10 +7,11 @@ from typing import Literal, Protocol, TypeAlias
 
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.events import AnyEvent
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import Toolset
+from idea_explorer.domain.run import Status
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.uploads import FileId
 from idea_explorer.ports.reading import FileInfo, UploadedFile
@@ -64,10 +65,7 @@ class Explorations(Protocol):
         ...
 
     def take_over(
-        self,
-        exploration_id: ExplorationId,
-        change: RecordChange,
-        tell: EventsOfChange = no_events,
+        self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
     ) -> Exploration:
         """Apply `change` and take a new lease atomically, which invalidates all older leases.
 

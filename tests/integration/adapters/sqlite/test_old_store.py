@@ -36,7 +36,7 @@ def test_everything_in_it_is_read(path: Path) -> None:
 
     exploration = store.load(OLD)
     assert (exploration.owner, exploration.status, exploration.lease) == ("ada", "running", 1)
-    assert exploration.title == "Beekeeping"
+    assert exploration.run.title == "Beekeeping"
     assert list(store.open(OLD, 1).entries) == [said("Go on."), said("Write now.")]
     assert [event.number for event in store.read(OLD)] == [1, 2]
     assert store.load_report(OLD) == "# Bees\n"

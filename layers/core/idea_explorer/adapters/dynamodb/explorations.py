@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Sequence
 from datetime import datetime
 
+from idea_explorer.adapters import records
 from idea_explorer.adapters.dynamodb.events import event_items, last_number
 from idea_explorer.adapters.dynamodb.schema import (
     ACTIVE,
@@ -21,22 +22,11 @@ from idea_explorer.adapters.dynamodb.schema import (
     record_key,
 )
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.records import (
-    change_and_lease,
-    decode_cursor,
-    encode_cursor,
-    format_sortable,
-    lease_lost,
-    list_position,
-    no_such_exploration,
-    restore_exploration,
-    select_overdue,
-    select_unchanged,
-)
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import AnyEvent
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import Status
 from idea_explorer.ports.stores import (
     EventsOfChange,
     ExplorationPage,
@@ -58,7 +48,7 @@ class DynamoExplorations:
         record: Item = {
             **record_key(exploration.id),
             OWNER: exploration.owner,
-            CREATED: list_position(exploration),
+            CREATED: records.list_position(exploration),
             "mode": exploration.request.mode,
             "toolset": exploration.request.toolset,
             "cancel_requested": exploration.cancel_requested,
@@ -75,15 +65,12 @@ class DynamoExplorations:
         return _restore(self._get(exploration_id))
 
     def take_over(
-        self,
-        exploration_id: ExplorationId,
-        change: RecordChange,
-        tell: EventsOfChange = no_events,
+        self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
     ) -> Exploration:
         for _ in range(ATTEMPTS):
             item = self._get(exploration_id)
             before = _restore(item)
-            after = change_and_lease(before, change)
+            after = records.change_and_lease(before, change)
             taker = uuid.uuid4().hex
             values: dict[str, Value] = {
                 "lease": after.lease,
@@ -107,7 +94,7 @@ class DynamoExplorations:
                 self._update(exploration, {}, held, events)
             except ConditionNotMetError as refused:
                 if 0 in refused.failed:
-                    raise lease_lost(exploration.id) from refused
+                    raise records.lease_lost(exploration.id) from refused
                 continue  # another writer's event took the number
             return
         raise _too_many_writers(exploration.id)
@@ -121,7 +108,7 @@ class DynamoExplorations:
                 when=EXISTS,
             )
         except ConditionNotMetError as refused:
-            raise no_such_exploration(exploration_id) from refused
+            raise records.no_such_exploration(exploration_id) from refused
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool:
         item = self._table.get(record_key(exploration_id), "cancel_requested")
@@ -132,7 +119,7 @@ class DynamoExplorations:
     ) -> ExplorationPage:
         where = Condition(f"#{OWNER} = :owner", {"owner": owner})
         if cursor is not None:
-            values = {**where.values, "position": decode_cursor(cursor)}
+            values = {**where.values, "position": records.decode_cursor(cursor)}
             where = Condition(f"{where.expression} AND #{CREATED} < :position", values)
         found: list[Item] = []
         for items in self._table.query(
@@ -146,7 +133,7 @@ class DynamoExplorations:
         return ExplorationPage(
             # The index lags behind a little; the records themselves are current.
             [e for e in listed if wanted.status in {None, e.status}],
-            encode_cursor(found[limit - 1][CREATED]) if len(found) > limit else None,
+            records.encode_cursor(found[limit - 1][CREATED]) if len(found) > limit else None,
         )
 
     def count_running(self) -> int:
@@ -154,15 +141,15 @@ class DynamoExplorations:
         return sum(len(found) for found in self._table.query(where, index=BY_STATUS))
 
     def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
-        return select_unchanged(self._find_active(status, moment), status, moment)
+        return records.select_unchanged(self._find_active(status, moment), status, moment)
 
     def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
-        return select_overdue(self._find_active(UNDELIVERED, moment), moment)
+        return records.select_overdue(self._find_active(UNDELIVERED, moment), moment)
 
     def _find_active(self, active: str, before: datetime) -> list[Exploration]:
         where = Condition(
             f"#{ACTIVE} = :active AND #{UPDATED} < :moment",
-            {"active": active, "moment": format_sortable(before)},
+            {"active": active, "moment": records.format_sortable(before)},
         )
         pages = self._table.query(where, index=BY_STATUS)
         keys = [record_key(item[PK]) for page in pages for item in page]
@@ -171,7 +158,7 @@ class DynamoExplorations:
     def _get(self, exploration_id: ExplorationId) -> Item:
         item = self._table.get(record_key(exploration_id))
         if item is None:
-            raise no_such_exploration(exploration_id)
+            raise records.no_such_exploration(exploration_id)
         return item
 
     def _update(
@@ -202,13 +189,13 @@ def _too_many_writers(exploration_id: str) -> UnavailableError:
 
 def _restore(item: Item) -> Exploration:
     record = zlib.decompress(item["record"])
-    return restore_exploration(record, item["lease"], item["cancel_requested"])
+    return records.restore_exploration(record, item["lease"], item["cancel_requested"])
 
 
 def _record_attributes(exploration: Exploration) -> dict[str, Value]:
     return {
         "status": exploration.status,
-        UPDATED: format_sortable(exploration.delivery_due or exploration.updated_at),
+        UPDATED: records.format_sortable(exploration.delivery_due or exploration.updated_at),
         "record": zlib.compress(exploration.model_dump_json().encode()),
     }
 

@@ -5,23 +5,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from idea_explorer.adapters.records import (
-    change_and_lease,
-    decode_cursor,
-    encode_cursor,
-    format_sortable,
-    list_position,
-    no_such_exploration,
-    restore_exploration,
-    select_overdue,
-    select_unchanged,
-)
+from idea_explorer.adapters import records
 from idea_explorer.adapters.sqlite.database import StoreFile
 from idea_explorer.adapters.sqlite.events import append_events
 from idea_explorer.adapters.sqlite.schema import check_lease
 from idea_explorer.domain.events import AnyEvent
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import Status
 from idea_explorer.ports.stores import (
     EventsOfChange,
     ExplorationPage,
@@ -41,7 +32,7 @@ class SqliteExplorations(StoreFile):
                 (
                     exploration.id,
                     exploration.owner,
-                    list_position(exploration),
+                    records.list_position(exploration),
                     exploration.status,
                     exploration.lease,
                     exploration.cancel_requested,
@@ -57,18 +48,15 @@ class SqliteExplorations(StoreFile):
     def load(self, exploration_id: ExplorationId) -> Exploration:
         row = self._db.row(SELECT + "id = ?", [exploration_id])
         if row is None:
-            raise no_such_exploration(exploration_id)
+            raise records.no_such_exploration(exploration_id)
         return _restore(row)
 
     def take_over(
-        self,
-        exploration_id: ExplorationId,
-        change: RecordChange,
-        tell: EventsOfChange = no_events,
+        self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
     ) -> Exploration:
         with self._db.transaction() as db:
             before = self.load(exploration_id)
-            after = change_and_lease(before, change)
+            after = records.change_and_lease(before, change)
             _update(db, after)
             db.execute(
                 "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
@@ -89,7 +77,7 @@ class SqliteExplorations(StoreFile):
                 "UPDATE explorations SET cancel_requested = 1 WHERE id = ?", (exploration_id,)
             )
             if not changed.rowcount:
-                raise no_such_exploration(exploration_id)
+                raise records.no_such_exploration(exploration_id)
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool:
         query = "SELECT cancel_requested FROM explorations WHERE id = ?"
@@ -104,7 +92,7 @@ class SqliteExplorations(StoreFile):
             "status = ?": wanted.status,
             "json_extract(record, '$.request.mode') = ?": wanted.mode,
             "json_extract(record, '$.request.toolset') = ?": wanted.toolset,
-            "position < ?": None if cursor is None else decode_cursor(cursor),
+            "position < ?": None if cursor is None else records.decode_cursor(cursor),
         }
         given = {sql: value for sql, value in conditions.items() if value is not None}
         rows = self._db.rows(
@@ -113,7 +101,7 @@ class SqliteExplorations(StoreFile):
         )
         return ExplorationPage(
             [_restore(row) for row in rows[:limit]],
-            encode_cursor(rows[limit - 1][3]) if len(rows) > limit else None,
+            records.encode_cursor(rows[limit - 1][3]) if len(rows) > limit else None,
         )
 
     def count_running(self) -> int:
@@ -121,17 +109,17 @@ class SqliteExplorations(StoreFile):
 
     def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
         rows = self._db.rows(SELECT + "status = ?", [status])
-        return select_unchanged(map(_restore, rows), status, moment)
+        return records.select_unchanged(map(_restore, rows), status, moment)
 
     def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
         due = "id IN (SELECT id FROM deliveries WHERE due < ?)"
-        rows = self._db.rows(SELECT + due, [format_sortable(moment)])
-        return select_overdue(map(_restore, rows), moment)
+        rows = self._db.rows(SELECT + due, [records.format_sortable(moment)])
+        return records.select_overdue(map(_restore, rows), moment)
 
 
 def _restore(row: tuple[Any, ...]) -> Exploration:
     record, lease, cancel_requested, _ = row
-    return restore_exploration(record, lease, bool(cancel_requested))
+    return records.restore_exploration(record, lease, bool(cancel_requested))
 
 
 def _update(db: sqlite3.Connection, exploration: Exploration) -> None:
@@ -145,7 +133,7 @@ def _update(db: sqlite3.Connection, exploration: Exploration) -> None:
 def _schedule_delivery(db: sqlite3.Connection, exploration: Exploration) -> None:
     """Store when the exploration's webhook is due, or that none is."""
     if due := exploration.delivery_due:
-        row = (exploration.id, format_sortable(due))
+        row = (exploration.id, records.format_sortable(due))
         db.execute("INSERT OR REPLACE INTO deliveries VALUES (?, ?)", row)
     else:
         db.execute("DELETE FROM deliveries WHERE id = ?", (exploration.id,))
