@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idea_explorer.adapters.aws.client import aws_errors, code_of
+from idea_explorer.adapters.aws.client import error_code, map_aws_errors
 from idea_explorer.adapters.dynamodb.schema import (
     PK,
     SK,
@@ -61,7 +61,7 @@ class Table:
         """A consistent read of an item, or of some of its attributes."""
         wanted = ", ".join(f"#{name}" for name in attributes)
         request = self._request(wanted) | ({"ProjectionExpression": wanted} if wanted else {})
-        with aws_errors(SYSTEM):
+        with map_aws_errors(SYSTEM):
             response = self._connect().get_item(Key=encode(key), ConsistentRead=True, **request)
         found = response.get("Item")
         return None if found is None else decode(found)
@@ -78,7 +78,7 @@ class Table:
     def _get_batch(self, wanted: list[Item]) -> Iterator[Item]:
         for attempt in range(ATTEMPTS):
             request = {self._name: {"Keys": wanted, "ConsistentRead": True}}
-            with aws_errors(SYSTEM):
+            with map_aws_errors(SYSTEM):
                 response = self._connect().batch_get_item(RequestItems=request)
             yield from map(decode, response["Responses"].get(self._name, []))
             wanted = response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
@@ -109,7 +109,7 @@ class Table:
         request |= {"FilterExpression": only.expression} if only else {}
         request |= {"Limit": limit} if limit else {}
         while True:
-            with aws_errors(SYSTEM):
+            with map_aws_errors(SYSTEM):
                 response = self._connect().query(**request)
             yield [decode(item) for item in response["Items"]]
             if "LastEvaluatedKey" not in response:
@@ -231,7 +231,7 @@ class Table:
     def _try_write(self, call: Callable[[Any], object]) -> bool:
         from botocore.exceptions import ClientError
 
-        with aws_errors(SYSTEM):
+        with map_aws_errors(SYSTEM):
             try:
                 call(self._connect())
             except ClientError as error:
@@ -251,7 +251,7 @@ class Table:
 
 def _failure_reasons(error: Any) -> list[str]:
     """Why each write of a transaction, or a single write, was refused."""
-    match code_of(error):
+    match error_code(error):
         case "TransactionCanceledException":
             reasons = error.response.get("CancellationReasons", [])
             return [str(reason.get("Code")) for reason in reasons]

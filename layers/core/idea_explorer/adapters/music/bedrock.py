@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from idea_explorer.adapters.aws.client import aws_errors
+from idea_explorer.adapters.aws.client import map_aws_errors
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports.music import Vector
@@ -112,7 +112,7 @@ class BedrockEmbedder:
 
     def _batch(self, texts: Sequence[str], purpose: Purpose) -> list[Vector]:
         body = json.dumps(self._family.ask(texts, purpose, self.dimensions))
-        with aws_errors("Bedrock"):
+        with map_aws_errors("Bedrock"):
             answer = (
                 self._connect()
                 .invoke_model(

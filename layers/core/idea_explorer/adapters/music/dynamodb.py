@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from idea_explorer.adapters.aws.client import aws_errors
+from idea_explorer.adapters.aws.client import map_aws_errors
 from idea_explorer.adapters.dynamodb.schema import PK, SK, Item, decode, encode
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.music import OwnedTrack
@@ -49,7 +49,7 @@ class DynamoLibrary:
         names = list(asked)
         for start in range(0, len(names), READ_BATCH):
             keys = [self._key(name) for name in names[start : start + READ_BATCH]]
-            with aws_errors(SYSTEM):
+            with map_aws_errors(SYSTEM):
                 answer = self._connect().batch_get_item(
                     RequestItems={self._table: {"Keys": keys, "ProjectionExpression": SK}}
                 )
@@ -61,7 +61,7 @@ class DynamoLibrary:
 
     def _write(self, requests: list[dict[str, Any]]) -> None:
         for attempt in range(ATTEMPTS):
-            with aws_errors(SYSTEM):
+            with map_aws_errors(SYSTEM):
                 answer = self._connect().batch_write_item(RequestItems={self._table: requests})
             requests = answer.get("UnprocessedItems", {}).get(self._table, [])
             if not requests:
