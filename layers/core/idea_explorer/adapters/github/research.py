@@ -9,7 +9,7 @@ from urllib.parse import quote
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.code import GitHubCode
 from idea_explorer.adapters.github.document_cache import DocumentCache
-from idea_explorer.adapters.github.responses import Reference, read
+from idea_explorer.adapters.github.responses import GitRef, parse, unreadable
 from idea_explorer.adapters.snapshots.tarballs import read_tarball
 from idea_explorer.domain import limits
 from idea_explorer.domain.code import blob_sha
@@ -17,7 +17,6 @@ from idea_explorer.domain.errors import (
     ContentMismatchError,
     DocumentMissingError,
     DocumentTooLargeError,
-    ExternalError,
     NotADocumentError,
     SizeUnknownError,
     UpstreamConflictError,
@@ -40,17 +39,17 @@ class GitHub:
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         """Verifies the response before trusting it: a link and a truncated body both change the sha."""
         reference = {"ref": self._branch} if self._branch else {}
-        answer = self._client.get(f"/contents/{RESEARCH_ROOT}/{quote(path)}", **reference)
-        if not isinstance(answer, dict) or answer.get("type") != "file":
+        response = self._client.get(f"/contents/{RESEARCH_ROOT}/{quote(path)}", **reference)
+        if not isinstance(response, dict) or response.get("type") != "file":
             raise NotADocumentError(f"{path} is not a file.")
-        size = answer.get("size")
+        size = response.get("size")
         if not isinstance(size, int):
             raise SizeUnknownError(f"GitHub gave no size for {path}.")
         if size > limit:
             raise DocumentTooLargeError(f"{path} has {size} bytes.")
-        data = _decode(answer)
+        data = _decode(response)
         # GitHub says `type: file` for a link too, and returns the content it points to
-        if len(data) != size or blob_sha(data) != answer.get("sha"):
+        if len(data) != size or blob_sha(data) != response.get("sha"):
             raise ContentMismatchError(f"The content of {path} does not match its sha.")
         return Document(content=data.decode("utf-8", "replace"), size=size)
 
@@ -64,7 +63,7 @@ class GitHub:
         except UpstreamConflictError:
             return []  # an empty repository
         except (KeyError, TypeError) as error:
-            raise ExternalError("GitHub's answer could not be read.") from error
+            raise unreadable() from error
         return [
             DocumentInfo(entry["path"], entry.get("size", 0))
             for entry in tree["tree"]
@@ -75,7 +74,7 @@ class GitHub:
         """Downloads one tarball instead of each document, and nothing while the branch is unchanged."""
         try:
             reference = self._client.get(f"/git/ref/heads/{quote(self._head())}")
-            sha = read(Reference, reference).object.sha
+            sha = parse(GitRef, reference).object.sha
             name = f"{self._client.repository}@{sha}"
             cached = self._cache.get(name) if self._cache else None
             if cached is not None:
@@ -94,11 +93,11 @@ class GitHub:
         return self._branch
 
 
-def _decode(answer: dict[str, Any]) -> bytes:
-    if answer.get("encoding") != "base64":
+def _decode(response: dict[str, Any]) -> bytes:
+    if response.get("encoding") != "base64":
         return b""
     try:
-        return base64.b64decode(str(answer.get("content")), validate=False)
+        return base64.b64decode(str(response.get("content")), validate=False)
     except binascii.Error:
         return b""
 
