@@ -214,7 +214,7 @@ def test_a_file_that_somebody_changed_is_named_and_nothing_is_undone(
         revert(reverter, final)
 
     assert refused.value.message == (f"Changed since: {DOCUMENT}; nothing was undone.")
-    assert refused.value.hint == f"Undo it by hand: git revert {final.publication.commit}"
+    assert refused.value.hint == f"Revert it yourself: git revert {final.publication.commit}"
     assert repo.branches() == ["main"]
     assert repo.pulls == []
 

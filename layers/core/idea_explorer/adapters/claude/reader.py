@@ -1,7 +1,7 @@
-"""Reading a stream that may be silent for minutes, while the clock and a cancel are watched beside it.
+"""Reads a stream that may be silent for minutes, and still notices the deadline or a cancel.
 
-While Claude thinks, nothing but pings may arrive, and the SDK swallows those. So the stream is read in a
-thread of its own, and whoever waits for it asks several times a second whether to go on.
+While Claude thinks, nothing may arrive but pings, which the SDK swallows. So a thread reads the stream,
+and the caller checks several times a second whether to go on.
 """
 
 import contextlib
@@ -15,30 +15,30 @@ from typing import Any
 
 import anthropic
 
-ASK_SECONDS = 0.2
+CHECK_SECONDS = 0.2
 
 Stream = anthropic.Stream[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class WholeMessage:
+class UnstreamedMessage:
     """Some gateways answer a streaming request with the whole message."""
 
     message: Any
 
 
 class StreamReader:
-    """Opens a stream and hands its events on, in order. A context manager: leaving it ends the call.
+    """A context manager that opens a stream and yields its events in order; leaving it ends the call.
 
-    `ask` is called while nothing arrives, and may raise. A call of which nothing is known yet is then
-    given a time of grace, in which its first event may still tell what it costs.
+    `check` is called while nothing arrives, and may raise. A call that has sent nothing yet then gets a
+    grace period, in which its first event may still say what it costs.
     """
 
     def __init__(
-        self, connect: Callable[[], Stream], ask: Callable[[], None], *, grace_seconds: float
+        self, connect: Callable[[], Stream], check: Callable[[], None], *, grace_seconds: float
     ) -> None:
         self._connect = connect
-        self._ask = ask
+        self._check = check
         self._grace_seconds = grace_seconds
         self._received: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._stream: Stream | None = None
@@ -55,7 +55,7 @@ class StreamReader:
             _disconnect(self._stream)
 
     def _events(self) -> Iterator[Any]:
-        """Raises what the connection raises, or what `ask` does."""
+        """Raises what the connection or `check` raises."""
         begun = False
         while (item := self._next(self._grace_seconds if not begun else 0.0)) is not _END:
             if isinstance(item, BaseException):
@@ -66,9 +66,9 @@ class StreamReader:
     def _next(self, grace_seconds: float) -> Any:
         while True:
             with contextlib.suppress(queue.Empty):
-                return self._received.get(timeout=ASK_SECONDS)
+                return self._received.get(timeout=CHECK_SECONDS)
             try:
-                self._ask()
+                self._check()
             except Exception:
                 with contextlib.suppress(queue.Empty):
                     return self._received.get(timeout=grace_seconds)
@@ -80,16 +80,16 @@ class StreamReader:
             with stream:
                 if self._given_up.is_set():
                     return
-                self._hand_on(stream)
+                self._forward(stream)
             self._ended.set()
             self._received.put(_END)
-        except BaseException as error:  # noqa: BLE001  whoever waits raises it
+        except BaseException as error:  # noqa: BLE001  the caller raises it
             self._ended.set()
             self._received.put(error)
 
-    def _hand_on(self, stream: Stream) -> None:
+    def _forward(self, stream: Stream) -> None:
         if "json" in stream.response.headers.get("content-type", ""):
-            self._received.put(WholeMessage(json.loads(stream.response.read())))
+            self._received.put(UnstreamedMessage(json.loads(stream.response.read())))
             return
         for event in stream:
             self._received.put(event)
@@ -99,7 +99,7 @@ _END = object()
 
 
 def _disconnect(stream: Stream) -> None:
-    """A socket that is only closed does not wake the thread that reads from it."""
+    """Shut the socket down: merely closing it does not wake the thread that reads from it."""
     with contextlib.suppress(Exception):
         connection = stream.response.extensions["network_stream"].get_extra_info("socket")
         connection.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Putting an answer of Claude's together from its stream, as native content blocks."""
+"""Builds Claude's response from its stream, as native content blocks."""
 
 import json
 from typing import Any
@@ -9,8 +9,8 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, Watcher
 
 
-class Assembly:
-    """Takes the events of one stream, or a message that came whole."""
+class MessageBuilder:
+    """Takes the events of one stream, or a message that was not streamed."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
@@ -19,9 +19,9 @@ class Assembly:
         self._usage: dict[str, Any] = {}
         self._stop_reason: str | None = None
         self._stop_detail = ""
-        self.whole = False
+        self.is_complete = False
 
-    def take(self, event: dict[str, Any]) -> None:
+    def add_event(self, event: dict[str, Any]) -> None:
         match event["type"]:
             case "message_start":
                 self._count(event["message"].get("usage") or {})
@@ -36,13 +36,13 @@ class Assembly:
                 self._stop_detail = _explanation(event["delta"])
                 self._count(event.get("usage") or {})
             case "message_stop":
-                self.whole = True
+                self.is_complete = True
             case _:
                 pass
 
-    def take_whole(self, message: dict[str, Any]) -> None:
+    def add_message(self, message: dict[str, Any]) -> None:
         if not isinstance(message.get("content"), list):
-            raise UnavailableError("Claude's answer could not be read.", hint="Try again.")
+            raise UnavailableError("Claude's response could not be read.", hint="Try again.")
         self._count(message.get("usage") or {})
         for block in message["content"]:
             self._blocks.append(block)
@@ -53,11 +53,11 @@ class Assembly:
             self._watcher.block(block)
         self._stop_reason = message.get("stop_reason")
         self._stop_detail = _explanation(message)
-        self.whole = True
+        self.is_complete = True
 
-    def answer(self) -> ModelAnswer:
-        if not self.whole or self._stop_reason is None:
-            raise NetworkError("Claude's answer broke off.", hint="Try again.")
+    def build(self) -> ModelAnswer:
+        if not self.is_complete or self._stop_reason is None:
+            raise NetworkError("Claude's response broke off.", hint="Try again.")
         return ModelAnswer(
             content=self._blocks,
             stop_reason=self._stop_reason,
@@ -94,13 +94,13 @@ class Assembly:
             try:
                 given = json.loads(partial)
             except (ValueError, RecursionError):
-                # cut off by the output limit, or malformed: validation answers it, nothing runs
+                # truncated by the output limit, or malformed: validation rejects it, nothing runs
                 given = {}
             block["input"] = given if isinstance(given, dict) else {}
         self._watcher.block(block)
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """The counts of message_delta are cumulative; a later number replaces an earlier one."""
+        """The counts are cumulative: a later number replaces an earlier one."""
         self._usage.update({name: value for name, value in usage.items() if value is not None})
         self._watcher.usage(_usage(self._usage))
 
