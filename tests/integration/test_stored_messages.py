@@ -7,9 +7,10 @@ names as they did.
 import io
 import json
 import logging
+import os
 import shutil
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,7 +18,7 @@ import pytest
 
 from idea_explorer import serverless
 from idea_explorer.adapters.aws import client
-from idea_explorer.settings import Settings
+from tests.fakes.aws import REGION, fake_aws
 from tests.fakes.command import idea
 from tests.fakes.functions import Context, handler_of
 from tests.fakes.stored import STORED, DeployedApi, EmbeddedApi, committed
@@ -89,20 +90,23 @@ def shape(value: object) -> object:
     return type(value).__name__
 
 
-@pytest.fixture
-def deployed(monkeypatch: pytest.MonkeyPatch, aws: Settings) -> Deployed:
+@pytest.fixture(scope="module")
+def deployed() -> Iterator[Deployed]:
     """A deployment that goes on with the stored table and bucket, and its log."""
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    settings = aws.model_copy(update={"model_provider": "offline"})
-    log = io.StringIO()
-    handler = serverless._logger().registered_handler
-    assert isinstance(handler, logging.StreamHandler)
-    monkeypatch.setattr(handler, "stream", log)
-    return DeployedApi(settings, monkeypatch), log
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+        monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+        log = io.StringIO()
+        handler = serverless._logger().registered_handler
+        assert isinstance(handler, logging.StreamHandler)
+        monkeypatch.setattr(handler, "stream", log)
+        with fake_aws() as aws:
+            settings = aws.model_copy(update={"model_provider": "offline"})
+            yield DeployedApi(settings, monkeypatch), log
 
 
 def test_what_was_in_the_queue_runs_through_functions_that_answer_as_they_did(
-    deployed: Deployed, aws: Settings, capsys: pytest.CaptureFixture[str]
+    deployed: Deployed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, log = deployed
     sent = committed("messages.json")
@@ -113,7 +117,9 @@ def test_what_was_in_the_queue_runs_through_functions_that_answer_as_they_did(
     answered = [
         handler_of("dispatch")({"Records": [{"messageId": "m-1", "body": body}]}, Context())
     ]
-    started = client("stepfunctions").list_executions(stateMachineArn=aws.state_machine_arn)
+    started = client("stepfunctions").list_executions(
+        stateMachineArn=os.environ["STATE_MACHINE_ARN"]
+    )
     (execution,) = started["executions"]
     given = client("stepfunctions").describe_execution(executionArn=execution["executionArn"])
     work = json.loads(given["input"])
