@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.server import ApiServer, gateway_event
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.tokens import dump_tokens, stored_token

@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 import pytest
 
-from idea_explorer import serverless
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
+from idea_explorer.lambda_runtime import handlers
 from tests.fakes.aws import REGION, fake_aws
 from tests.fakes.command import idea
 from tests.fakes.functions import Context, handler_of
@@ -97,7 +97,7 @@ def deployed() -> Iterator[Deployed]:
         monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
         monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
         log = io.StringIO()
-        handler = serverless._logger().registered_handler
+        handler = handlers._logger().registered_handler
         assert isinstance(handler, logging.StreamHandler)
         monkeypatch.setattr(handler, "stream", log)
         with fake_aws() as aws:
