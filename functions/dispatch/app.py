@@ -1,4 +1,4 @@
-"""Dispatch: starts an execution for each message of the queue, and sweeps up what was lost."""
+"""Dispatch: starts an execution for each message of the queue, and sweeps up abandoned explorations."""
 
 from idea_explorer import deployment, serverless
 from idea_explorer.domain.exploration import Exploration
@@ -11,7 +11,7 @@ from idea_explorer.usecases.sweep import sweep
 
 @serverless.entry
 def handler(event: serverless.Event) -> JsonObject:
-    """SQS sends messages; everything else is the schedule's call to sweep."""
+    """SQS sends `Records`; any other event is the schedule's call to sweep."""
     if "Records" in event:
         return serverless.each_message(event, _dispatch)
     swept = sweep(
