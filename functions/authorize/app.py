@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from idea_explorer import deployment, serverless, wiring
+from idea_explorer import wiring
 from idea_explorer.api.authorizer import authorize
+from idea_explorer.lambda_runtime import deployment, handlers
 
 tokens = wiring.api_tokens(deployment.settings())
 
 
-@serverless.logged
+@handlers.logged
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     return authorize(event, tokens)

@@ -1,19 +1,19 @@
 """Dispatch: starts an execution for each message of the queue, and sweeps up abandoned explorations."""
 
-from idea_explorer import deployment, serverless
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
+from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.usecases.dispatch import dispatch
 from idea_explorer.usecases.settle import settle
 from idea_explorer.usecases.sweep import sweep
 
 
-@serverless.entry
-def handler(event: serverless.Event) -> JsonObject:
+@handlers.entry
+def handler(event: handlers.Event) -> JsonObject:
     """SQS sends `Records`; any other event is the schedule's call to sweep."""
     if "Records" in event:
-        return serverless.each_message(event, _dispatch)
+        return handlers.each_message(event, _dispatch)
     swept = sweep(
         deployment.desk(),
         _close,
@@ -29,5 +29,5 @@ def _dispatch(message: Message) -> JsonObject:
 
 def _close(exploration: Exploration) -> Exploration:
     settled = settle(exploration.id, exploration.run, "broken", deployment.books())
-    deployment.ask_for_notice(settled)
+    deployment.request_webhook(settled)
     return settled

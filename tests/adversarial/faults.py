@@ -17,24 +17,24 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.claude import Claude
-from idea_explorer.adapters.github import GitHub
-from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.adapters.github_publisher import GitHubPublisher
-from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.publisher import GitHubPublisher
+from idea_explorer.adapters.github.research import GitHub
+from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.domain.errors import ExplorerError, LeaseLostError
 from idea_explorer.domain.exploration import FINAL, Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.settle import Books, Cause, settle
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores, cloud_queue, cloud_stores
 from tests.fakes import anthropic_faults as model_faults
 from tests.fakes.anthropic_scripts import Entry
@@ -220,7 +220,11 @@ def run(fault: Fault, folder: Path) -> Row:
         stores = cloud_stores(settings)
         request = ExploreRequest(idea="Tea", deadline_seconds=fault.deadline_seconds)
         queued = submit(
-            request, "o", stores.explorations, world.clock, terms=Terms(min_deadline_seconds=1)
+            request,
+            "o",
+            stores.explorations,
+            world.clock,
+            terms=RequestPolicy(min_deadline_seconds=1),
         )
         fault.arrange(world)
         stack.enter_context(failing_aws(world.aws_faults))
@@ -255,7 +259,7 @@ def engine(stores: Stores, model_url: str, world: World) -> Engine:
     repository = GitHub(GitHubClient("acme/ideas", lambda: "t", world.github.url), "main")
     return Engine(
         explorations=stores.explorations,
-        journals=stores.journals,
+        transcripts=stores.transcripts,
         events=stores.events,
         reports=stores.reports,
         model=Claude.with_key("key", model_url),
@@ -309,7 +313,7 @@ def settled(queued: Exploration, cause: Cause, stores: Stores, world: World) -> 
     """The Catch. By the time it runs, what failed has usually passed."""
     world.aws_faults.clear()
     books = Books(
-        explorations=stores.explorations, journals=stores.journals,
+        explorations=stores.explorations, transcripts=stores.transcripts,
         reports=stores.reports, clock=world.clock, prices=PRICES, sinks_for=lambda _: [],
     )  # fmt: skip
     return settle(queued.id, 1, cause, books)

@@ -7,7 +7,7 @@ from typing import Any
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.call import Context
 from idea_explorer.api.server import ApiServer
-from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.approvals import Approval, Proposal, content_hash
 from idea_explorer.domain.events import (
     AnyEvent,
     ApprovalRequested,
@@ -22,7 +22,6 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.proposals import Proposal, content_hash
 from idea_explorer.domain.tokens import dump_tokens, stored_token
 from idea_explorer.domain.tools import ToolRecord
 from tests.fakes.api import Api

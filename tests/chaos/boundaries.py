@@ -63,10 +63,10 @@ class BreakableJournals:
         self._late = skip_store_before_act
 
     def open(self, exploration_id: Any, lease: int) -> Any:
-        journal = self._inner.open(exploration_id, lease)
+        transcript = self._inner.open(exploration_id, lease)
         if self._late:
-            journal = LateJournal(journal)
-        return Breakable(journal, "journal", ["append"], self._boundaries)
+            transcript = LateJournal(transcript)
+        return Breakable(transcript, "journal", ["append"], self._boundaries)
 
 
 class LateJournal:

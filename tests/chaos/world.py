@@ -14,21 +14,21 @@ from typing import Any, cast
 
 from idea_explorer.adapters.claude import Claude
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.folder import Folder
-from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.adapters.github_publisher import GitHubPublisher
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.publisher import GitHubPublisher
+from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.chaos.boundaries import Boundaries, Breakable, BreakableJournals, breakable_toolset
 from tests.fakes.anthropic_scripts import Entry, dump_script
 
@@ -124,7 +124,7 @@ class World:
     def submit(self, idea: str) -> Exploration:
         request = ExploreRequest(idea=idea)
         return submit(
-            request, "chaos", self.store, SystemClock(), terms=Terms(min_deadline_seconds=1)
+            request, "chaos", self.store, SystemClock(), terms=RequestPolicy(min_deadline_seconds=1)
         )
 
     def live(self, exploration: Exploration, model: int, kill_at: int | None) -> tuple[int, str]:
@@ -161,7 +161,9 @@ class World:
         )
         engine = Engine(
             explorations=broken,
-            journals=BreakableJournals(store, boundaries, skip_store_before_act=self._planted_bug),
+            transcripts=BreakableJournals(
+                store, boundaries, skip_store_before_act=self._planted_bug
+            ),
             events=broken,
             reports=broken,
             model=cast("Any", Breakable(self._models[model], "model", ["answer"], boundaries)),

@@ -7,11 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.computed_index import ComputedIndex
-from idea_explorer.adapters.folder import Folder
-from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.idempotency import IdempotencyStore, SqliteRecords
+from idea_explorer.adapters.research_index import ComputedIndex
+from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import gateway_event
@@ -20,8 +20,8 @@ from idea_explorer.domain.events import AnyEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import Explorations, ResearchIndex, WorkQueue
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.service import Service
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
 from tests.fakes.service import FakeQueue
@@ -99,7 +99,7 @@ class Api:
             events=self.store,
             reports=self.store,
             queue=queue or self.queue,
-            idempotency=KeyedOnce(SqliteRecords(folder / "store.db")),
+            idempotency=IdempotencyStore(SqliteRecords(folder / "store.db")),
             clock=self.clock,
             log=self.log,
             uploads=self.uploads,
@@ -108,7 +108,7 @@ class Api:
             webhooks=lambda: self.webhooks,
             repository="acme/ideas",
             branch="main",
-            terms=Terms(
+            terms=RequestPolicy(
                 min_deadline_seconds=60,
                 uploads=self.uploads,
                 daily_cost_usd=DAY_USD,

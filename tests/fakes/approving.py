@@ -5,22 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.folder_writer import FolderWriter
-from idea_explorer.adapters.local_queue import LocalQueue
-from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.folder.writer import FolderWriter
+from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
-from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.approvals import Approval, propose
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.domain.tools import ToolOutput
-from idea_explorer.usecases.approvals import expire
+from idea_explorer.usecases.approvals.apply import expire
+from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.cancel import cancel
-from idea_explorer.usecases.decide import DecisionRequest, decide
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.engine import Bench
 from tests.fakes.models import calls, says, scripted
 
@@ -108,7 +107,7 @@ class World:
             queue=LocalQueue(self.bench.root / "queue.db", self.bench.clock),
             clock=self.bench.clock,
             log=self.bench.log,
-            terms=Terms(),
+            terms=RequestPolicy(),
         )
 
     def asked(self, exploration: Exploration) -> Sequence[Approval]:

@@ -15,7 +15,7 @@ from moto import mock_aws
 from moto.dynamodb.responses import DynamoHandler
 from moto.server import ThreadedMotoServer
 
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.dynamodb.schema import TABLE
 from idea_explorer.settings import Settings
 

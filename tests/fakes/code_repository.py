@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.snapshots import Snapshots
-from idea_explorer.adapters.symbols import SqliteSymbols
-from idea_explorer.agent.wrappers import Bounded, Executed, Retried, Validated
+from idea_explorer.adapters.snapshots.disk import Snapshots
+from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
+from idea_explorer.agent.tool_calls import Bounded, Executed, Retried, Validated
+from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.limits import CodeLimits
-from idea_explorer.domain.proposals import Proposal
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.ports import Snapshot
 from idea_explorer.tools.code import Workspace, code_tools

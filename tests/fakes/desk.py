@@ -6,17 +6,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.adapters.github_publisher import GitHubPublisher
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.publisher import GitHubPublisher
+from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration, Stats, Status
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Clock, Publisher, ResearchIndex, ResearchRepository
-from idea_explorer.usecases.publish import patiently, publish
+from idea_explorer.usecases.publish import publish, publish_with_retry
 from tests.fakes.github_repository import Commit, Repository
 from tests.fakes.github_server import FakeGitHub
 
@@ -113,7 +113,7 @@ class Desk:
         def attempt(give_up: ExplorerError | None) -> Exploration:
             return self.publish(exploration, give_up=give_up)
 
-        return patiently(attempt, self.clock, self.waits.append)
+        return publish_with_retry(attempt, self.clock, self.waits.append)
 
 
 def github_publisher(

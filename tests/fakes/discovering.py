@@ -5,17 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from idea_explorer.adapters.embedder_local import LexiconEmbedder
-from idea_explorer.adapters.library_sqlite import SqliteLibrary
-from idea_explorer.adapters.tidal import ClientCredentials, Tidal
-from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
-from idea_explorer.agent.wrappers import Executed, Recorded, Retried, Validated
+from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
+from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
+from idea_explorer.agent.tool_calls import Executed, Recorded, Retried, Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.ports.music import Catalogue, Library, TrackIndex
 from idea_explorer.tools.discover import discover_tools
-from idea_explorer.usecases.import_library import import_library
-from idea_explorer.usecases.index_tracks import index_tracks
+from idea_explorer.usecases.import_music import import_library, index_tracks
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog, Recorder
 from tests.fakes.tidal_server import FakeTidal

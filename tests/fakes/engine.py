@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from idea_explorer.adapters.folder import Folder
-from idea_explorer.adapters.folder_publisher import FolderPublisher
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.agent.toolset import Toolset
-from idea_explorer.domain.events import Heard
+from idea_explorer.domain.events import RunEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
@@ -16,13 +16,13 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import Model
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
-from idea_explorer.usecases.earlier import origin_of
+from idea_explorer.usecases.continuation import find_continuation
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 
 
@@ -30,12 +30,12 @@ from tests.fakes.clock import ManualClock
 class Recorder:
     """A sink that keeps what it is told."""
 
-    events: list[Heard] = field(default_factory=list)
+    events: list[RunEvent] = field(default_factory=list)
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         self.events.append(event)
 
-    def of(self, kind: type[Heard]) -> list[Heard]:
+    def of(self, kind: type[RunEvent]) -> list[RunEvent]:
         return [event for event in self.events if isinstance(event, kind)]
 
 
@@ -62,7 +62,7 @@ class NoQueue:
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None:
         pass
 
-    def set_aside(self, body: str, reason: str) -> None:
+    def dead_letter(self, body: str, reason: str) -> None:
         raise AssertionError(reason)
 
 
@@ -83,11 +83,11 @@ class Bench:
         self.store = SqliteStore(root / "store.db")
         self.seen = Recorder()
         self.log = RecordedLog()
-        self.terms = Terms(min_deadline_seconds=1)  # of requests; the engine has its own
+        self.terms = RequestPolicy(min_deadline_seconds=1)  # of requests; the engine has its own
         tools = toolset or research_tools(Folder(root), "web_search_20250305")
         self.engine = Engine(
             explorations=self.store,
-            journals=self.store,
+            transcripts=self.store,
             events=self.store,
             reports=self.store,
             model=model,
@@ -98,10 +98,10 @@ class Bench:
             model_ids=MODELS,
             prices=PRICES,
             framework_for=lambda *_: None,  # scripts write in a line what a report would say
-            earlier_for=lambda exploration: origin_of(
+            continuation_for=lambda exploration: find_continuation(
                 exploration,
                 explorations=self.store,
-                journals=self.store,
+                transcripts=self.store,
                 reports=self.store,
                 research=Folder(root),
             ),

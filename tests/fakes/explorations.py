@@ -2,13 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
-from idea_explorer.domain.approvals import Approval, approval_id
+from idea_explorer.domain.approvals import Approval, approval_id, propose
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.transcript import Said
+from idea_explorer.domain.transcript import Instruction
 
 NOW = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 RECEIPT = Receipt(
@@ -43,5 +42,5 @@ def words(text: str) -> TextDelta:
     return TextDelta(content=text)
 
 
-def said(text: str) -> Said:
-    return Said(purpose="continue", text=text)
+def said(text: str) -> Instruction:
+    return Instruction(purpose="continue", text=text)

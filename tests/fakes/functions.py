@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import deployment
+from idea_explorer.lambda_runtime import deployment
 from idea_explorer.settings import Settings
 from tests.fakes.settings import VARIABLES
 

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.adapters.github_publisher import GitHubPublisher
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.publisher import GitHubPublisher
+from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.usecases.publish import publish
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from idea_explorer.adapters.addresses import WEBHOOK_RULES, is_public_or_loopback
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http import PublicHttp
+from idea_explorer.adapters.http.addresses import WEBHOOK_RULES, is_public_or_loopback
+from idea_explorer.adapters.http.public import PublicHttp
 from tests.fakes.serving import Serving
 
 

@@ -13,7 +13,7 @@ class FakeQueue:
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None:
         self.sent.append((exploration_id, run, delay_seconds))
 
-    def set_aside(self, body: str, reason: str) -> None:
+    def dead_letter(self, body: str, reason: str) -> None:
         self.dead.append((body, reason))
 
 

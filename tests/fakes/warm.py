@@ -5,7 +5,7 @@ import importlib
 import pkgutil
 
 import idea_explorer
-from idea_explorer.adapters.certificates import certificates
+from idea_explorer.adapters.http.connections import certificates
 
 for _module in pkgutil.walk_packages(idea_explorer.__path__, "idea_explorer."):
     if not _module.name.endswith("__main__"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from idea_explorer.adapters.claude import Claude
-from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
 from idea_explorer.domain.json import JsonObject, storable
 from idea_explorer.domain.transcript import PendingCall, StoredResult, ToolsRan
 from tests.fakes.anthropic_server import FakeAnthropic

@@ -10,11 +10,11 @@ import pytest
 import requests
 
 from idea_explorer import wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.authorizer import UnauthorizedError
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.tokens import dump_tokens, issue_token
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
 from tests.fakes.clock import START
@@ -150,4 +150,4 @@ def test_a_webhook_names_the_repository_whoever_sends_it(deployed: Settings) -> 
     service = wiring.cloud_service(named, SilentLog())
 
     assert (service.repository, service.branch) == ("acme/ideas", "main")
-    assert service.repository == publishing.outlets(named, wiring.system_clock()).repository
+    assert service.repository == publishing.destinations(named, wiring.system_clock()).repository

@@ -4,11 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from idea_explorer.domain.approvals import Approval, approval_id
+from idea_explorer.domain.approvals import Approval, approval_id, propose
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
 from idea_explorer.ports import Approvals
 from idea_explorer.wiring import Stores
 from tests.fakes.explorations import NOW

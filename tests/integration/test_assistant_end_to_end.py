@@ -12,7 +12,7 @@ import pytest
 from idea_explorer import wiring
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ResumeRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.resume import resume

@@ -10,11 +10,11 @@ import pytest
 from botocore.config import Config
 from botocore.stub import Stubber
 
-from idea_explorer.adapters import aws
+from idea_explorer.adapters.aws import client as aws
+from idea_explorer.adapters.aws.secrets import CloudSecrets
+from idea_explorer.adapters.aws.sqs import SqsWorkQueue
 from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
 from idea_explorer.adapters.dynamodb.table import Table
-from idea_explorer.adapters.secrets import CloudSecrets
-from idea_explorer.adapters.sqs import SqsWorkQueue
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,

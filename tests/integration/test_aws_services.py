@@ -7,8 +7,8 @@ import boto3
 import pytest
 import requests
 
-from idea_explorer.adapters.aws import client
-from idea_explorer.adapters.secrets import CloudSecrets
+from idea_explorer.adapters.aws.client import client
+from idea_explorer.adapters.aws.secrets import CloudSecrets
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.ids import new_id
 from idea_explorer.settings import Settings
@@ -40,14 +40,14 @@ def test_the_standard_endpoint_variable_leads_to_every_service(
         stores.explorations.create(exploration)
         taken = stores.explorations.take_over(exploration.id, lambda e: e)
         stores.events.append(taken.id, taken.lease, words("over HTTP"))
-        stores.journals.open(taken.id, taken.lease).append(said("over HTTP"))
+        stores.transcripts.open(taken.id, taken.lease).append(said("over HTTP"))
         file_id, upload = stores.uploads.presign("ada", "notes.txt", 4)
         assert upload.url.startswith(str(settings.aws_endpoint_url))
         requests.post(upload.url, data=upload.fields, files={"file": b"bees"}, timeout=5)
 
         assert stores.uploads.read("ada", file_id).content == b"bees"
         assert len(stores.events.read(taken.id)) == 1
-        assert len(stores.journals.open(taken.id, taken.lease).entries) == 1
+        assert len(stores.transcripts.open(taken.id, taken.lease).entries) == 1
         cloud_queue(settings).send(taken.id, 1)
         assert cloud_workflow(settings).start(taken.id, 1, 120)
         put_secret("github", "ghp_1", settings.aws_endpoint_url)
@@ -83,7 +83,7 @@ def test_a_delayed_message_is_not_there_yet(aws: Settings) -> None:
 def test_what_cannot_be_worked_on_is_set_aside_with_the_reason(
     aws: Settings, body: str, kept: str
 ) -> None:
-    cloud_queue(aws).set_aside(body, "'idea': not a string\x00")
+    cloud_queue(aws).dead_letter(body, "'idea': not a string\x00")
 
     (message,) = messages(aws.dead_letter_queue_url)
     assert message["Body"] == kept
@@ -95,7 +95,7 @@ def test_without_a_dead_letter_queue_nothing_can_be_set_aside(aws: Settings) -> 
     queue = cloud_queue(aws.model_copy(update={"dead_letter_queue_url": None}))
 
     with pytest.raises(ConfigurationError, match="DEAD_LETTER_QUEUE_URL"):
-        queue.set_aside("x", "y")
+        queue.dead_letter("x", "y")
 
 
 def test_a_run_is_started_once(aws: Settings) -> None:

@@ -17,11 +17,11 @@ from idea_explorer.domain.errors import LeaseLostError, RateLimitedError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import dump_entry
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores, cloud_stores
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration, said, words
@@ -48,16 +48,16 @@ def items(settings: Settings, prefix: str) -> list[dict[str, Any]]:
 def test_an_object_that_the_table_does_not_point_to_does_not_count(
     aws: Settings, stores: Stores, running: Exploration
 ) -> None:
-    journal = stores.journals.open(running.id, running.lease)
-    journal.append(said("one"))
+    transcript = stores.transcripts.open(running.id, running.lease)
+    transcript.append(said("one"))
     s3: Any = boto3.client("s3")
     (written,) = s3.list_objects_v2(Bucket=aws.bucket_name)["Contents"]
     orphan = written["Key"].replace("/000000-", "/000001-")
     s3.put_object(Bucket=aws.bucket_name, Key=orphan, Body=zlib.compress(dump_entry(said("two"))))
 
-    assert list(stores.journals.open(running.id, running.lease).entries) == [said("one")]
-    journal.append(said("three"))
-    assert list(stores.journals.open(running.id, running.lease).entries) == [
+    assert list(stores.transcripts.open(running.id, running.lease).entries) == [said("one")]
+    transcript.append(said("three"))
+    assert list(stores.transcripts.open(running.id, running.lease).entries) == [
         said("one"),
         said("three"),
     ]
@@ -66,22 +66,24 @@ def test_an_object_that_the_table_does_not_point_to_does_not_count(
 def test_what_a_zombie_wrote_to_the_bucket_replaces_nothing(
     stores: Stores, running: Exploration
 ) -> None:
-    zombie = stores.journals.open(running.id, running.lease)
+    zombie = stores.transcripts.open(running.id, running.lease)
     taken = stores.explorations.take_over(running.id, lambda e: e)
-    stores.journals.open(taken.id, taken.lease).append(said("mine"))
+    stores.transcripts.open(taken.id, taken.lease).append(said("mine"))
 
     with pytest.raises(LeaseLostError):
         zombie.append(said("late"))
 
-    assert list(stores.journals.open(taken.id, taken.lease).entries) == [said("mine")]
+    assert list(stores.transcripts.open(taken.id, taken.lease).entries) == [said("mine")]
 
 
 def test_a_long_transcript_is_read_in_its_order(stores: Stores, running: Exploration) -> None:
-    journal = stores.journals.open(running.id, running.lease)
+    transcript = stores.transcripts.open(running.id, running.lease)
     for n in range(30):
-        journal.append(said(str(n)))
+        transcript.append(said(str(n)))
 
-    assert list(stores.journals.open(running.id, running.lease).entries) == list(journal.entries)
+    assert list(stores.transcripts.open(running.id, running.lease).entries) == list(
+        transcript.entries
+    )
 
 
 def test_a_save_during_a_take_over_is_not_lost(stores: Stores, running: Exploration) -> None:
@@ -274,7 +276,7 @@ def test_a_whole_exploration_runs_on_them(aws: Settings) -> None:
         "ada",
         engine.explorations,
         engine.clock,
-        terms=Terms(),
+        terms=RequestPolicy(),
     )
 
     ended = explore(exploration.id, 1, engine)
@@ -284,5 +286,5 @@ def test_a_whole_exploration_runs_on_them(aws: Settings) -> None:
     events = engine.events.read(ended.id)
     assert [event.number for event in events] == list(range(1, len(events) + 1))
     assert [events[0].type, events[-1].type] == ["status_changed", "message_end"]
-    journal = engine.journals.open(ended.id, ended.lease)
-    assert {entry.kind for entry in journal.entries} >= {"opening", "asked", "answered"}
+    transcript = engine.transcripts.open(ended.id, ended.lease)
+    assert {entry.kind for entry in transcript.entries} >= {"opening", "asked", "answered"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from idea_explorer.adapters.claude import Claude
-from idea_explorer.agent.watching import Interrupted
+from idea_explorer.agent.stream_watcher import Interrupted
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
     ExternalError,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.authorizer import UnauthorizedError, authorize
 from idea_explorer.cli import main
 from idea_explorer.settings import Settings

@@ -76,16 +76,16 @@ def test_one_that_ran_elsewhere_is_found_by_its_id_alone(
 
 
 def test_one_of_a_deployment(over_github: dict[str, str], repo: Repository, tmp_path: Path) -> None:
-    at_work = tmp_path / "work"
-    at_work.mkdir()
+    held = tmp_path / "work"
+    held.mkdir()
     with Served(tmp_path / "served", over_github) as served:
         client = {"IDEA_API_URL": served.url, "IDEA_API_TOKEN": TOKEN}
-        submitted = idea("submit", IDEA, "--watch", "--quiet", env=client, folder=at_work)
-        listed = idea("list", "--json", env=client, folder=at_work)
+        submitted = idea("submit", IDEA, "--watch", "--quiet", env=client, folder=held)
+        listed = idea("list", "--json", env=client, folder=held)
         exploration_id = json.loads(listed.stdout)["explorations"][0]["id"]
-        without = idea("revert", exploration_id, env=client, folder=at_work)
-        told = idea("revert", exploration_id, env=client | over_github, folder=at_work)
-        missing = idea("revert", NOBODYS, env=client | over_github, folder=at_work)
+        without = idea("revert", exploration_id, env=client, folder=held)
+        told = idea("revert", exploration_id, env=client | over_github, folder=held)
+        missing = idea("revert", NOBODYS, env=client | over_github, folder=held)
 
     assert submitted.returncode == 0, submitted.stderr
     assert (without.returncode, without.stdout) == (2, "")

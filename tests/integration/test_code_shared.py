@@ -9,9 +9,9 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from idea_explorer.adapters.aws import client
-from idea_explorer.adapters.shared_packs import S3Packs
-from idea_explorer.adapters.snapshots import Snapshots
+from idea_explorer.adapters.aws.client import client
+from idea_explorer.adapters.snapshots.disk import Snapshots
+from idea_explorer.adapters.snapshots.shared import S3Packs
 from idea_explorer.settings import Settings
 from tests.fakes.code_repository import SHA, tarball
 from tests.fakes.engine import RecordedLog

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.packs import Pack
-from idea_explorer.adapters.snapshots import Snapshots
+from idea_explorer.adapters.snapshots.disk import Snapshots
+from idea_explorer.adapters.snapshots.packs import Pack
+from idea_explorer.domain.code import blob_sha
 from idea_explorer.domain.errors import (
     ConfigurationError,
     InvalidRequestError,
     RejectedError,
     UnavailableError,
 )
-from idea_explorer.domain.git import blob_sha
 from idea_explorer.domain.limits import CodeLimits
 from tests.fakes.code_repository import SHA, TOP, Files, HardLink, Link, fill, tarball
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters import symbols as adapter
-from idea_explorer.adapters.symbols import SqliteSymbols
-from idea_explorer.domain.symbols import Definition, Import, Parsed
+from idea_explorer.adapters.snapshots import symbols as adapter
+from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
+from idea_explorer.domain.code import Definition, Import, Parsed
 
 FOUND = Parsed(
     definitions=(Definition("main", "function", 3, "def main()", "App"),),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.agent.side_by_side import side_by_side
+from idea_explorer.agent.tool_calls import side_by_side
 from idea_explorer.domain.limits import CodeLimits
 from tests.fakes.code_repository import CodeBench, fill, garden_kit, tarball
 

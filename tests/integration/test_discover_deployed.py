@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.settings import Settings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.track_index_qdrant import QdrantTrackIndex
+from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import ToolCallEnd
 from idea_explorer.domain.json import JsonObject

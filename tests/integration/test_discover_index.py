@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 
 import pytest
 
-from idea_explorer.adapters.embedder_local import LexiconEmbedder
-from idea_explorer.adapters.track_index_qdrant import QdrantTrackIndex
-from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
+from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
 from idea_explorer.domain.errors import ConfigurationError, ExternalError, UnavailableError
 from idea_explorer.domain.music import IndexedTrack, album_key
 from idea_explorer.ports.music import Embedder, TrackIndex, Vector

@@ -8,9 +8,9 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from idea_explorer.adapters.aws import client
-from idea_explorer.adapters.library_dynamodb import DynamoLibrary
-from idea_explorer.adapters.library_sqlite import SqliteLibrary
+from idea_explorer.adapters.aws.client import client
+from idea_explorer.adapters.music.dynamodb import DynamoLibrary
+from idea_explorer.adapters.music.sqlite import SqliteLibrary
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.music import OwnedTrack, album_key
 from idea_explorer.ports.music import Library

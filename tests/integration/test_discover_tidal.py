@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from idea_explorer.adapters.tidal import ClientCredentials, Tidal
+from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ExternalError,

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.embedder_local import LexiconEmbedder
-from idea_explorer.adapters.library_sqlite import SqliteLibrary
-from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
-from idea_explorer.agent.wrappers import Bounded, Executed, Validated
+from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
+from idea_explorer.agent.tool_calls import Bounded, Executed, Validated
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall
-from idea_explorer.usecases.index_tracks import index_tracks
+from idea_explorer.usecases.import_music import index_tracks
 from tests.fakes.discovering import (
     NOT_OWNED,
     OWNED,

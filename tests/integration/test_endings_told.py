@@ -13,7 +13,7 @@ from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import Message
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.cancel import cancel
@@ -21,8 +21,8 @@ from idea_explorer.usecases.dispatch import Desk, dispatch
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.settle import Books, settle
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration
@@ -95,7 +95,7 @@ def publish_on(stores: Stores, exploration: Exploration, **given: Any) -> Explor
 def settle_on(stores: Stores, exploration: Exploration) -> Exploration:
     books = Books(
         explorations=stores.explorations,
-        journals=stores.journals,
+        transcripts=stores.transcripts,
         reports=stores.reports,
         clock=ManualClock(),
         prices={},
@@ -122,7 +122,7 @@ def fail_on(stores: Stores, exploration: Exploration) -> object:
         clock=ManualClock(),
         log=SilentLog(),
         max_running=1,
-        terms=Terms(),
+        terms=RequestPolicy(),
     )
     poison = json.dumps({"id": exploration.id, "run": 9})
     return dispatch(Message(id="m", body=poison, receives=1), desk)
@@ -131,7 +131,7 @@ def fail_on(stores: Stores, exploration: Exploration) -> object:
 def explore_on(stores: Stores, exploration: Exploration) -> Exploration:
     engine = Engine(
         explorations=stores.explorations,
-        journals=stores.journals,
+        transcripts=stores.transcripts,
         events=stores.events,
         reports=stores.reports,
         model=scripted([says(business("Bees", "They pay.", "PIVOT"))]),

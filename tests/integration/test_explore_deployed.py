@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.functions import Context, handler_of, set_environment
 from tests.fakes.github_server import FakeGitHub
 
@@ -31,7 +31,7 @@ class Deployment:
     def submitted(self, **request: Any) -> Exploration:
         wanted = ExploreRequest(idea="Urban bees", **request)
         store, clock = self._stores.explorations, wiring.system_clock()
-        return submit(wanted, "ada", store, clock, terms=Terms())
+        return submit(wanted, "ada", store, clock, terms=RequestPolicy())
 
     def run(self, exploration: Exploration, run: int = 1) -> Any:
         event = {"id": exploration.id, "run": run, "deadline_seconds": 120}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.folder_publisher import FolderPublisher
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.exploration import Status
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, refusal, text

@@ -10,20 +10,20 @@ from idea_explorer import wiring
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar import entry_of
+from idea_explorer.domain.similar_research import entry_of
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import publishing
 from tests.fakes.functions import Context, handler_of, set_environment
 
-Counted = Callable[[], list[str]]
+ProgressSink = Callable[[], list[str]]
 
 
 @pytest.fixture
 def counted(
     aws: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Counted:
+) -> ProgressSink:
     """The final statuses that CloudWatch has counted since."""
     set_environment(aws, monkeypatch)
 
@@ -38,7 +38,9 @@ def counted(
 @pytest.fixture
 def queued(aws: Settings) -> Exploration:
     store = wiring.cloud_stores(aws).explorations
-    return submit(ExploreRequest(idea="Bees"), "ada", store, wiring.system_clock(), terms=Terms())
+    return submit(
+        ExploreRequest(idea="Bees"), "ada", store, wiring.system_clock(), terms=RequestPolicy()
+    )
 
 
 def called(method: str, path: str, body: object = None) -> Any:
@@ -48,21 +50,23 @@ def called(method: str, path: str, body: object = None) -> Any:
     return answer["statusCode"]
 
 
-def test_what_fails_before_its_run_is_counted(queued: Exploration, counted: Counted) -> None:
+def test_what_fails_before_its_run_is_counted(queued: Exploration, counted: ProgressSink) -> None:
     body = json.dumps({"id": queued.id, "run": 9})
     handler_of("dispatch")({"Records": [{"messageId": "m-1", "body": body}]}, Context())
 
     assert counted() == ["failed"]
 
 
-def test_what_is_cancelled_in_the_queue_is_counted(queued: Exploration, counted: Counted) -> None:
+def test_what_is_cancelled_in_the_queue_is_counted(
+    queued: Exploration, counted: ProgressSink
+) -> None:
     assert called("POST", f"/explorations/{queued.id}/cancel") == 202
 
     assert counted() == ["cancelled"]
 
 
 def test_research_that_is_used_again_is_counted(
-    aws: Settings, queued: Exploration, counted: Counted
+    aws: Settings, queued: Exploration, counted: ProgressSink
 ) -> None:
     wiring.cloud_stores(aws).reports.save_report(queued.id, queued.lease, "# Bees")
     document = (

@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import deployment, serverless, wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer import wiring
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar import entry_of
+from idea_explorer.domain.similar_research import entry_of
 from idea_explorer.domain.tokens import dump_tokens, issue_token
+from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import publishing
 from tests.fakes.functions import Context, handler_of, set_environment
 
@@ -60,7 +61,7 @@ class Functions:
     def submitted(self, **request: Any) -> Exploration:
         wanted = ExploreRequest(idea=IDEA, **request)
         store, clock = self.stores.explorations, wiring.system_clock()
-        return submit(wanted, "ada", store, clock, terms=Terms())
+        return submit(wanted, "ada", store, clock, terms=RequestPolicy())
 
     def messages(self) -> list[str]:
         return [line["message"] for line in self.lines if "message" in line]
@@ -74,7 +75,7 @@ def functions(
     aws: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Functions:
     set_environment(aws.model_copy(update={"model_provider": "offline"}), monkeypatch)
-    handler = serverless._logger().registered_handler
+    handler = handlers._logger().registered_handler
     assert isinstance(handler, logging.StreamHandler)
     buffer = io.StringIO()
     monkeypatch.setattr(handler, "stream", buffer)  # Powertools made it for the stream at first
@@ -190,4 +191,4 @@ def test_the_authorizer_names_its_request(
 
     functions.invoke("authorize", {"authorizationToken": f"Bearer {token}", "methodArn": arn})
 
-    assert serverless.request_id() == functions.request_id
+    assert handlers.request_id() == functions.request_id

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.adapters.github_changes import GitHubChanges, branch_of
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github.changes import GitHubChanges, branch_of
+from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import BaseMovedError, ConfigurationError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, Settings
-from idea_explorer.usecases.decide import DecisionRequest, decide
+from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
@@ -196,15 +196,15 @@ class World:
         return explore(queued.id, queued.run, self.engine)
 
     def publish(self, exploration: Exploration) -> Exploration:
-        outlets = publishing.outlets(self.settings, self.engine.clock)
+        destinations = publishing.destinations(self.settings, self.engine.clock)
         return publish(
             exploration.id,
             exploration.run,
             explorations=self.engine.explorations,
             reports=self.engine.reports,
-            publisher=outlets.publisher,
+            publisher=destinations.publisher,
             clock=self.engine.clock,
-            pull_requests_for=outlets.pull_requests_for,
+            pull_requests_for=destinations.pull_requests_for,
         )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.github_branches import GitHubBranches
-from idea_explorer.adapters.github_client import GitHubClient
+from idea_explorer.adapters.github.branches import GitHubBranches
+from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http import PublicHttp
+from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.domain.errors import BlockedAddressError
 from tests.fakes import command
 from tests.fakes.certificate import self_signed

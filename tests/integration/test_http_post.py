@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.addresses import WEBHOOK_RULES, is_public_or_loopback
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http import PublicHttp
+from idea_explorer.adapters.http.addresses import WEBHOOK_RULES, is_public_or_loopback
+from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.domain.errors import (
     BlockedAddressError,
     ExternalError,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.presence import Presence
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.folder.locks import ProcessLock
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.request import ExploreRequest
@@ -134,9 +134,9 @@ def test_a_run_that_is_alive_is_not_taken_from_its_command(machine: Machine) -> 
 
 
 def test_a_run_is_worked_on_as_long_as_any_process_is(tmp_path: Path) -> None:
-    here, there, run = Presence(tmp_path), Presence(tmp_path), new_id(1)
-    with there.at_work(run):
-        with here.at_work(run):
+    here, there, run = ProcessLock(tmp_path), ProcessLock(tmp_path), new_id(1)
+    with there.held(run):
+        with here.held(run):
             assert here.is_at_work(run)
         assert here.is_at_work(run)
         assert not here.is_at_work(new_id(2))

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import deployment, wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer import wiring
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.errors import ConfigurationError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.webhook import Target
+from idea_explorer.lambda_runtime import deployment
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
 from tests.fakes.explorations import NOW

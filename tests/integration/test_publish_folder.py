@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.folder_publisher import FolderPublisher
-from idea_explorer.adapters.git_folder import GitFolder, is_git_folder
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.folder.git import GitFolder, is_git_folder
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from tests.fakes.clock import ManualClock
 from tests.fakes.desk import DOCUMENT, FOLDER, LOG, SLUG, Desk

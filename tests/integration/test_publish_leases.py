@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.dynamodb.leases import DynamoBranchLease
 from idea_explorer.adapters.dynamodb.table import Table
-from idea_explorer.adapters.folder import Folder
-from idea_explorer.adapters.folder_publisher import FolderPublisher
-from idea_explorer.adapters.research_index_s3 import KEY, S3ResearchIndex
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.research_index import KEY, S3ResearchIndex
+from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
-from idea_explorer.domain.similar import Index, entry_of, similar
+from idea_explorer.domain.similar_research import Index, entry_of, similar
 from idea_explorer.ports import BranchLease, ResearchIndex
 from idea_explorer.settings import Settings
 from tests.fakes.clock import ManualClock

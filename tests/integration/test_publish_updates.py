@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from idea_explorer.adapters.computed_index import ComputedIndex
-from idea_explorer.adapters.folder import Folder
+from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import ModelRequest
-from idea_explorer.usecases.earlier import Earlier
+from idea_explorer.usecases.continuation import PriorDocument
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, says, scripted
 
@@ -36,7 +36,7 @@ def bench(tmp_path: Path, model: ScriptedModel) -> Bench:
     return Bench(tmp_path, model)
 
 
-def first_words(request: ModelRequest) -> str:
+def first_message(request: ModelRequest) -> str:
     content = request.messages[0]["content"]
     assert isinstance(content, list)
     assert isinstance(content[0], dict)
@@ -71,7 +71,7 @@ def test_an_update_adds_a_dated_section_to_the_document_of_its_idea(
         (first.id, False),
         (second.id, True),
     ]
-    said = first_words(model.requests[-1])
+    said = first_message(model.requests[-1])
     assert "It may work." in said
     assert "do not repeat it" in said
 
@@ -230,7 +230,7 @@ def test_a_long_document_goes_into_the_prompt_by_its_two_ends(
     (bench.root / str(first.document)).write_text(long)
     bench.run(IDEA, update=True)
 
-    said = first_words(model.requests[-1])
+    said = first_message(model.requests[-1])
     assert "It may work." in said
     assert "the newest finding" in said
     assert "is left out here" in said
@@ -250,7 +250,7 @@ def test_a_follow_up_is_a_new_document_that_names_the_old(
     assert f"continue_from: {first.id}" in text
     assert [entry["continueFrom"] for entry in log_of(bench, second)] == [first.id]
     assert second.conversation_id == first.conversation_id
-    said = first_words(model.requests[-1])
+    said = first_message(model.requests[-1])
     assert "It may work." in said
     assert f"`{inside}`" in said
 
@@ -276,12 +276,12 @@ def test_a_document_is_continued_from_even_where_the_store_does_not_know_it(
         "me",
         fresh.store,
         fresh.clock,
-        terms=Terms(min_deadline_seconds=1),
+        terms=RequestPolicy(min_deadline_seconds=1),
         research=Folder(fresh.root),
     )
-    explored = fresh.engine.earlier_for(queued)
+    explored = fresh.engine.continuation_for(queued)
 
-    assert isinstance(explored, Earlier)
+    assert isinstance(explored, PriorDocument)
     assert explored.path == "ideas/2026-11-16-a-tea-room/research.md"
 
 

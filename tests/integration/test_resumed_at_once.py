@@ -15,11 +15,11 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Explorations, Filter
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import claim, resume
-from idea_explorer.usecases.terms import Terms
 from idea_explorer.wiring import Stores, local_stores
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text
@@ -48,7 +48,7 @@ def resumed(exploration_id: str, explorations: Explorations, queue: FakeQueue) -
         queue=queue,
         clock=ManualClock(),
         log=SilentLog(),
-        terms=Terms(),
+        terms=RequestPolicy(),
     )
 
 

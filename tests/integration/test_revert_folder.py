@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.folder_publisher import FolderPublisher
-from idea_explorer.adapters.folder_restorer import FolderRestorer
-from idea_explorer.adapters.folder_writer import FolderWriter
-from idea_explorer.adapters.git_folder import GitFolder
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.folder.git import GitFolder
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.folder.restorer import FolderRestorer
+from idea_explorer.adapters.folder.writer import FolderWriter
+from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -90,13 +90,13 @@ class World:
                     record=ToolRecord(name="edit_file", duration_ms=0, ok=True),
                 )
             )
-        journal = self.store.open(exploration.id, exploration.lease)
-        journal.append(Decided(step=step, results=tuple(results)))
+        transcript = self.store.open(exploration.id, exploration.lease)
+        transcript.append(Decided(step=step, results=tuple(results)))
 
     def revert(self, exploration: Exploration) -> Undone:
         return revert(
             self.store.load(exploration.id),
-            journals=self.store,
+            transcripts=self.store,
             approvals=self.approvals,
             reverter_for=_never,
             restorer=FolderRestorer(self.root, self.lock, self.git),

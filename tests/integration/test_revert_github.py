@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.github_changes import GitHubChanges, branch_of
-from idea_explorer.adapters.github_client import GitHubClient
-from idea_explorer.adapters.github_revert import GitHubReverter
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.github.changes import GitHubChanges, branch_of
+from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.revert import GitHubReverter
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import ConflictError, MissingError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Undone

@@ -10,7 +10,7 @@ import pytest
 from idea_explorer import wiring
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.submit import submit

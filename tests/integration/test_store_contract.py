@@ -324,30 +324,30 @@ def test_an_event_that_is_too_large_is_cut_and_says_so(stores: Stores) -> None:
 
 def test_a_transcript_is_there_for_whoever_opens_it_next(stores: Stores) -> None:
     first = stores.explorations.take_over(stored(stores).id, started)
-    journal = stores.journals.open(first.id, first.lease)
-    assert journal.entries == ()
-    journal.append(said("one"))
-    journal.append(said("two" * 100_000))
+    transcript = stores.transcripts.open(first.id, first.lease)
+    assert transcript.entries == ()
+    transcript.append(said("one"))
+    transcript.append(said("two" * 100_000))
 
     second = stores.explorations.take_over(first.id, unchanged)
-    resumed = stores.journals.open(second.id, second.lease)
+    resumed = stores.transcripts.open(second.id, second.lease)
     resumed.append(said("three"))
 
     entries = [said("one"), said("two" * 100_000), said("three")]
     assert list(resumed.entries) == entries
-    assert list(stores.journals.open(second.id, second.lease).entries) == entries
+    assert list(stores.transcripts.open(second.id, second.lease).entries) == entries
 
 
 def test_who_lost_the_lease_adds_nothing_to_the_transcript(stores: Stores) -> None:
     first = stores.explorations.take_over(stored(stores).id, started)
-    zombie = stores.journals.open(first.id, first.lease)
+    zombie = stores.transcripts.open(first.id, first.lease)
     zombie.append(said("one"))
     second = stores.explorations.take_over(first.id, unchanged)
 
     with pytest.raises(LeaseLostError):
         zombie.append(said("late"))
     assert list(zombie.entries) == [said("one")]
-    assert list(stores.journals.open(second.id, second.lease).entries) == [said("one")]
+    assert list(stores.transcripts.open(second.id, second.lease).entries) == [said("one")]
 
 
 def test_the_last_report_is_the_one_that_is_read(stores: Stores) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text
 from tests.fakes.command import Done, idea, log_lines
@@ -239,7 +239,7 @@ class Deployment:
     def explored(self, **request: Any) -> Exploration:
         wanted = ExploreRequest(idea="Urban bees", **request)
         store, clock = self._stores.explorations, wiring.system_clock()
-        new = submit(wanted, "ada", store, clock, terms=Terms())
+        new = submit(wanted, "ada", store, clock, terms=RequestPolicy())
         event = {"id": new.id, "run": 1, "deadline_seconds": request.get("deadline_seconds", 120)}
         handler_of("explore")(event, Context())
         return store.load(new.id)

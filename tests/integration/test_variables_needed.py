@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.adapters.aws import client
+from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
 from tests.e2e.harness.template import environment_of
@@ -83,7 +83,7 @@ def explore(settings: Settings) -> None:
     engine = wiring.cloud_engine(settings, LOG, [])
     for toolset in wiring.TOOLSETS:
         engine.toolset_for(of(toolset), [])
-    engine.earlier_for(of("research"))
+    engine.continuation_for(of("research"))
     assert engine.writer_for
     engine.writer_for(of("code"))
     wiring.task_answers(settings)
@@ -92,9 +92,9 @@ def explore(settings: Settings) -> None:
 
 
 def publish(settings: Settings) -> None:
-    outlets = publishing.outlets(settings, wiring.system_clock())
+    destinations = publishing.destinations(settings, wiring.system_clock())
     wiring.cloud_stores(settings)
-    outlets.pull_requests_for(of("code"))
+    destinations.pull_requests_for(of("code"))
 
 
 def notify(settings: Settings) -> None:

@@ -16,13 +16,12 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.folder_publisher import FolderPublisher
-from idea_explorer.adapters.http import PublicHttp
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.http.public import PublicHttp
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration, Stats
-from idea_explorer.domain.request import parse_request
-from idea_explorer.domain.signing import key_of
+from idea_explorer.domain.request import key_of, parse_request
 from idea_explorer.ports import Clock, Webhooks
 from idea_explorer.usecases.notify import Sender, notify, resend, send_test
 from tests.fakes.clock import ManualClock

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.api.views import Details, details_of
 from idea_explorer.cli.remote.shown import lines
 from idea_explorer.domain.exploration import Delivery, Exploration

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.local_queue import LocalQueue
+from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import UndeliveredError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.webhook import WAITS, Target
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Job
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.notify import Sender, deliver_due, notify, resend

@@ -25,12 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.embedder_local import LexiconEmbedder
-from idea_explorer.adapters.library_sqlite import SqliteLibrary
-from idea_explorer.adapters.tidal import ClientCredentials, Tidal
-from idea_explorer.adapters.track_index_qdrant import QdrantTrackIndex
-from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
-from idea_explorer.agent.wrappers import Bounded, Executed, Retried, Validated
+from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
+from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
+from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
+from idea_explorer.agent.tool_calls import Bounded, Executed, Retried, Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.tools import ToolCall

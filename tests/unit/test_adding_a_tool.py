@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from idea_explorer.agent.tool_calls import Bounded, Executed, Retried, Validated
 from idea_explorer.agent.toolset import Toolset
-from idea_explorer.agent.wrappers import Bounded, Executed, Retried, Validated
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog

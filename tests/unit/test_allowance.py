@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite import SqliteStore
-from idea_explorer.adapters.sqlite_approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import QuotaSpentError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
@@ -17,10 +17,10 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.jobs import books_of
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.settle import Cause, settle
-from idea_explorer.usecases.terms import Terms
-from idea_explorer.usecases.work import books_of
 from tests.fakes.engine import Bench
 from tests.fakes.models import Reply, ScriptedModel, calls, says, scripted
 from tests.fakes.service import FakeQueue
@@ -40,7 +40,7 @@ class Day(Bench):
 
     def __init__(self, folder: Path, *replies: Reply, limit: float = 3.0) -> None:
         super().__init__(folder, scripted(replies))
-        limited = Terms(min_deadline_seconds=1, daily_cost_usd=limit, spend=self.store)
+        limited = RequestPolicy(min_deadline_seconds=1, daily_cost_usd=limit, spend=self.store)
         self.engine = replace(self.engine, terms=limited)
 
     @property

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.api.fitting import CUT
-from idea_explorer.domain.approvals import Approval, approval_id
+from idea_explorer.domain.approvals import Approval, approval_id, propose
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
-from idea_explorer.usecases.approvals import expire
+from idea_explorer.usecases.approvals.apply import expire
 from tests.fakes.api import Api
 
 

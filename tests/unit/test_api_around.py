@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.errors import NetworkError, UnavailableError

@@ -15,7 +15,7 @@ class BrokenQueue:
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None:
         raise NetworkError("The queue could not be reached.")
 
-    def set_aside(self, body: str, reason: str) -> None:
+    def dead_letter(self, body: str, reason: str) -> None:
         raise NetworkError("The queue could not be reached.")
 
 

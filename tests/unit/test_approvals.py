@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.domain.errors import ConflictError, MissingError
+from idea_explorer.usecases.jobs import books_of
 from idea_explorer.usecases.settle import settle
-from idea_explorer.usecases.work import books_of
 from tests.fakes.approving import DONE, EDIT, World
 from tests.fakes.models import calls, tool_results
 

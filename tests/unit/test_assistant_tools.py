@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.domain.errors import (
     BlockedAddressError,
     ExternalError,
@@ -21,7 +21,7 @@ from idea_explorer.domain.errors import (
     TooManyRedirectsError,
     UnsupportedContentError,
 )
-from idea_explorer.domain.events import Heard, ToolCallError
+from idea_explorer.domain.events import RunEvent, ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.ports import FileInfo, UploadedFile, WebPage
@@ -69,10 +69,10 @@ class Impatient(SystemClock):
 class Told:
     """Keeps events and log lines."""
 
-    events: list[Heard] = field(default_factory=list)
+    events: list[RunEvent] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         self.events.append(event)
 
     def info(self, message: str, **fields: object) -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from idea_explorer.domain.approvals import propose
+from idea_explorer.domain.code import blob_sha
 from idea_explorer.domain.diffs import MAX_COMPARED_LINES, undone, unified_diff
-from idea_explorer.domain.git import blob_sha
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.proposals import propose
 
 PATH = RepositoryPath("src/app.py")
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c", "\f\n", "é\r\n", "+x\n", "-y\n"])).map(

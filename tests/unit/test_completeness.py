@@ -12,7 +12,7 @@ from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.report import verdict_of
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.usecases.earlier import Earlier
+from idea_explorer.usecases.continuation import PriorDocument
 from idea_explorer.usecases.opening import framework_of
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench
@@ -233,12 +233,14 @@ def test_the_offline_model_writes_every_section(tmp_path: Path, mode: str) -> No
 
 
 def test_a_run_is_checked_by_what_it_was_asked_for() -> None:
-    def asked(model_id: str = "claude", earlier: Earlier | None = None, **fields: object) -> object:
+    def asked(
+        model_id: str = "claude", earlier: PriorDocument | None = None, **fields: object
+    ) -> object:
         request = ExploreRequest.model_validate({"idea": "Tea", **fields})
         exploration = Exploration.new(request, "o", at=ManualClock().now())
         return framework_of(exploration, earlier, model_id)
 
-    document = Earlier("ideas/tea/research.md", "tea/research.md", "# Tea")
+    document = PriorDocument("ideas/tea/research.md", "tea/research.md", "# Tea")
     assert asked() == framework("business")
     assert asked(mode="exploration") == framework("exploration")
     assert asked(update=True) == framework("business")  # nothing was there to update

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.embedder_local import LexiconEmbedder
-from idea_explorer.adapters.library_sqlite import SqliteLibrary
-from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.usecases.import_library import import_library
-from idea_explorer.usecases.index_tracks import index_tracks
+from idea_explorer.usecases.import_music import import_library, index_tracks
 
 
 def line(number: int = 1, **changes: Any) -> str:

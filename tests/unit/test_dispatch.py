@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.message import QUEUE_OWNER, Message
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.dispatch import LAST_RECEIVE, Desk, dispatch
-from idea_explorer.usecases.notices import ask_for_notice
+from idea_explorer.usecases.notify import request_webhook
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.service import FakeQueue, FakeWorkflow
 
@@ -39,8 +39,8 @@ class Service:
             clock=self.clock,
             log=SilentLog(),
             max_running=2,
-            terms=Terms(min_deadline_seconds=60, daily_cost_usd=1.0, spend=self.store),
-            ask_for_notice=lambda exploration: ask_for_notice(exploration, self, SilentLog()),
+            terms=RequestPolicy(min_deadline_seconds=60, daily_cost_usd=1.0, spend=self.store),
+            request_webhook=lambda exploration: request_webhook(exploration, self, SilentLog()),
         )
         self.asked: list[tuple[ExplorationId, int]] = []
 
@@ -52,7 +52,9 @@ class Service:
 
     def submitted(self, idea: str = "An idea", **request_fields: str) -> Exploration:
         request = ExploreRequest(idea=idea, **request_fields)  # type: ignore[arg-type]
-        return submit(request, "ada", self.store, self.clock, terms=Terms(min_deadline_seconds=60))
+        return submit(
+            request, "ada", self.store, self.clock, terms=RequestPolicy(min_deadline_seconds=60)
+        )
 
     def deliver(self, body: object, message_id: str = "m-1", receives: int = 1) -> str:
         text = body if isinstance(body, str) else json.dumps(body)

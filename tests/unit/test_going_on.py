@@ -14,10 +14,10 @@ from idea_explorer.domain.json import Block
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.threads import NOT_RUN
 from idea_explorer.ports import ModelRequest
-from idea_explorer.usecases.keyed import Keyed, keyed
+from idea_explorer.usecases.idempotency_key import Keyed, keyed
 from idea_explorer.usecases.replay import replay
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.engine import Bench
 from tests.fakes.models import Reply, calls, last_texts, raw, says, scripted
 from tests.fakes.toolsets import toolset_in
@@ -181,7 +181,7 @@ def test_a_follow_up_searches_the_files_of_the_first_question_too(tmp_path: Path
 
 def test_a_follow_up_reads_the_same_repository_unless_it_names_one(tmp_path: Path) -> None:
     bench = Bench(tmp_path, scripted([says("# R")]))
-    bench.terms = Terms(min_deadline_seconds=1, code_repositories=("acme/tea", "acme/cake"))
+    bench.terms = RequestPolicy(min_deadline_seconds=1, code_repositories=("acme/tea", "acme/cake"))
     first = bench.run(toolset="code", repository="acme/tea", ref="main")
 
     def read(**fields: str) -> tuple[str | None, str | None]:

@@ -26,7 +26,7 @@ def loaded_by(function: str) -> set[str]:
 def test_starting_a_function_loads_neither_model_nor_http_nor_tools(function: str) -> None:
     loaded = loaded_by(function)
 
-    assert "idea_explorer.serverless" in loaded
+    assert "idea_explorer.lambda_runtime.handlers" in loaded
     assert not [
         name for name in loaded if name in HEAVY or name.startswith(tuple(f"{h}." for h in HEAVY))
     ]

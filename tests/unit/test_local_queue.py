@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.local_queue import CLAIM_SECONDS, LocalQueue
+from idea_explorer.adapters.sqlite.queue import CLAIM_SECONDS, LocalQueue
 from idea_explorer.domain.ids import new_id
 from idea_explorer.ports import Job
 from tests.fakes.clock import ManualClock

@@ -25,7 +25,7 @@ from idea_explorer.domain.events import (
     ToolCallStart,
 )
 from idea_explorer.domain.json import Block, JsonObject
-from idea_explorer.domain.transcript import Cut
+from idea_explorer.domain.transcript import ModelCallFailed
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import Filter, ModelAnswer, ModelRequest
 from tests.fakes.engine import Bench
@@ -421,7 +421,7 @@ def test_a_broken_call_is_metered_by_what_had_arrived(tmp_path: Path) -> None:
 
     b.with_model(Breaks())  # type: ignore[arg-type]
     done = b.explore()
-    cuts = [entry for entry in b.entries(done) if isinstance(entry, Cut)]
+    cuts = [entry for entry in b.entries(done) if isinstance(entry, ModelCallFailed)]
     assert [cut.usage.output_tokens for cut in cuts] == [150] * 5
     assert done.stats.input_tokens == 500
 

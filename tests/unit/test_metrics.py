@@ -19,7 +19,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
-from idea_explorer.metrics import MetricSink
+from idea_explorer.observability.metrics import MetricSink
 from tests.fakes.clock import START, ManualClock
 
 USAGE = EventUsage(input_tokens=10, output_tokens=5, cache_read_tokens=3, cache_write_tokens=1)

@@ -8,7 +8,7 @@ import pytest
 
 from idea_explorer.cli import main
 from idea_explorer.domain.errors import NetworkError
-from idea_explorer.domain.transcript import AnyEntry, Said, ToolsRan, dump_entry, parse_entry
+from idea_explorer.domain.transcript import AnyEntry, Instruction, ToolsRan, dump_entry, parse_entry
 from idea_explorer.usecases.replay import replay
 from tests.fakes.engine import Bench
 from tests.fakes.models import calls, raw, says, scripted
@@ -59,7 +59,11 @@ def test_a_decision_that_would_be_made_otherwise_today_is_reported(tmp_path: Pat
     entries, _ = recorded(tmp_path, READ, says(REPORT))
     changed = [entry for entry in entries if not isinstance(entry, ToolsRan)]
     assert "RunTools" in replay(changed).divergence
-    invented = [*entries[:1], Said(purpose="write", reason="repeated_call", text="x"), *entries[1:]]
+    invented = [
+        *entries[:1],
+        Instruction(purpose="write", reason="repeated_call", text="x"),
+        *entries[1:],
+    ]
     assert "Ask" in replay(invented).divergence
 
 

@@ -12,10 +12,10 @@ from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.domain.usage import Usage
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.jobs import books_of
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.settle import settle
-from idea_explorer.usecases.terms import Terms
-from idea_explorer.usecases.work import books_of
 from tests.fakes.engine import Bench
 from tests.fakes.models import Reply, calls, says, scripted
 from tests.fakes.service import FakeQueue
@@ -37,7 +37,7 @@ class Again(Bench):
         super().__init__(folder, scripted(replies or CUT_OFF))
         for number in range(documents):
             self.write(f"{number}.md", f"{number} tea leaves " * 3_500)
-        self.asking = Terms(min_deadline_seconds=1, model_ids=MODELS, prices=PRICES)
+        self.asking = RequestPolicy(min_deadline_seconds=1, model_ids=MODELS, prices=PRICES)
         self.partial = self.run(max_cost_usd=max_cost_usd)
         self.model = scripted([says("# Whole")])
         self.with_model(self.model)
@@ -150,15 +150,17 @@ def test_what_the_budget_ended_is_taken_up_only_for_another_look(tmp_path: Path)
 
 def test_a_run_that_was_killed_names_what_its_conversation_needs(tmp_path: Path) -> None:
     again = Again(tmp_path, READ, *CUT_OFF[1:], documents=4)
-    whole = again.partial.go_on_usd
+    whole = again.partial.min_resume_usd
     again.store.take_over(
         again.partial.id,
-        lambda e: e.model_copy(update={"status": "running", "outcome": None, "go_on_usd": None}),
+        lambda e: e.model_copy(
+            update={"status": "running", "outcome": None, "min_resume_usd": None}
+        ),
     )
 
     settled = settle(again.partial.id, 1, "timed_out", books_of(again.engine))
 
-    assert settled.go_on_usd == whole
+    assert settled.min_resume_usd == whole
 
 
 def _with_budget(exploration: Exploration, usd: float) -> Exploration:

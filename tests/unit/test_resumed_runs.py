@@ -7,11 +7,11 @@ from pathlib import Path
 from idea_explorer.domain.errors import NetworkError, UpstreamTimeoutError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Restarted, Said
-from idea_explorer.observability import LogSink
+from idea_explorer.domain.transcript import Instruction, Restarted
+from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, RecordedLog
 from tests.fakes.models import Reply, ScriptedModel, calls, raw, says, scripted
@@ -30,7 +30,7 @@ class Killed(BaseException):
 
 def resumes(bench: Bench, exploration: Exploration) -> list[int | None]:
     entries = bench.entries(exploration)
-    return [e.run for e in entries if isinstance(e, Said) and e.purpose == "resume"]
+    return [e.run for e in entries if isinstance(e, Instruction) and e.purpose == "resume"]
 
 
 def bench_with_documents(folder: Path, *replies: Reply, clock: ManualClock | None = None) -> Bench:
@@ -131,7 +131,7 @@ def test_a_resume_on_a_day_that_can_pay_for_too_little_keeps_conversation_and_re
     assert ended.status == "partial"
     bench.with_model(model := scripted([says("# Nothing is known")]))
 
-    little = Terms(min_deadline_seconds=1, daily_cost_usd=0.03, spend=bench.store)
+    little = RequestPolicy(min_deadline_seconds=1, daily_cost_usd=0.03, spend=bench.store)
     bench.engine = replace(bench.engine, terms=little)
 
     done = bench.resume(ended)

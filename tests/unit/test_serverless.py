@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import serverless
 from idea_explorer.domain.errors import (
     ConflictError,
     LeaseLostError,
@@ -16,6 +15,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
+from idea_explorer.lambda_runtime import handlers
 from tests.e2e.harness.template import ROOT
 from tests.fakes.functions import Context
 
@@ -31,7 +31,7 @@ def event(name: str) -> dict[str, Any]:
 def said(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What the log says; Powertools made its handler for the stream that there was at first."""
     monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
-    handler = serverless._logger().registered_handler
+    handler = handlers._logger().registered_handler
     assert isinstance(handler, logging.StreamHandler)
     buffer = io.StringIO()
     monkeypatch.setattr(handler, "stream", buffer)  # the one before may be closed by now
@@ -39,19 +39,19 @@ def said(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 
 
 def test_the_workflow_asks_for_a_run() -> None:
-    work = serverless.work_in(event("explore-workflow"))
+    work = handlers.work_in(event("explore-workflow"))
 
     assert (work.id, work.run, work.deadline_seconds, work.settle) == (ID, 1, 120, False)
 
 
 def test_the_workflow_asks_to_settle_what_timed_out() -> None:
-    work = serverless.work_in(event("explore-settle"))
+    work = handlers.work_in(event("explore-settle"))
 
     assert (work.id, work.settle, work.why) == (ID, True, "timed_out")
 
 
 def test_an_execution_that_was_stopped_is_settled_by_its_name() -> None:
-    work = serverless.work_in(event("explore-execution-stopped"))
+    work = handlers.work_in(event("explore-execution-stopped"))
 
     assert (work.id, work.run, work.settle, work.why) == (ID, 1, True, "stopped")
     assert work.unattended
@@ -68,11 +68,11 @@ def test_an_execution_that_was_stopped_is_settled_by_its_name() -> None:
     ],
 )
 def test_causes_have_meanings(cause: str, why: str) -> None:
-    assert serverless.work_in({"id": ID, "run": 1, "settle": True, "cause": cause}).why == why
+    assert handlers.work_in({"id": ID, "run": 1, "settle": True, "cause": cause}).why == why
 
 
 def test_messages_carry_their_receive_count() -> None:
-    (message,) = serverless.messages_in(event("explore-queue-message"))
+    (message,) = handlers.messages_in(event("explore-queue-message"))
 
     assert message.receives == 1
     assert json.loads(message.body)["idea"] == "A subscription box for urban beekeepers"
@@ -85,7 +85,7 @@ def test_only_messages_that_failed_come_back() -> None:
         return {"id": message.id}
 
     records = [{"messageId": name, "body": body} for name, body in (("1", "good"), ("2", "bad"))]
-    answer = serverless.each_message({"Records": records}, work)
+    answer = handlers.each_message({"Records": records}, work)
 
     assert answer == {"results": [{"id": "1"}], "batchItemFailures": [{"itemIdentifier": "2"}]}
 
@@ -93,20 +93,20 @@ def test_only_messages_that_failed_come_back() -> None:
 @pytest.mark.parametrize(
     ("raised", "seen"),
     [
-        (UnavailableError("Down."), serverless.RetryableError),
-        (RateLimitedError("Slow down.", retry_after=60.0), serverless.ThrottledError),
-        (RateLimitedError("Slow down."), serverless.RetryableError),
+        (UnavailableError("Down."), handlers.RetryableError),
+        (RateLimitedError("Slow down.", retry_after=60.0), handlers.ThrottledError),
+        (RateLimitedError("Slow down."), handlers.RetryableError),
         (LeaseLostError("Gone."), LeaseLostError),
         (ConflictError("No."), ConflictError),
-        (ValueError("a secret idea"), serverless.InternalError),
+        (ValueError("a secret idea"), handlers.InternalError),
     ],
     ids=lambda given: getattr(given, "__name__", None) or type(given).__name__,
 )
 def test_errors_reach_the_workflow_under_names_it_knows(
     raised: Exception, seen: type[Exception]
 ) -> None:
-    @serverless.entry
-    def handler(_: serverless.Event) -> JsonObject:
+    @handlers.entry
+    def handler(_: handlers.Event) -> JsonObject:
         raise raised
 
     with pytest.raises(seen):
@@ -114,11 +114,11 @@ def test_errors_reach_the_workflow_under_names_it_knows(
 
 
 def test_what_nobody_foresaw_is_told_by_its_kind_alone(said: io.StringIO) -> None:
-    @serverless.entry
-    def handler(event: serverless.Event) -> JsonObject:
+    @handlers.entry
+    def handler(event: handlers.Event) -> JsonObject:
         raise KeyError(event["idea"])
 
-    with pytest.raises(serverless.InternalError) as failure:
+    with pytest.raises(handlers.InternalError) as failure:
         handler({"idea": "A secret idea"}, Context())
 
     assert str(failure.value) == "KeyError"
@@ -127,11 +127,11 @@ def test_what_nobody_foresaw_is_told_by_its_kind_alone(said: io.StringIO) -> Non
 
 
 def test_every_line_names_the_exploration_once_it_is_known(said: io.StringIO) -> None:
-    @serverless.entry
-    def handler(_: serverless.Event) -> JsonObject:
-        serverless.log().info("before")
-        serverless.correlate(ID)
-        serverless.log().info("after", name="read_research")
+    @handlers.entry
+    def handler(_: handlers.Event) -> JsonObject:
+        handlers.log().info("before")
+        handlers.correlate(ID)
+        handlers.log().info("after", name="read_research")
         return {}
 
     handler({}, Context())

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.agent.wrappers import Executed
+from idea_explorer.agent.tool_calls import Executed
 from idea_explorer.domain.errors import ConfigurationError, InvalidSettingError
 from idea_explorer.domain.limits import CodeLimits
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import CODE_VARIABLES, MODELS, PRICES, Settings
 from tests.fakes.settings import VARIABLES
 

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import LeaseLostError, MissingError
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import Answered, Asked, Opening
 from idea_explorer.domain.usage import Usage
-from idea_explorer.observability import SilentLog
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import PRICES
 from idea_explorer.usecases.dispatch import Desk
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.settle import Books, Cause, settle
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.sweep import (
@@ -24,7 +25,6 @@ from idea_explorer.usecases.sweep import (
     UNDELIVERED_TOO_LONG_SECONDS,
     sweep,
 )
-from idea_explorer.usecases.terms import Terms
 from tests.fakes.clock import ManualClock
 from tests.fakes.service import FakeQueue, FakeWorkflow
 
@@ -39,7 +39,7 @@ class World:
         self.queue = FakeQueue()
         self.books = Books(
             explorations=self.store,
-            journals=self.store,
+            transcripts=self.store,
             reports=self.store,
             clock=self.clock,
             prices=PRICES,
@@ -52,12 +52,14 @@ class World:
             clock=self.clock,
             log=SilentLog(),
             max_running=5,
-            terms=Terms(min_deadline_seconds=1),
+            terms=RequestPolicy(min_deadline_seconds=1),
         )
 
     def queued(self) -> Exploration:
         request = ExploreRequest(idea="Urban bees")
-        return submit(request, "ada", self.store, self.clock, terms=Terms(min_deadline_seconds=1))
+        return submit(
+            request, "ada", self.store, self.clock, terms=RequestPolicy(min_deadline_seconds=1)
+        )
 
     def running(self) -> Exploration:
         at = self.clock.now()
@@ -66,11 +68,11 @@ class World:
     def with_checkpoint(self, text: str = TEXT) -> Exploration:
         """A run that asked twice and was answered once."""
         exploration = self.running()
-        journal = self.store.open(exploration.id, exploration.lease)
+        transcript = self.store.open(exploration.id, exploration.lease)
         asked = Asked(step=1, tools_off=False, max_tokens=9, reserved=Usage(output_tokens=9))
-        journal.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
-        journal.append(asked)
-        journal.append(
+        transcript.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
+        transcript.append(asked)
+        transcript.append(
             Answered(
                 step=1,
                 content=[{"type": "text", "text": text}],
@@ -79,7 +81,7 @@ class World:
                 duration_ms=5,
             )
         )
-        journal.append(asked.model_copy(update={"step": 2}))
+        transcript.append(asked.model_copy(update={"step": 2}))
         return exploration
 
     def with_report(self) -> Exploration:
@@ -123,12 +125,12 @@ def test_a_timed_out_run_keeps_its_text_and_says_how_to_go_on(world: World) -> N
 
 def test_the_worker_that_goes_on_writes_nothing_more(world: World) -> None:
     zombie = world.with_checkpoint()
-    journal = world.store.open(zombie.id, zombie.lease)
+    transcript = world.store.open(zombie.id, zombie.lease)
 
     settled = settle(zombie.id, 1, "timed_out", world.books)
 
     with pytest.raises(LeaseLostError):
-        journal.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
+        transcript.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
     with pytest.raises(LeaseLostError):
         world.store.save(zombie)
     with pytest.raises(LeaseLostError):

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.domain.similar import Index, IndexEntry, entry_of, existing, similar, terms_of
+from idea_explorer.domain.similar_research import (
+    Index,
+    IndexEntry,
+    entry_of,
+    existing,
+    similar,
+    terms_of,
+)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -16,13 +16,13 @@ from pydantic import JsonValue
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import AuthFailedError, NetworkError, ToolError
-from idea_explorer.domain.events import Heard, MessageStart, StatusChanged, ToolCallStart
+from idea_explorer.domain.events import MessageStart, RunEvent, StatusChanged, ToolCallStart
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.domain.usage import Usage
+from idea_explorer.observability.spans import SpanSink
 from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Watcher
-from idea_explorer.spans import SpanSink
 from idea_explorer.usecases.explore import explore
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.engine import Bench
@@ -426,7 +426,7 @@ class KilledError(Exception):
 class Killer:
     """Ends the process, as it were, when a tool is about to run."""
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         if isinstance(event, ToolCallStart):
             raise KilledError
 

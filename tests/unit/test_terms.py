@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite import SqliteStore
+from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import MODELS, PRICES
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
 
 
-def terms(**changes: object) -> Terms:
-    return Terms(model_ids=MODELS, prices=PRICES, **changes)  # type: ignore[arg-type]
+def terms(**changes: object) -> RequestPolicy:
+    return RequestPolicy(model_ids=MODELS, prices=PRICES, **changes)  # type: ignore[arg-type]
 
 
 def test_a_budget_below_one_minimal_report_names_the_least() -> None:
@@ -27,7 +27,9 @@ def test_a_budget_below_one_minimal_report_names_the_least() -> None:
 
 
 def test_a_model_without_a_price_has_no_least() -> None:
-    Terms(model_ids=MODELS).check(ExploreRequest(idea="Tea", max_cost_usd=0.001), "ada", NOW)
+    RequestPolicy(model_ids=MODELS).check(
+        ExploreRequest(idea="Tea", max_cost_usd=0.001), "ada", NOW
+    )
 
 
 def test_a_spent_day_refuses_its_owner_and_nobody_else(tmp_path: Path) -> None:

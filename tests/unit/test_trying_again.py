@@ -9,9 +9,9 @@ import pytest
 from idea_explorer.cli.progress import PlainScreen, Progress
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import NetworkError, RateLimitedError, UnavailableError
-from idea_explorer.domain.events import Heard, MessageStart, TextDelta, TryingAgain
+from idea_explorer.domain.events import MessageStart, RunEvent, TextDelta, TryingAgain
 from idea_explorer.domain.progress import progress_of
-from idea_explorer.observability import LogSink
+from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import Filter, ModelAnswer, ModelRequest, Watcher
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, RecordedLog
@@ -139,9 +139,9 @@ def test_a_watcher_sees_where_an_answer_is_written_again(
 class Deaf:
     """A store that cannot be reached to tell of a wait."""
 
-    refused: list[Heard] = field(default_factory=list)
+    refused: list[RunEvent] = field(default_factory=list)
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         if isinstance(event, TryingAgain):
             self.refused.append(event)
             raise UnavailableError("No store.")

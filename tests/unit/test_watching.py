@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.agent.watching import Watching
+from idea_explorer.agent.stream_watcher import StreamWatcher
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ExternalError, NetworkError, UnavailableError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Answered, Cut
+from idea_explorer.domain.transcript import Answered, ModelCallFailed
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventLog, ModelAnswer, ModelRequest, NumberedEvent, Watcher
 from idea_explorer.usecases.explore import explore
@@ -22,8 +22,8 @@ from tests.fakes.models import says
 RESERVED = Usage(cache_write_tokens=1_000, output_tokens=16_384, searches=5)
 
 
-def watching() -> Watching:
-    return Watching(
+def watching() -> StreamWatcher:
+    return StreamWatcher(
         Recorder(),
         Deadline.after(ManualClock(), seconds=60),
         lambda: False,
@@ -114,7 +114,7 @@ def test_a_store_that_fails_for_a_moment_costs_no_answer(tmp_path: Path) -> None
     done = b.explore()
 
     assert (done.outcome, len(model.requests)) == ("completed", 1)
-    assert not [entry for entry in b.entries(done) if isinstance(entry, Cut)]
+    assert not [entry for entry in b.entries(done) if isinstance(entry, ModelCallFailed)]
     told = [event.data for event in b.store.read(done.id) if event.type == "text_delta"]
     assert "Steep" in "".join(told)
 
@@ -133,7 +133,7 @@ def test_a_store_that_stays_away_fails_once_the_paid_answer_is_kept(tmp_path: Pa
 
 
 def test_a_cancel_request_that_cannot_be_read_costs_no_answer() -> None:
-    watched = Watching(
+    watched = StreamWatcher(
         Recorder(),
         Deadline.after(ManualClock(), seconds=60),
         _unreadable,

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.folder_publisher import FolderPublisher
-from idea_explorer.adapters.http import PublicHttp
-from idea_explorer.adapters.local_queue import LocalQueue
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.http.public import PublicHttp
+from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.usecases.finish import Outlets
-from idea_explorer.usecases.work import ATTEMPTS, PAUSE_SECONDS, work
+from idea_explorer.usecases.finish import Destinations
+from idea_explorer.usecases.jobs import ATTEMPTS, PAUSE_SECONDS, work
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, says
 
@@ -34,7 +34,7 @@ class World:
         if job is None:
             return False
         publisher = FolderPublisher(self.bench.root, self.bench.root / "publishing.lock")
-        work(job, self.queue, self.engine, Outlets(publisher, PublicHttp(self.bench.clock)))
+        work(job, self.queue, self.engine, Destinations(publisher, PublicHttp(self.bench.clock)))
         return True
 
     @property

@@ -90,4 +90,4 @@ def test_a_deadline_is_an_ordinary_end(failing: dict[str, str]) -> None:
 def test_what_an_operator_should_see_fails_the_execution(
     failing: dict[str, str], error: str
 ) -> None:
-    assert ended(failing) == ("Broken", error)
+    assert ended(failing) == ("Failed", error)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import serverless
 from idea_explorer.domain.webhook import WAITS
+from idea_explorer.lambda_runtime import handlers
 from tests.e2e.harness.template import properties, state_machine
 
 NAMES = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
@@ -85,7 +85,7 @@ def retries() -> Iterator[tuple[str, str]]:
 def test_only_what_says_so_is_tried_again(task: str, error: str) -> None:
     assert error not in {"States.ALL", "States.TaskFailed"}
     if not error.startswith(PLATFORM):
-        assert issubclass(getattr(serverless, error), Exception)
+        assert issubclass(getattr(handlers, error), Exception)
 
 
 def test_a_deadline_is_never_tried_again() -> None:

@@ -24,8 +24,7 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import wrong_webhook
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, profile_of
-from idea_explorer.domain.request import WebhookUrl
-from idea_explorer.domain.signing import key_of
+from idea_explorer.domain.request import WebhookUrl, key_of
 from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.usage import Price
 from idea_explorer.domain.wording import findings

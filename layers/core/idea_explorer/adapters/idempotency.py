@@ -25,8 +25,8 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
     DataRecord,
 )
 
-from idea_explorer.adapters.database import Database
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, IDEMPOTENCY, PK, SK
+from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ConflictError, KeyTakenError, UnavailableError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import KEY_SECONDS
@@ -44,7 +44,7 @@ class _Context:
         return int(self.seconds * 1_000)
 
 
-class KeyedOnce:
+class IdempotencyStore:
     """Keeps of a request its hash, and of the answer all: answers must hold no secret."""
 
     def __init__(self, records: BasePersistenceLayer) -> None:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from idea_explorer.adapters.s3 import Bucket
+from idea_explorer.adapters.aws.s3 import Bucket
+from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.files import (
+from idea_explorer.domain.uploads import (
     FileId,
     check_upload,
     known_shape,
@@ -165,3 +166,38 @@ def folder_of(owner: str) -> str:
 
 def _place(owner: str, file_id: FileId) -> str:
     return f"{folder_of(owner)}/{file_id}"
+
+
+class GivenFiles:
+    """Checked when they are named, read when they are searched. Links are followed: a person chose them."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        if len(paths) > limits.MAX_FILES:
+            raise InvalidRequestError(f"At most {limits.MAX_FILES} files can be given.")
+        self._files = [(path, _about(path)) for path in paths]
+
+    def list(self) -> Sequence[FileInfo]:
+        return [about for _, about in self._files]
+
+    def read_all(self) -> Iterator[UploadedFile]:
+        for path, about in self._files:
+            yield UploadedFile(about.name, _head(path, limits.MAX_UPLOAD_BYTES))
+
+
+def _about(path: Path) -> FileInfo:
+    if not path.is_file():
+        raise InvalidRequestError(f"{path} is not a file.")
+    _head(path, 1)
+    size = path.stat().st_size
+    if size > limits.MAX_UPLOAD_BYTES:
+        raise InvalidRequestError(f"{path} is larger than 20 MB.")
+    check_upload(path.name, size)
+    return FileInfo(path.name, size)
+
+
+def _head(path: Path, size: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError as error:
+        raise InvalidRequestError(f"{path} cannot be read: {error.strerror}.") from error

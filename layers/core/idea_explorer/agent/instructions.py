@@ -6,7 +6,7 @@ from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
-from idea_explorer.domain.transcript import Said, StoredResult, ToolsRan
+from idea_explorer.domain.transcript import Instruction, StoredResult, ToolsRan
 
 WORDS_PER_TOKEN = 0.4  # half a word a token, and a fifth of the tokens for thinking
 LEAST_WORDS = 300
@@ -24,10 +24,10 @@ WHY = {
 }
 
 
-def instruction(move: Say, state: State, deadline: Deadline) -> Said:
+def instruction(move: Say, state: State, deadline: Deadline) -> Instruction:
     match move:
         case Say(purpose="continue"):
-            return Said(purpose="continue", text=prompt("continue"))
+            return Instruction(purpose="continue", text=prompt("continue"))
         case Say(purpose="write", reason=reason):
             assert reason is not None
             text = prompt("write_now", reason=WHY[reason], room=_room(deadline))
@@ -35,7 +35,7 @@ def instruction(move: Say, state: State, deadline: Deadline) -> Said:
             text = prompt("complete_report", missing=", ".join(gaps))
         case _:
             text = prompt("only_thinking", room=_room(deadline))
-    return Said(
+    return Instruction(
         purpose=move.purpose,
         reason=move.reason,
         again=move.again,

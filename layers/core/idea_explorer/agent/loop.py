@@ -25,10 +25,9 @@ from idea_explorer.agent.moves import (
 from idea_explorer.agent.requests import request_of
 from idea_explorer.agent.retrying import ATTEMPTS, next_try
 from idea_explorer.agent.searches import searches_in
-from idea_explorer.agent.side_by_side import side_by_side
 from idea_explorer.agent.state import State
-from idea_explorer.agent.watching import Interrupted, Watching
-from idea_explorer.agent.wrappers import Recorded
+from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
+from idea_explorer.agent.tool_calls import Recorded, side_by_side
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
@@ -41,13 +40,13 @@ from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     Answered,
     Asked,
-    Cut,
+    ModelCallFailed,
     PendingCall,
     Restarted,
     StoredResult,
     ToolsRan,
 )
-from idea_explorer.ports import EventSink, Journal, Model, ModelRequest
+from idea_explorer.ports import EventSink, Model, ModelRequest, Transcript
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Agent:
     """One run's parts. `cancelled` is asked between steps and while an answer streams."""
 
     exploration_id: ExplorationId
-    journal: Journal
+    transcript: Transcript
     model: Model
     tools: Recorded
     sink: EventSink
@@ -68,7 +67,7 @@ class Agent:
     def run(self) -> Finish:
         """Run until the end; the report is what the journal then holds."""
         while True:
-            state = State(self.journal.entries)
+            state = State(self.transcript.entries)
             if self.cancelled():
                 return Finish("cancelled", "cancelled")
             move = next_move(state, self._bounds(state))
@@ -76,16 +75,16 @@ class Agent:
                 case Finish():
                     return move
                 case Say():
-                    self.journal.append(instruction(move, state, self.deadline))
+                    self.transcript.append(instruction(move, state, self.deadline))
                 case RunTools():
-                    self.journal.append(self._run_tools(state))
+                    self.transcript.append(self._run_tools(state))
                 case RefuseTools():
-                    self.journal.append(refuse_tools(state))
+                    self.transcript.append(refuse_tools(state))
                 case Restart():
                     fresh = self._fresh_start(state, move)
                     if fresh is None:
                         return _stopped(state, Interrupted("budget"))
-                    self.journal.append(fresh)
+                    self.transcript.append(fresh)
                 case Ask():
                     if finish := self._ask(state, move):
                         return finish
@@ -167,7 +166,7 @@ class Agent:
         if not allowance.fits:
             return Interrupted("budget")
         step = state.steps + 1
-        self.journal.append(
+        self.transcript.append(
             Asked(
                 step=step,
                 tools_off=request.tools_off,
@@ -175,7 +174,7 @@ class Agent:
                 reserved=allowance.reserved,
             )
         )
-        watching = Watching(
+        watching = StreamWatcher(
             self.sink,
             self._time_for(move),
             self.cancelled,
@@ -191,8 +190,8 @@ class Agent:
                 replace(request, max_tokens=allowance.max_tokens), watching, watching.deadline
             )
         except (ExternalError, Interrupted) as error:
-            self.journal.append(
-                Cut(
+            self.transcript.append(
+                ModelCallFailed(
                     step=step,
                     text=watching.so_far,
                     usage=watching.billed(error, allowance.reserved),
@@ -204,7 +203,7 @@ class Agent:
             )
             return error
         took = round((clock.monotonic() - began) * 1_000)
-        self.journal.append(
+        self.transcript.append(
             Answered(
                 step=step,
                 content=[storable_block(block) for block in answer.content],
@@ -228,7 +227,7 @@ class Agent:
 
     @property
     def _state(self) -> State:
-        return State(self.journal.entries)
+        return State(self.transcript.entries)
 
     def _time_for(self, move: Ask) -> Deadline:
         """A call that gathers ends where the time for writing begins."""

@@ -17,7 +17,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.report import best_text, reported_text, without_preamble, written_text
 from idea_explorer.domain.transcript import (
     Answered,
-    Cut,
+    ModelCallFailed,
     RewriteReason,
     WriteReason,
     sendable,
@@ -91,7 +91,7 @@ def next_move(state: State, bounds: Bounds) -> Move:
     last = state.last
     if isinstance(last, Answered):
         return AFTER.get(last.stop_reason, _after_end)(state, bounds)
-    if isinstance(last, Cut) and (last.overflow or last.rejected):
+    if isinstance(last, ModelCallFailed) and (last.overflow or last.rejected):
         return _after_overflow(state, bounds)
     if state.waiting:
         return Finish("awaiting_approval", "approval")
@@ -223,10 +223,14 @@ def _after_overflow(state: State, _: Bounds) -> Move:
     """Once, a conversation that the model no longer takes is given up for its evidence, which is cut to
     a size that fits. Where that did not help, or nothing has been said yet, nothing will."""
     last = state.last
-    rejected = isinstance(last, Cut) and last.rejected
+    rejected = isinstance(last, ModelCallFailed) and last.rejected
     if state.answers and not state.restarted:
         return Restart("rejected" if rejected else "context_window")
-    said = last.reason if isinstance(last, Cut) else "The conversation is too long for the model."
+    said = (
+        last.reason
+        if isinstance(last, ModelCallFailed)
+        else "The conversation is too long for the model."
+    )
     status: FinalStatus = "partial" if best_text(state.entries) else "failed"
     if rejected:
         return Finish(status, "model_error", RejectedError(said))

@@ -1,4 +1,4 @@
-"""Searches that run at Anthropic, within an answer."""
+"""Web searches, which run at Anthropic and show up here in the answers only."""
 
 from collections.abc import Sequence
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from idea_explorer.agent import searches
-from idea_explorer.agent.searches import search_record
+from idea_explorer.agent.searches import RESULT, search_record
 from idea_explorer.domain.evidence import Passage, searched_passages
 from idea_explorer.domain.json import canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord
@@ -13,13 +12,13 @@ from idea_explorer.domain.transcript import (
     Answered,
     AnyEntry,
     Asked,
-    Cut,
     Decided,
+    Instruction,
+    ModelCallFailed,
     Opening,
     PendingCall,
     Restarted,
     RewriteReason,
-    Said,
     StoredResult,
     ToolsRan,
     WriteReason,
@@ -78,7 +77,7 @@ class State:
         for entry in self.entries:
             match entry:
                 case Answered():
-                    results = [b for b in entry.content if b.get("type") == searches.RESULT]
+                    results = [b for b in entry.content if b.get("type") == RESULT]
                     found.extend(search_record(block, entry.step) for block in results)
                 case ToolsRan(refused=False) | Decided():
                     found.extend(result.record for result in entry.results)
@@ -102,7 +101,7 @@ class State:
                     if open_call:
                         parts.append(open_call.reserved)
                     open_call = entry
-                case Answered() | Cut():
+                case Answered() | ModelCallFailed():
                     parts.append(entry.usage)
                     open_call = None
                 case _:
@@ -133,7 +132,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, Restarted):
                 return entry.reason
-            if isinstance(entry, Said) and entry.purpose != "continue":
+            if isinstance(entry, Instruction) and entry.purpose != "continue":
                 return entry.reason
         return None
 
@@ -155,7 +154,7 @@ class State:
         count = 0
         for entry in reversed(self.entries):
             if isinstance(entry, Restarted) or (
-                isinstance(entry, Said) and entry.purpose in {"write", "resume"}
+                isinstance(entry, Instruction) and entry.purpose in {"write", "resume"}
             ):
                 break
             count += isinstance(entry, ToolsRan) and entry.refused
@@ -164,9 +163,9 @@ class State:
     def rewritten(self, why: RewriteReason) -> bool:
         """Whether the report was asked for again for this reason since the run was last taken up."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Said) and entry.purpose == "resume":
+            if isinstance(entry, Instruction) and entry.purpose == "resume":
                 return False
-            if isinstance(entry, Said) and entry.again == why:
+            if isinstance(entry, Instruction) and entry.again == why:
                 return True
         return False
 
@@ -183,13 +182,13 @@ class State:
     @property
     def resumed(self) -> set[int | None]:
         """The runs that were told to take up the work of those before them."""
-        return {e.run for e in self.entries if isinstance(e, Said) and e.purpose == "resume"}
+        return {e.run for e in self.entries if isinstance(e, Instruction) and e.purpose == "resume"}
 
     @cached_property
     def continued(self) -> bool:
         """Whether the answer now being written was already continued once after a cut."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Said):
+            if isinstance(entry, Instruction):
                 return entry.purpose == "continue"
             if isinstance(entry, ToolsRan | Decided | Opening | Restarted):
                 return False
@@ -199,7 +198,7 @@ class State:
     def restarted(self) -> bool:
         """Whether this run, since it was last taken up, has given up its conversation for the evidence."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Said) and entry.purpose == "resume":
+            if isinstance(entry, Instruction) and entry.purpose == "resume":
                 return False
             if isinstance(entry, Restarted):
                 return True
@@ -221,7 +220,7 @@ class State:
         """How often in a row the turn was paused."""
         count = 0
         for entry in reversed(self.entries):
-            taken_up = isinstance(entry, Said) and entry.purpose == "resume"
+            taken_up = isinstance(entry, Instruction) and entry.purpose == "resume"
             ended = isinstance(entry, Answered) and entry.stop_reason != "pause_turn"
             if taken_up or ended or isinstance(entry, Restarted):
                 break
@@ -239,9 +238,9 @@ class State:
         barren, repeated, gathering = 0, False, True
         for entry in self.entries:
             match entry:
-                case Said(purpose="resume"):
+                case Instruction(purpose="resume"):
                     barren, repeated, gathering = 0, False, True
-                case Said(purpose="write"):
+                case Instruction(purpose="write"):
                     gathering = False
                 case Restarted():
                     gathering = False

@@ -8,10 +8,9 @@ from pydantic import BaseModel
 from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Call
 from idea_explorer.api.fitting import Room
-from idea_explorer.domain.approvals import Approval, Verdict
+from idea_explorer.domain.approvals import Approval, ProposalKind, Verdict
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.proposals import ProposalKind
-from idea_explorer.usecases.decide import DecisionRequest, decide
+from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.service import Service
 

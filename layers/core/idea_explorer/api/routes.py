@@ -47,7 +47,7 @@ from idea_explorer.api.views import (
 )
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.usecases.decide import DecisionRequest
+from idea_explorer.usecases.approvals.decide import DecisionRequest
 from idea_explorer.usecases.service import Service
 
 Content: TypeAlias = (

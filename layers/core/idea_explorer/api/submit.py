@@ -11,13 +11,12 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar import Similar
-from idea_explorer.usecases.enqueue import enqueue
-from idea_explorer.usecases.keyed import keyed
+from idea_explorer.domain.similar_research import Similar
+from idea_explorer.usecases.idempotency_key import keyed
 from idea_explorer.usecases.notify import notify
 from idea_explorer.usecases.reuse import reuse, similar
 from idea_explorer.usecases.service import Service
-from idea_explorer.usecases.submit import submit
+from idea_explorer.usecases.submit import enqueue, submit
 
 MAX_KEY = 255
 

@@ -9,7 +9,7 @@ from idea_explorer.domain.exploration import Delivery, Exploration, Receipt, Sta
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import Progress
 from idea_explorer.domain.request import ModelName, Toolset
-from idea_explorer.domain.similar import Similar
+from idea_explorer.domain.similar_research import Similar
 
 
 class Submitted(BaseModel):

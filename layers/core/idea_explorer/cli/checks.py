@@ -15,13 +15,13 @@ import httpx
 
 from idea_explorer import __version__, wiring
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.first_call import least_to_research
+from idea_explorer.agent.minimum_cost import least_to_research
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.cli.environment import missing_for_github
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.terms import TOOLS_TOKENS
+from idea_explorer.usecases.request_policy import TOOLS_TOKENS
 from idea_explorer.wiring import music, publishing
 
 State = Literal["ok", "note", "problem"]

@@ -12,7 +12,7 @@ from idea_explorer.cli.endings import named
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Approvals
-from idea_explorer.usecases.decide import DecisionRequest, decide
+from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.engine import Engine
 
 Decide = Callable[[Exploration], bool]  # asks, and says whether everything is decided

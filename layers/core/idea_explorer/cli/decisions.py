@@ -21,7 +21,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import invalid_request
-from idea_explorer.usecases.decide import DecisionRequest
+from idea_explorer.usecases.approvals.decide import DecisionRequest
 
 OWNER = "local"
 
@@ -130,7 +130,7 @@ def _remote() -> Decisions:
 
 def _here(arguments: argparse.Namespace) -> Decisions:
     from idea_explorer import wiring
-    from idea_explorer.usecases.decide import decide
+    from idea_explorer.usecases.approvals.decide import decide
     from idea_explorer.usecases.find import find
 
     stores = wiring.local_stores(settings_for(arguments.research))

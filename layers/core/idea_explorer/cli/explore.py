@@ -40,7 +40,7 @@ from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.engine import Engine
-from idea_explorer.usecases.finish import Outlets, tell_of
+from idea_explorer.usecases.finish import Destinations, send_webhook
 from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
@@ -85,14 +85,14 @@ def run(arguments: argparse.Namespace) -> int:
     if reused:
         _report(reused, engine, arguments)
         return EXIT[reused.status]
-    outlets = publishing.outlets(settings, engine.clock, commit=arguments.commit)
+    destinations = publishing.destinations(settings, engine.clock, commit=arguments.commit)
     if not settings.uses_github:
-        _check_folder(outlets, request)
-    close_what_broke_off(engine, outlets, settings, arguments)
+        _check_folder(destinations, request)
+    close_what_broke_off(engine, destinations, settings, arguments)
     if arguments.commit and not publishing.commits(settings):
         _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
     new = new_id(int(engine.clock.now().timestamp() * 1_000))
-    with wiring.presence(settings).at_work(new):
+    with wiring.process_lock(settings).held(new):
         exploration = submit(
             with_files(request, files, OWNER, settings),
             OWNER,
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
             research=wiring.research_repository(settings),
             by_command=True,
         )
-        final = run_here(exploration, engine, outlets, settings, shown if watched else None)
+        final = run_here(exploration, engine, destinations, settings, shown if watched else None)
     return ended(final, engine, arguments)
 
 
@@ -129,10 +129,10 @@ def _considered(request: ExploreRequest, settings: Settings) -> Choice:
     return consider(request, index, tell=_say, ask=ask_at_terminal())
 
 
-def _check_folder(outlets: Outlets, request: ExploreRequest) -> None:
+def _check_folder(destinations: Destinations, request: ExploreRequest) -> None:
     """Refuse before anything is paid what could not be published. GitHub is looked at by the run itself."""
-    if outlets.publisher and request.toolset in PUBLISHED_TOOLSETS:
-        outlets.publisher.check()
+    if destinations.publisher and request.toolset in PUBLISHED_TOOLSETS:
+        destinations.publisher.check()
 
 
 def _failing(error: ExternalError) -> Callable[[Exploration], None]:
@@ -160,7 +160,7 @@ def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Expl
     )
     if found is None or found.reused is None:
         return None
-    told = tell_of(found, engine, publishing.outlets(settings, engine.clock))
+    told = send_webhook(found, engine, publishing.destinations(settings, engine.clock))
     return told.model_copy(update={"path": _opened(found.reused, settings)})
 
 

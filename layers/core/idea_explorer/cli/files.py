@@ -7,7 +7,7 @@ from idea_explorer import wiring
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import UploadedFiles
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.terms import check_takes_files
+from idea_explorer.usecases.request_policy import check_takes_files
 
 
 def named_files(paths: Sequence[str] | None, toolset: str) -> UploadedFiles:

@@ -12,34 +12,32 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.attempt import attempt
 from idea_explorer.usecases.engine import Engine
-from idea_explorer.usecases.finish import Outlets, finish, tell_of
-from idea_explorer.usecases.lost import settle_lost
-from idea_explorer.usecases.work import books_of
+from idea_explorer.usecases.finish import Destinations, finish, send_webhook
+from idea_explorer.usecases.jobs import books_of, explore_or_settle, settle_abandoned
 
 
 def run_here(
     exploration: Exploration,
     engine: Engine,
-    outlets: Outlets,
+    destinations: Destinations,
     settings: Settings,
     shown: list[EventSink] | None,
 ) -> Exploration:
     """Run and publish. Where somebody watches, `shown` takes the progress, and they may be asked.
 
-    Whoever calls this is at work on the run already, by `presence`: before it could be found queued.
+    Whoever calls this is at work on the run already, by `process_lock`: before it could be found queued.
     """
     if shown is None:
-        return _run_through(exploration, engine, outlets, None)
+        return _run_through(exploration, engine, destinations, None)
     with progress_for(exploration, settings) as progress:
         shown.append(progress)
-        return _run_through(exploration, engine, outlets, at_terminal(engine))
+        return _run_through(exploration, engine, destinations, at_terminal(engine))
 
 
 def close_what_broke_off(
     engine: Engine,
-    outlets: Outlets,
+    destinations: Destinations,
     settings: Settings,
     arguments: argparse.Namespace,
     *,
@@ -47,15 +45,15 @@ def close_what_broke_off(
 ) -> None:
     """End runs whose commands were killed, so that they hold nothing back from the one to come."""
     worked_on = wiring.worked_on_here(settings)
-    for lost in settle_lost(wiring.LOCAL_OWNER, engine, worked_on, but=but):
-        tell_of(lost, engine, outlets)
+    for lost in settle_abandoned(wiring.LOCAL_OWNER, engine, worked_on, but=but):
+        send_webhook(lost, engine, destinations)
         how = how_to_go_on(lost, arguments.research)
         if how and not arguments.quiet:
             print(f"idea: Exploration {lost.id} had broken off. {how}", file=sys.stderr)
 
 
 def _run_through(
-    exploration: Exploration, engine: Engine, outlets: Outlets, decide: Decide | None
+    exploration: Exploration, engine: Engine, destinations: Destinations, decide: Decide | None
 ) -> Exploration:
     """Where nobody can be asked to decide, or does not answer, the run is left waiting."""
     reached = _explored(exploration, engine)
@@ -67,7 +65,7 @@ def _run_through(
         reached.id,
         reached.run,
         engine,
-        outlets,
+        destinations,
         lambda sentence: print(f"idea: {sentence}", file=sys.stderr),
     )
 
@@ -81,6 +79,6 @@ def _explored(exploration: Exploration, engine: Engine) -> Exploration:
 
     stopping.gently(cancel)
     try:
-        return attempt(exploration.id, exploration.run, lambda: engine, books_of(engine))
+        return explore_or_settle(exploration.id, exploration.run, lambda: engine, books_of(engine))
     finally:
         stopping.at_once()

@@ -8,8 +8,7 @@ from typing import IO
 from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.usecases.import_library import import_library
-from idea_explorer.usecases.index_tracks import index_tracks
+from idea_explorer.usecases.import_music import import_library, index_tracks
 from idea_explorer.wiring import music
 
 

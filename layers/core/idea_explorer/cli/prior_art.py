@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from idea_explorer.domain.publication import idea_key
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar import Index, IndexEntry, Similar, similar
+from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, similar
 from idea_explorer.domain.text import harmless, one_line
 
 SHOWN = 3

@@ -7,8 +7,8 @@ from typing import Protocol, Self
 from idea_explorer.domain.events import (
     AnswerBegins,
     ApprovalRequested,
-    Heard,
     MessageStart,
+    RunEvent,
     StatusChanged,
     StepFinished,
     TextDelta,
@@ -63,12 +63,12 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._screen.rest()
 
-    def emit(self, event: Heard) -> None:
+    def emit(self, event: RunEvent) -> None:
         """Tools of one step run side by side; their lines come one after the other."""
         with self._lock:
             self._show(event)
 
-    def _show(self, event: Heard) -> None:
+    def _show(self, event: RunEvent) -> None:
         if isinstance(event, ThinkingDelta):
             self._think(event.content)
             return

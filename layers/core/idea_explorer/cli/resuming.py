@@ -26,15 +26,15 @@ def run(arguments: argparse.Namespace) -> int:
     wiring.check_folder(settings)
     shown: list[EventSink] = []
     engine = wiring.local_engine(settings, wiring.cli_log(None), shown)
-    outlets = publishing.outlets(settings, engine.clock)
+    destinations = publishing.destinations(settings, engine.clock)
     found = find(arguments.id, OWNER, engine.explorations)
     if wiring.running_here(settings)(found):
         raise ConflictError(f"Exploration {found.id} is running here.")
-    close_what_broke_off(engine, outlets, settings, arguments, but=found.id)
-    with wiring.presence(settings).at_work(found.id):
+    close_what_broke_off(engine, destinations, settings, arguments, but=found.id)
+    with wiring.process_lock(settings).held(found.id):
         exploration = _next(found, arguments, engine)
         watched = not (arguments.quiet or arguments.json)
-        final = run_here(exploration, engine, outlets, settings, shown if watched else None)
+        final = run_here(exploration, engine, destinations, settings, shown if watched else None)
     return ended(final, engine, arguments)
 
 
@@ -67,5 +67,5 @@ class _NoQueue:
     def send(self, exploration_id: str, run: int, *, delay_seconds: int = 0) -> None:
         pass
 
-    def set_aside(self, body: str, reason: str) -> None:
+    def dead_letter(self, body: str, reason: str) -> None:
         print(f"idea: {reason}", file=sys.stderr)

@@ -64,7 +64,7 @@ def _of_this_machine(exploration_id: str, settings: Settings) -> Undone:
         return reverter.propose_revert(known, since=begun_at(known))
     return revert(
         exploration,
-        journals=stores.journals,
+        transcripts=stores.transcripts,
         approvals=stores.approvals,
         reverter_for=lambda e: publishing.reverter(settings, e.request),
         restorer=publishing.restorer(settings),

@@ -20,11 +20,10 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
 from idea_explorer.ports import Clock
-from idea_explorer.usecases.approvals import all_decided, expire
-from idea_explorer.usecases.lost import settle_lost
+from idea_explorer.usecases.approvals.apply import all_decided, expire
+from idea_explorer.usecases.jobs import settle_abandoned, work
 from idea_explorer.usecases.notify import deliver_due
 from idea_explorer.usecases.service import Service
-from idea_explorer.usecases.work import work
 from idea_explorer.wiring import publishing
 
 OWNER = "local"  # the owner of what `idea explore` runs in the same folder too
@@ -40,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     service = wiring.local_service(settings, log)
     jobs = wiring.local_queue(settings)
     engine = wiring.local_engine(settings, log, [])
-    outlets = replace(publishing.outlets(settings, service.clock), webhooks_retried=True)
+    destinations = replace(publishing.destinations(settings, service.clock), webhooks_retried=True)
     uploads = wiring.local_uploads(settings)
     worked_on = wiring.worked_on_here(settings)
     token, tokens = _token(service.clock)
@@ -49,13 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
         ApiServer(address, handler_for(service), lambda: tokens, uploads.store) as server,
         Workers(
             jobs,
-            lambda job: work(job, jobs, engine, outlets),
+            lambda job: work(job, jobs, engine, destinations),
             _recovery(
-                service, settings.approval_days, lambda: settle_lost(OWNER, engine, worked_on)
+                service, settings.approval_days, lambda: settle_abandoned(OWNER, engine, worked_on)
             ),
             arguments.workers,
             log,
-            partial(deliver_due, outlets.sender(engine)),
+            partial(deliver_due, destinations.sender(engine)),
         ),
     ):
         _stop_on_signals(server)

@@ -8,10 +8,10 @@ from typing import TextIO, cast
 def prepare() -> None:
     """Let nothing that is said on stderr end a run; open what the caller closed."""
     sys.stdout = sys.stdout or _nowhere()
-    sys.stderr = cast("TextIO", Forgiving(sys.stderr or _nowhere()))
+    sys.stderr = cast("TextIO", LossyStream(sys.stderr or _nowhere()))
 
 
-class Forgiving:
+class LossyStream:
     """A stream whose words are dropped once they cannot be written."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -14,9 +14,16 @@ from dataclasses import dataclass
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.links import Link, definitions, find_links
 from idea_explorer.domain.markdown import Span, headings, prose_spans, with_code_closed
-from idea_explorer.domain.numbered_sources import NOT_FOUND, NumberedSource, in_link
 from idea_explorer.domain.source_lists import Entry, SourceList, source_lists
-from idea_explorer.domain.sources import UNMATCHED, Ledger, cited_passages, is_citation
+from idea_explorer.domain.sources import (
+    NOT_FOUND,
+    UNMATCHED,
+    Ledger,
+    NumberedSource,
+    cited_passages,
+    in_link,
+    is_citation,
+)
 from idea_explorer.domain.text import one_line
 
 __all__ = ["UNMATCHED", "CheckedReport", "check_citations", "cited_passages"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.markdown import Heading, headings
-from idea_explorer.domain.source_headings import is_source_heading
+from idea_explorer.domain.source_lists import is_source_heading
 
 VERDICT = "Verdict"  # the section that a framework with verdicts ends in
 _WORD = re.compile(r"[^\W\d_]+")

@@ -189,7 +189,7 @@ class RunFinished(BaseModel):
     exploration: Exploration
 
 
-Heard: TypeAlias = AnyEvent | TryingAgain | AnswerBegins | RunFinished
+RunEvent: TypeAlias = AnyEvent | TryingAgain | AnswerBegins | RunFinished
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 

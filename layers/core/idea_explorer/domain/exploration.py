@@ -3,7 +3,7 @@
 from datetime import date, datetime, timedelta
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from idea_explorer.domain.errors import ErrorCode, InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId, new_id
@@ -135,7 +135,10 @@ class Exploration(BaseModel):
     base_cost_usd: float = 0.0  # what earlier runs had cost
     base_steps: int = 0  # steps of earlier runs, which a resumed run does not have to share
     receipt: Receipt | None = None
-    go_on_usd: float | None = None  # the least that a resume costs, beside what was spent
+    # the least that a resume costs, beside what was spent
+    min_resume_usd: float | None = Field(
+        default=None, validation_alias=AliasChoices("min_resume_usd", "go_on_usd")
+    )
     limit_usd: float | None = None  # what all runs may cost, as it was when this one began
     charged_on: date | None = None  # the owner's day that pays for this run; None before it begins
     base_commit: str | None = None  # code: the commit that every run reads

@@ -9,11 +9,11 @@ from idea_explorer.domain.text import one_line, unescaped
 from idea_explorer.domain.transcript import (
     Answered,
     AnyEntry,
-    Cut,
     Decided,
+    Instruction,
+    ModelCallFailed,
     Opening,
     Restarted,
-    Said,
     ToolsRan,
 )
 
@@ -45,7 +45,7 @@ def _last_turn(entries: Sequence[AnyEntry]) -> list[Answered]:
                 turn.append(entry)
             case Opening() | Restarted() | ToolsRan() | Decided():
                 turn = []
-            case Said() if entry.purpose != "continue":
+            case Instruction() if entry.purpose != "continue":
                 turn = []
             case _:
                 pass
@@ -62,7 +62,7 @@ def best_text(entries: Sequence[AnyEntry]) -> str:
     parts, the one that lacks fewer is kept, and of two alike the longer."""
     last = _latest_text(entries)
     asked_again = [
-        n for n, e in enumerate(entries) if isinstance(e, Said) and e.again == "incomplete"
+        n for n, e in enumerate(entries) if isinstance(e, Instruction) and e.again == "incomplete"
     ]
     before = reported_text(entries[: asked_again[-1]]) if asked_again else ""
     framework = entries[0].framework if entries and isinstance(entries[0], Opening) else None
@@ -80,9 +80,11 @@ def _latest_text(entries: Sequence[AnyEntry]) -> str:
     call. Remarks beside calls are no report."""
     if reported := reported_text(entries):
         tail = entries[-1]
-        return f"{reported}\n\n{tail.text}".strip() if isinstance(tail, Cut) else reported
+        return (
+            f"{reported}\n\n{tail.text}".strip() if isinstance(tail, ModelCallFailed) else reported
+        )
     for entry in reversed(entries):
-        if isinstance(entry, Cut) and entry.text.strip():
+        if isinstance(entry, ModelCallFailed) and entry.text.strip():
             return entry.text.strip()
         if isinstance(entry, ToolsRan):
             break

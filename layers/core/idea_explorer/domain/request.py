@@ -1,5 +1,6 @@
 """The request: one model for API body, queue message and command line."""
 
+import base64
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -9,9 +10,25 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.models import RequestEffort
-from idea_explorer.domain.signing import key_of
 from idea_explorer.domain.text import trim
 from idea_explorer.domain.wording import findings
+
+PREFIX = "whsec_"
+
+
+def key_of(secret: str) -> bytes:
+    """The key of the signatures; raises ValueError for a `whsec_` secret that holds none."""
+    if not secret.startswith(PREFIX):
+        return secret.encode()
+    encoded = secret.removeprefix(PREFIX)
+    try:
+        key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
+    except ValueError as error:
+        raise ValueError("after whsec_ comes base64") from error
+    if not key:
+        raise ValueError("after whsec_ comes base64")
+    return key
+
 
 Toolset = Literal["research", "assistant", "code", "discover"]
 ModelName = Literal["sonnet", "opus", "haiku"]

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.text import escaped, one_line
 
 UNMATCHED = "⚠ unverified"
 DOCUMENT = "research.md"  # what a link to the folder of a document means
@@ -187,3 +189,45 @@ def cited_passages(content: Sequence[Block]) -> dict[str, str]:
             if isinstance(citation, dict) and (url := text_of(citation.get("url"))):
                 quotes.setdefault(source_key(url), text_of(citation.get("cited_text")))
     return quotes
+
+
+NOT_FOUND = "not among what this run read or found"
+_QUOTE_LENGTH = 160
+_TITLE_LENGTH = 100
+_UNSAFE = re.compile(r"[\s<>\[\]]")
+
+
+@dataclass(slots=True)
+class NumberedSource:
+    """`passage` is None where nothing that was read or found matches. A source that was only named has
+    no target; `title` is what the model called it."""
+
+    number: int
+    target: str
+    passage: Passage | None
+    title: str = ""
+
+    def marked(self, link: str) -> str:
+        return link if self.passage else f"{link} {UNMATCHED}"
+
+    def line(self, quoted: str) -> str:
+        passage = self.passage
+        if passage is None:
+            # an address that ends in dashes must not end a comment that was left open
+            target = re.sub(r"-\Z", "%2D", self.target)
+            address = f"<{target}>" if target else ""
+            said = ": ".join(part for part in (self.title, address) if part)
+            return f"{self.number}. {said} {UNMATCHED}: {NOT_FOUND}"
+        title = escaped(one_line(passage.title or passage.source, _TITLE_LENGTH))
+        age = f", {escaped(passage.age)}" if passage.age else ""
+        line = f"{self.number}. [{title}]({self.target}){age} `{passage.sha256[:12]}`"
+        return f"{line}: “{escaped(one_line(quoted, _QUOTE_LENGTH))}”" if quoted else line
+
+
+def in_link(target: str) -> str:
+    """A target as it can stand in a link."""
+    if target[:4].lower() == "www.":
+        target = f"https://{target}"
+    if target.count("(") != target.count(")"):
+        target = target.replace("(", "%28").replace(")", "%29")
+    return _UNSAFE.sub(lambda found: quote(found[0]), target)

@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import JsonObject, canonical, digest
-from idea_explorer.domain.proposals import Proposal
 
 SharedErrorType = Literal[
     "invalid_arguments",

@@ -11,10 +11,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, JsonObject, canonical
-from idea_explorer.domain.proposals import Proposal
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.usage import Usage
 
@@ -82,7 +82,7 @@ class Answered(Entry):
     duration_ms: int
 
 
-class Cut(Entry):
+class ModelCallFailed(Entry):
     """A call that ended without a whole answer. Its text is kept for people, never sent back."""
 
     kind: Literal["cut"] = "cut"
@@ -153,7 +153,7 @@ class Decided(Entry):
     written: tuple[WrittenChange, ...] = ()
 
 
-class Said(Entry):
+class Instruction(Entry):
     """Words of ours: to write, to write again, to go on after a cut, or to take up a resumed run."""
 
     kind: Literal["said"] = "said"
@@ -174,7 +174,7 @@ class Restarted(Entry):
 
 
 AnyEntry: TypeAlias = Annotated[
-    Opening | Asked | Answered | Cut | ToolsRan | Decided | Said | Restarted,
+    Opening | Asked | Answered | ModelCallFailed | ToolsRan | Decided | Instruction | Restarted,
     Field(discriminator="kind"),
 ]
 _ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)
@@ -210,7 +210,7 @@ def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
             case Decided():
                 results = _in_order([*waiting, *entry.results], blocks_of(turns[-1]))
                 _extend(turns, "user", [result_block(result) for result in results])
-            case Said():
+            case Instruction():
                 _drop_unanswered(turns)
                 _extend(turns, "user", [{"type": "text", "text": entry.text}])
                 if entry.effort:

@@ -20,7 +20,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.signing import key_of
+from idea_explorer.domain.request import key_of
 from idea_explorer.domain.text import one_line
 
 GITHUB, GITHUB_RAW = "github.com", "https://raw.githubusercontent.com"

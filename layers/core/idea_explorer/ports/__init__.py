@@ -1,7 +1,19 @@
 """What the engine needs from outside. Adapters keep these promises; fakes in tests keep them too."""
 
 from idea_explorer.domain.deadline import Clock
+from idea_explorer.ports.events import EventSink, Log
 from idea_explorer.ports.model import Model, ModelAnswer, ModelRequest, Watcher
+from idea_explorer.ports.queue import (
+    Executions,
+    Job,
+    Jobs,
+    Notices,
+    Secrets,
+    SecretStore,
+    Webhooks,
+    Workflow,
+    WorkQueue,
+)
 from idea_explorer.ports.reading import (
     Document,
     DocumentInfo,
@@ -14,33 +26,21 @@ from idea_explorer.ports.reading import (
     WebPage,
     WebPages,
 )
-from idea_explorer.ports.running import (
-    Executions,
-    Job,
-    Jobs,
-    Notices,
-    Secrets,
-    SecretStore,
-    Webhooks,
-    Workflow,
-    WorkQueue,
-)
 from idea_explorer.ports.stores import (
     Approvals,
     EventLog,
     Explorations,
     Filter,
     Idempotency,
-    Journal,
-    Journals,
     NumberedEvent,
     Page,
     Reports,
     Spend,
+    Transcript,
+    Transcripts,
     Upload,
     Uploads,
 )
-from idea_explorer.ports.telling import EventSink, Log
 from idea_explorer.ports.writing import (
     BranchLease,
     Change,
@@ -73,8 +73,6 @@ __all__ = [
     "Idempotency",
     "Job",
     "Jobs",
-    "Journal",
-    "Journals",
     "Log",
     "Model",
     "ModelAnswer",
@@ -95,6 +93,8 @@ __all__ = [
     "Snapshot",
     "Spend",
     "Symbols",
+    "Transcript",
+    "Transcripts",
     "Tree",
     "Undone",
     "Upload",

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from idea_explorer.domain import limits
+from idea_explorer.domain.code import Definition, Entry, Import, Parsed
 from idea_explorer.domain.paths import ResearchPath
-from idea_explorer.domain.snapshots import Entry
-from idea_explorer.domain.symbols import Definition, Import, Parsed
 
 
 @dataclass(frozen=True, slots=True)

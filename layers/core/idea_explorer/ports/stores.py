@@ -8,15 +8,15 @@ from typing import Literal, Protocol
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
-from idea_explorer.domain.files import FileId
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import Toolset
 from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.domain.uploads import FileId
 from idea_explorer.ports.reading import FileInfo, UploadedFile
 
 
-class Journal(Protocol):
+class Transcript(Protocol):
     """The transcript of one exploration, opened under a lease."""
 
     @property
@@ -135,8 +135,8 @@ class Reports(Protocol):
         ...
 
 
-class Journals(Protocol):
-    def open(self, exploration_id: ExplorationId, lease: int) -> Journal: ...
+class Transcripts(Protocol):
+    def open(self, exploration_id: ExplorationId, lease: int) -> Transcript: ...
 
 
 @dataclass(frozen=True, slots=True)

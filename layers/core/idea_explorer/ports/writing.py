@@ -8,7 +8,7 @@ from typing import Protocol
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.similar import Index
+from idea_explorer.domain.similar_research import Index
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Explorations, Spend
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 
 
-def allot(
-    exploration: Exploration, terms: Terms, explorations: Explorations, now: datetime
+def reserve_budget(
+    exploration: Exploration, terms: RequestPolicy, explorations: Explorations, now: datetime
 ) -> Exploration:
     """Fix the most that all runs of this exploration together may cost, once for each run.
 

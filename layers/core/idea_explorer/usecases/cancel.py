@@ -6,8 +6,8 @@ from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.ports import EventSink, Explorations
-from idea_explorer.usecases.closing import announce_end, events_of_end
 from idea_explorer.usecases.find import find
+from idea_explorer.usecases.run_events import announce_end, events_of_end
 
 
 class _StartedError(ConflictError):

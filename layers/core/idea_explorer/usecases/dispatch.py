@@ -24,9 +24,9 @@ from idea_explorer.domain.message import (
     parse_message,
 )
 from idea_explorer.ports import EventSink, Explorations, Log, Workflow, WorkQueue
-from idea_explorer.usecases.closing import announce_end, events_of_end
+from idea_explorer.usecases.request_policy import RequestPolicy
+from idea_explorer.usecases.run_events import announce_end, events_of_end
 from idea_explorer.usecases.submit import submit
-from idea_explorer.usecases.terms import Terms
 
 DEFER_SECONDS = 30  # how long a message waits for room before it asks again
 # wrong however often it is tried, or until tomorrow, which is longer than the queue tries
@@ -46,9 +46,9 @@ class Desk:
     clock: Clock
     log: Log
     max_running: int
-    terms: Terms
+    terms: RequestPolicy
     defer_seconds: int = DEFER_SECONDS
-    ask_for_notice: Callable[[Exploration], None] = lambda _: None
+    request_webhook: Callable[[Exploration], None] = lambda _: None
     tell: Callable[[Exploration], None] = lambda _: None
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
 
@@ -77,7 +77,7 @@ def _dispatch(message: Message, desk: Desk) -> Dispatched:
     if run > exploration.run:
         raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
     if run == exploration.run and exploration.status == "cancelled":
-        desk.ask_for_notice(exploration)  # where that was before any workflow had it
+        desk.request_webhook(exploration)  # where that was before any workflow had it
     if run < exploration.run or exploration.status not in {"queued", "running"}:
         return "known"
     if exploration.status == "queued":
@@ -148,7 +148,7 @@ def _set_aside(message: Message, error: ExplorerError, desk: Desk) -> Dispatched
     desk.log.error("message_set_aside", messageId=message.id, error=error.sentence)
     if exploration_id := _stored_id(message):
         _fail(exploration_id, error, desk)
-    desk.queue.set_aside(message.body, error.sentence)
+    desk.queue.dead_letter(message.body, error.sentence)
     return "set_aside"
 
 
@@ -188,4 +188,4 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> No
     except (MissingError, ConflictError):
         return
     announce_end(exploration, told, desk.sinks_for(exploration))
-    desk.ask_for_notice(exploration)
+    desk.request_webhook(exploration)

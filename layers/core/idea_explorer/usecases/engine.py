@@ -16,14 +16,14 @@ from idea_explorer.ports import (
     EventLog,
     EventSink,
     Explorations,
-    Journals,
     Log,
     Model,
     Reports,
+    Transcripts,
 )
-from idea_explorer.usecases.earlier import Origin
+from idea_explorer.usecases.continuation import Continuation
 from idea_explorer.usecases.opening import framework_of
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Engine:
     """Everything an exploration runs on."""
 
     explorations: Explorations
-    journals: Journals
+    transcripts: Transcripts
     events: EventLog
     reports: Reports
     model: Model
@@ -42,13 +42,15 @@ class Engine:
     model_ids: Mapping[str, str]
     prices: Mapping[str, Price]
     profiles: Mapping[str, ModelProfile] = field(default_factory=lambda: PROFILES)
-    terms: Terms = field(default_factory=Terms)
+    terms: RequestPolicy = field(default_factory=RequestPolicy)
     max_total_tokens: int | None = None
     search_tokens: int = 10_000
     approvals: Approvals | None = None
     writer_for: Callable[[Exploration], ChangeWriter] | None = None
-    earlier_for: Callable[[Exploration], Origin | None] = lambda _: None
-    framework_for: Callable[[Exploration, Origin | None, str], Framework | None] = framework_of
+    continuation_for: Callable[[Exploration], Continuation | None] = lambda _: None
+    framework_for: Callable[[Exploration, Continuation | None, str], Framework | None] = (
+        framework_of
+    )
     base_of: Callable[[Exploration], str | None] | None = None
     check_repository: Callable[[Exploration], None] = lambda _: None
     page_of: Callable[[Exploration], str | None] = lambda _: None  # of its repository, on the web

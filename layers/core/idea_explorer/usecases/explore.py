@@ -7,30 +7,28 @@ from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.agent.toolset import Toolset
-from idea_explorer.agent.wrappers import Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import AskedModel
-from idea_explorer.ports import EventSink, Journal
-from idea_explorer.usecases.allowance import allot, charge
-from idea_explorer.usecases.approvals import EXPIRED, act, all_decided, ask, is_over
-from idea_explorer.usecases.conclude import conclude
-from idea_explorer.usecases.counting import Counted
-from idea_explorer.usecases.earlier import Origin
-from idea_explorer.usecases.endings import least_to_go_on, receipt_for, stats_of
+from idea_explorer.ports import EventSink, Transcript
+from idea_explorer.usecases.allowance import charge, reserve_budget
+from idea_explorer.usecases.approvals.apply import EXPIRED, act, all_decided, ask, is_over
+from idea_explorer.usecases.continuation import Continuation
 from idea_explorer.usecases.engine import Engine
-from idea_explorer.usecases.history import Everywhere, RunSink
 from idea_explorer.usecases.opening import (
-    begin_or_go_on,
+    begin_or_resume,
     deadline_of,
     enter,
     refused,
     started_from,
 )
+from idea_explorer.usecases.outcome import conclude, min_resume_cost, receipt_for, stats_of
 from idea_explorer.usecases.reach import reach
+from idea_explorer.usecases.run_events import FanOutSink, ProgressSink, RunSink
 
 T = TypeVar("T")
 
@@ -66,12 +64,14 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
     sink.announce(*begun)
     if exploration.outcome or exploration.is_final:
         return exploration
-    journal = engine.journals.open(exploration_id, exploration.lease)
-    exploration = _bound(exploration, journal, sink, engine)
-    earlier: Origin | None = None
-    if not journal.entries:
+    transcript = engine.transcripts.open(exploration_id, exploration.lease)
+    exploration = _bound(exploration, transcript, sink, engine)
+    earlier: Continuation | None = None
+    if not transcript.entries:
         try:
-            earlier = _reach(exploration, lambda: engine.earlier_for(exploration), sink, engine)
+            earlier = _reach(
+                exploration, lambda: engine.continuation_for(exploration), sink, engine
+            )
         except OutOfReachError:
             raise
         except ExplorerError as error:
@@ -80,48 +80,52 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
         engine.explorations.save(exploration)
     elif engine.approvals and not exploration.cancel_requested:
         writer = engine.writer_for(exploration) if engine.writer_for else None
-        act(exploration, journal, engine.approvals, writer, sink)
-    toolset = engine.toolset_for(exploration, journal.entries)
+        act(exploration, transcript, engine.approvals, writer, sink)
+    toolset = engine.toolset_for(exploration, transcript.entries)
     try:
-        return _run(exploration, journal, earlier, toolset, sink, engine)
+        return _run(exploration, transcript, earlier, toolset, sink, engine)
     finally:
         toolset.close()
 
 
 def _run(
     exploration: Exploration,
-    journal: Journal,
-    earlier: Origin | None,
+    transcript: Transcript,
+    earlier: Continuation | None,
     toolset: Toolset,
     sink: RunSink,
     engine: Engine,
 ) -> Exploration:
-    over = is_over(journal.entries, exploration.run)
+    over = is_over(transcript.entries, exploration.run)
     if not over:
-        exploration = allot(exploration, engine.terms, engine.explorations, engine.clock.now())
+        exploration = reserve_budget(
+            exploration, engine.terms, engine.explorations, engine.clock.now()
+        )
         model_id = engine.model_ids[exploration.request.model]
         budget = _budget(exploration, model_id, engine)
         model = AskedModel(id=model_id, profile=engine.profiles.get(model_id))
         framework = engine.framework_for(exploration, earlier, model_id)
-        begin_or_go_on(journal, exploration, earlier, toolset, model, framework, budget)
+        begin_or_resume(transcript, exploration, earlier, toolset, model, framework, budget)
     sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{exploration.run}",
             conversation_id=exploration.conversation_id,
-            model_id=State(journal.entries).opening.model_id,
+            model_id=State(transcript.entries).opening.model_id,
         )
     )
     if over:
-        return _conclude(exploration, journal, Finish("partial", EXPIRED), sink, engine)
-    counted = Counted(exploration, journal, engine.explorations, engine.clock, engine.prices)
-    finish = _agent(exploration, journal, toolset, Everywhere([sink, counted]), engine).run()
+        return _conclude(exploration, transcript, Finish("partial", EXPIRED), sink, engine)
+    counted = ProgressSink(
+        exploration, transcript, engine.explorations, engine.clock, engine.prices
+    )
+    finish = _agent(exploration, transcript, toolset, FanOutSink([sink, counted]), engine).run()
     if finish.status == "awaiting_approval":
-        return _suspend(exploration, journal, sink, engine)
-    return _conclude(exploration, journal, finish, sink, engine)
+        return _suspend(exploration, transcript, sink, engine)
+    return _conclude(exploration, transcript, finish, sink, engine)
 
 
 def _bound(
-    exploration: Exploration, journal: Journal, sink: EventSink, engine: Engine
+    exploration: Exploration, transcript: Transcript, sink: EventSink, engine: Engine
 ) -> Exploration:
     """The exploration bound to the commit that it reads, now and whenever it is taken up again.
 
@@ -138,7 +142,7 @@ def _bound(
         engine.check_repository(exploration)
         return base()
 
-    steps = State(journal.entries).steps if journal.entries else 0
+    steps = State(transcript.entries).steps if transcript.entries else 0
     has_begun = steps > exploration.base_steps or exploration.cancel_requested
     try:
         commit = base() if has_begun else _reach(exploration, first_look, sink, engine)
@@ -169,13 +173,13 @@ def _is_decided(exploration: Exploration, engine: Engine) -> bool:
 
 
 def _suspend(
-    exploration: Exploration, journal: Journal, sink: RunSink, engine: Engine
+    exploration: Exploration, transcript: Transcript, sink: RunSink, engine: Engine
 ) -> Exploration:
     """Ask, then wait. Whoever dies between the two asks again, and the same."""
     assert engine.approvals is not None
     now = engine.clock.now()
-    ask(exploration, journal, engine.approvals, sink, now)
-    stats = stats_of(State(journal.entries), "approval", engine.prices)
+    ask(exploration, transcript, engine.approvals, sink, now)
+    stats = stats_of(State(transcript.entries), "approval", engine.prices)
     waiting = exploration.moved("awaiting_approval", at=now, awaiting_since=now, stats=stats)
     sink.save(waiting, StatusChanged(from_=exploration.status, to=waiting.status))
     return waiting
@@ -190,7 +194,11 @@ def _refuse(
 
 
 def _agent(
-    exploration: Exploration, journal: Journal, toolset: Toolset, sink: EventSink, engine: Engine
+    exploration: Exploration,
+    transcript: Transcript,
+    toolset: Toolset,
+    sink: EventSink,
+    engine: Engine,
 ) -> Agent:
     request = exploration.request
     clock, log = engine.clock, engine.log
@@ -198,12 +206,12 @@ def _agent(
     runner = Bounded(Retried(Executed(log), clock, log, deadline), deadline)
     return Agent(
         exploration_id=exploration.id,
-        journal=journal,
+        transcript=transcript,
         model=engine.model,
         tools=Recorded(Validated(toolset, runner, log), sink, clock),
         sink=sink,
         deadline=deadline,
-        budget=_budget(exploration, State(journal.entries).opening.model_id, engine),
+        budget=_budget(exploration, State(transcript.entries).opening.model_id, engine),
         max_steps=exploration.base_steps + request.steps,
         cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.toolset == "code",
@@ -220,10 +228,10 @@ def _budget(exploration: Exploration, model_id: str, engine: Engine) -> Budget:
 
 
 def _conclude(
-    exploration: Exploration, journal: Journal, finish: Finish, sink: RunSink, engine: Engine
+    exploration: Exploration, transcript: Transcript, finish: Finish, sink: RunSink, engine: Engine
 ) -> Exploration:
     """Keep the report and what the run came to, first the one and then the other."""
-    state = State(journal.entries)
+    state = State(transcript.entries)
     conclusion = conclude(state, finish, engine.page_of(exploration))
     text = conclusion.text
     if text:
@@ -239,7 +247,7 @@ def _conclude(
         }
     )
     budget = _budget(exploration, state.opening.model_id, engine)
-    go_on_usd = least_to_go_on(state, finish, budget)
+    min_resume_usd = min_resume_cost(state, finish, budget)
     ended = exploration.model_copy(
         update={
             "outcome": finish.status,
@@ -250,9 +258,14 @@ def _conclude(
             "verdict": conclusion.verdict,
             "model_id": state.opening.model_id,
             "receipt": receipt_for(
-                exploration, finish, state, stats, has_text=bool(text), go_on_usd=go_on_usd
+                exploration,
+                finish,
+                state,
+                stats,
+                has_text=bool(text),
+                min_resume_usd=min_resume_usd,
             ),
-            "go_on_usd": go_on_usd,
+            "min_resume_usd": min_resume_usd,
         }
     )
     charge(exploration, stats.cost_usd, engine.terms.spend)  # a crash in between comes here again

@@ -16,11 +16,11 @@ from idea_explorer.ports import (
 )
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.notify import Sender, notify
-from idea_explorer.usecases.publish import patiently, publish
+from idea_explorer.usecases.publish import publish, publish_with_retry
 
 
 @dataclass(frozen=True)
-class Outlets:
+class Destinations:
     """Where the word of an exploration goes. Without a publisher, reports are stored only.
 
     `default_webhook` is told of what names no webhook of its own; with `webhooks_retried` somebody will
@@ -53,35 +53,35 @@ def finish(
     exploration_id: ExplorationId,
     run: int,
     engine: Engine,
-    outlets: Outlets,
+    destinations: Destinations,
     tell: Callable[[str], None],
 ) -> Exploration:
     """Publish and notify. `tell` hears of waits; what becomes of the webhook changes nothing else."""
     exploration = engine.explorations.load(exploration_id)
-    final = patiently(
+    final = publish_with_retry(
         lambda give_up: publish(
             exploration_id,
             run,
             explorations=engine.explorations,
             reports=engine.reports,
-            publisher=outlets.publisher,
+            publisher=destinations.publisher,
             clock=engine.clock,
             log=engine.log,
             sinks=engine.sinks_for(exploration),
-            index=outlets.index,
-            research=outlets.research,
-            pull_requests_for=outlets.pull_requests_for,
+            index=destinations.index,
+            research=destinations.research,
+            pull_requests_for=destinations.pull_requests_for,
             give_up=give_up,
         ),
         engine.clock,
         tell,
     )
-    return tell_of(final, engine, outlets)
+    return send_webhook(final, engine, destinations)
 
 
-def tell_of(final: Exploration, engine: Engine, outlets: Outlets) -> Exploration:
+def send_webhook(final: Exploration, engine: Engine, destinations: Destinations) -> Exploration:
     """Send the webhook of an exploration that has ended, whatever the receiver makes of it."""
-    sender, retried = outlets.sender(engine), outlets.webhooks_retried
+    sender, retried = destinations.sender(engine), destinations.webhooks_retried
     try:
         return notify(final.id, final.run, sender, retried=retried)
     except ExplorerError as error:

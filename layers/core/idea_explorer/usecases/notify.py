@@ -30,7 +30,7 @@ from idea_explorer.domain.webhook import (
     message_of,
     test_message,
 )
-from idea_explorer.ports import Explorations, Reports, Webhooks
+from idea_explorer.ports import Explorations, Log, Notices, Reports, Webhooks
 
 PAUSES = (
     1.0,
@@ -43,7 +43,7 @@ CLAIM = timedelta(minutes=2)  # longer than a round takes: nobody else sends mea
 NO_TARGET = "There is no webhook set here any more. An operator sets it."
 
 
-class Hurried:
+class CappedTimeout:
     """Webhooks for somebody who waits for the outcome."""
 
     def __init__(self, inner: Webhooks) -> None:
@@ -249,3 +249,18 @@ def _record(exploration: Exploration, delivery: Delivery, sender: Sender) -> Exp
         return sender.explorations.take_over(exploration.id, same_run)
     except LeaseLostError:
         return sender.explorations.load(exploration.id)
+
+
+def request_webhook(exploration: Exploration, notices: Notices, log: Log) -> None:
+    """Have it sent, unless nobody asked for it or it was tried; what fails here holds nothing up."""
+    due, delivery = exploration.delivery_due, exploration.delivery
+    tried = delivery.rounds > 0 and delivery.run == exploration.run
+    if due and not tried:
+        ask(exploration, notices, log)
+
+
+def ask(exploration: Exploration, notices: Notices, log: Log) -> None:
+    try:
+        notices.ask(exploration.id, exploration.run)
+    except ExplorerError as error:
+        log.warning("notice_not_sent", explorationId=exploration.id, error=error.sentence)

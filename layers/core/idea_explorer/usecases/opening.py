@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from idea_explorer.agent import prompts
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.first_call import fitted
+from idea_explorer.agent.minimum_cost import fit_searches
 from idea_explorer.agent.prompts import prompt, system_prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
@@ -15,9 +15,9 @@ from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.exploration import OFFLINE, Exploration, Receipt
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.models import AskedModel, ModelProfile
-from idea_explorer.domain.transcript import Answered, Opening, Said, effort_of
-from idea_explorer.ports import Journal
-from idea_explorer.usecases.earlier import Earlier, Origin, Thread
+from idea_explorer.domain.transcript import Answered, Instruction, Opening, effort_of
+from idea_explorer.ports import Transcript
+from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
 
 MAX_START_SHARE = 0.1  # of a deadline; a short one is not used up by the allowance for its start
 NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a new document."
@@ -44,9 +44,9 @@ def deadline_of(exploration: Exploration, clock: Clock) -> Deadline:
     return Deadline.after(clock, seconds=left, of=exploration.request.deadline_seconds)
 
 
-def started_from(exploration: Exploration, earlier: Origin | None) -> Exploration:
+def started_from(exploration: Exploration, earlier: Continuation | None) -> Exploration:
     """Keep which document the run starts from: publishing adds to that one, whatever comes meanwhile."""
-    if isinstance(earlier, Earlier):
+    if isinstance(earlier, PriorDocument):
         return exploration.model_copy(update={"builds_on": earlier.path})
     notice = NOTHING_TO_UPDATE if exploration.request.update else None
     return exploration.model_copy(update={"notice": notice})
@@ -75,36 +75,36 @@ def refused(exploration: Exploration, error: ExplorerError, now: datetime) -> Ex
     )
 
 
-def begin_or_go_on(
-    journal: Journal,
+def begin_or_resume(
+    transcript: Transcript,
     exploration: Exploration,
-    earlier: Origin | None,
+    earlier: Continuation | None,
     toolset: Toolset,
     model: AskedModel,
     framework: Framework | None,
     budget: Budget,
 ) -> None:
     """Say the first words, or take up what was said before a crash or a resume."""
-    if not journal.entries:
+    if not transcript.entries:
         begun = opening(exploration, earlier, toolset, model, framework)
-        journal.append(fitted(begun, budget))
-    elif _ended_early(journal, exploration):
-        journal.append(_taken_up(State(journal.entries), exploration.run))
+        transcript.append(fit_searches(begun, budget))
+    elif _ended_early(transcript, exploration):
+        transcript.append(_taken_up(State(transcript.entries), exploration.run))
 
 
-def _taken_up(state: State, run: int) -> Said:
+def _taken_up(state: State, run: int) -> Instruction:
     """The work goes on with the effort for gathering, where writing had lowered it."""
     begun = state.opening
     wanted = begun.new_effort or begun.effort
     changes = begun.changes_effort and wanted != state.effort_now
-    return Said(
+    return Instruction(
         purpose="resume", run=run, effort=wanted if changes else None, text=prompt("resume")
     )
 
 
-def _ended_early(journal: Journal, exploration: Exploration) -> bool:
+def _ended_early(transcript: Transcript, exploration: Exploration) -> bool:
     """Whether an earlier run of this exploration had come to an end that a resume should go beyond."""
-    state = State(journal.entries)
+    state = State(transcript.entries)
     if exploration.run == 1 or exploration.run in state.resumed:
         return False
     last = state.last
@@ -115,7 +115,7 @@ def _ended_early(journal: Journal, exploration: Exploration) -> bool:
 
 def opening(
     exploration: Exploration,
-    earlier: Origin | None,
+    earlier: Continuation | None,
     toolset: Toolset,
     model: AskedModel,
     framework: Framework | None = None,
@@ -126,7 +126,7 @@ def opening(
         model_id=model.id,
         system=[{"type": "text", "text": system_prompt(request.toolset, request.mode)}],
         tools=toolset.definitions,
-        content=first_words(exploration, earlier, toolset.introduce()),
+        content=first_message(exploration, earlier, toolset.introduce()),
         passages=earlier.passages if earlier else [],
         thinking=profile.thinking,
         effort=profile.gathering,
@@ -153,7 +153,7 @@ def _going_on(begun: Opening, thread: Thread) -> Opening:
 
 
 def framework_of(
-    exploration: Exploration, earlier: Origin | None, model_id: str
+    exploration: Exploration, earlier: Continuation | None, model_id: str
 ) -> Framework | None:
     """What the report must have; None where no framework asks for anything.
 
@@ -162,11 +162,13 @@ def framework_of(
     request = exploration.request
     if request.toolset != "research" or model_id == OFFLINE:
         return None
-    updates = request.update and isinstance(earlier, Earlier)
+    updates = request.update and isinstance(earlier, PriorDocument)
     return prompts.framework("update" if updates else request.mode)
 
 
-def first_words(exploration: Exploration, earlier: Origin | None, introduction: str) -> list[Block]:
+def first_message(
+    exploration: Exploration, earlier: Continuation | None, introduction: str
+) -> list[Block]:
     """The first user message: the date, the idea, its context, the research it starts from, and what
     the tools work on."""
     request = exploration.request

@@ -9,7 +9,7 @@ from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.similar import Index, entry_of
+from idea_explorer.domain.similar_research import Index, entry_of
 from idea_explorer.ports import (
     Change,
     EventSink,
@@ -23,8 +23,8 @@ from idea_explorer.ports import (
     ResearchRepository,
     Tree,
 )
-from idea_explorer.usecases.closing import close_run
 from idea_explorer.usecases.placement import plan
+from idea_explorer.usecases.run_events import close_run
 
 PUBLISHED_TOOLSETS = frozenset({"research"})
 INDEX_AGE = timedelta(days=1)  # what people add, change and remove by hand is known a day later
@@ -79,7 +79,7 @@ def publish(
     return settled
 
 
-def patiently(
+def publish_with_retry(
     attempt: Callable[[ExplorerError | None], Exploration],
     clock: Clock,
     tell: Callable[[str], None],

@@ -13,16 +13,16 @@ from idea_explorer.domain.transcript import (
     Answered,
     AnyEntry,
     Asked,
-    Cut,
     Decided,
+    Instruction,
+    ModelCallFailed,
     Opening,
     PendingCall,
     Restarted,
-    Said,
     StoredResult,
     ToolsRan,
 )
-from idea_explorer.usecases.conclude import Conclusion, conclude
+from idea_explorer.usecases.outcome import Conclusion, conclude
 
 # Reasons that came from clock, money or a person; a replay takes them over as they were.
 OUTSIDE = frozenset({"deadline", "budget", "max_steps"})
@@ -97,13 +97,15 @@ class _Tape:
     def skip_interruptions(self) -> None:
         """Calls that broke off and resumes by a person are taken as they were."""
         while self.upcoming is not None and (
-            isinstance(self.upcoming, Asked | Cut)
-            or (isinstance(self.upcoming, Said) and self.upcoming.purpose == "resume")
+            isinstance(self.upcoming, Asked | ModelCallFailed)
+            or (isinstance(self.upcoming, Instruction) and self.upcoming.purpose == "resume")
         ):
             self.play()
 
     def bounds(self, state: State) -> Bounds:
-        reason = self.upcoming.reason if isinstance(self.upcoming, Said | Restarted) else None
+        reason = (
+            self.upcoming.reason if isinstance(self.upcoming, Instruction | Restarted) else None
+        )
         return Bounds(
             max_steps=state.steps + (1 if reason == "max_steps" else 1_000),
             out_of_time=reason == "deadline",
@@ -115,7 +117,7 @@ class _Tape:
         match move, self.upcoming:
             case Ask(), Answered():
                 return True
-            case Say(), Said():
+            case Say(), Instruction():
                 return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)
             case Restart(), Restarted():
                 return True

@@ -8,9 +8,9 @@ from idea_explorer.domain.events import StatusChanged
 from idea_explorer.domain.exploration import RESUMABLE, Exploration, Status
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.ports import Explorations, Log, WorkQueue
-from idea_explorer.usecases.enqueue import enqueue
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
+from idea_explorer.usecases.submit import enqueue
 
 
 def resume(
@@ -22,7 +22,7 @@ def resume(
     queue: WorkQueue,
     clock: Clock,
     log: Log,
-    terms: Terms,
+    terms: RequestPolicy,
     by_command: bool = False,
 ) -> Exploration:
     """Queue the next run. It shares transcript, evidence and meter with the runs before it.

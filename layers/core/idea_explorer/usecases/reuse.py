@@ -10,8 +10,8 @@ from idea_explorer.domain.exploration import Exploration, Stats
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar import IndexEntry, Similar, existing
-from idea_explorer.domain.similar import similar as rank
+from idea_explorer.domain.similar_research import IndexEntry, Similar, existing
+from idea_explorer.domain.similar_research import similar as rank
 from idea_explorer.ports import (
     EventSink,
     Explorations,
@@ -19,8 +19,8 @@ from idea_explorer.ports import (
     ResearchIndex,
     ResearchRepository,
 )
-from idea_explorer.usecases.closing import announce_end
-from idea_explorer.usecases.earlier import MAX_EARLIER_BYTES
+from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
+from idea_explorer.usecases.run_events import announce_end
 
 
 def similar(idea: str, index: ResearchIndex) -> list[Similar]:

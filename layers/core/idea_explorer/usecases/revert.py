@@ -1,22 +1,34 @@
 """Undo what an exploration wrote: by a pull request, or in the folder that it wrote to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 
+from idea_explorer.domain.approvals import Approval, Proposal
+from idea_explorer.domain.code import blob_sha
+from idea_explorer.domain.diffs import undone
+from idea_explorer.domain.documents import fingerprint, has_section, parse_document, without_section
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import FINAL, Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.transcript import AnyEntry
-from idea_explorer.ports import Approvals, Journals, Restorer, Reverter, Tree, Undone
-from idea_explorer.usecases.undoing import Plan, undo_changes, undo_research, written_changes
+from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.publication import (
+    Place,
+    log_without,
+    parse_log,
+    places_for,
+    written_by,
+)
+from idea_explorer.domain.transcript import AnyEntry, Decided
+from idea_explorer.ports import Approvals, Restorer, Reverter, Transcripts, Tree, Undone
 
 
 def revert(
     exploration: Exploration,
     *,
-    journals: Journals,
+    transcripts: Transcripts,
     approvals: Approvals,
     reverter_for: Callable[[Exploration], Reverter],
     restorer: Restorer,
@@ -32,7 +44,7 @@ def revert(
             exploration.id, exploration.status, reverter, since=exploration.created_at
         )
     _check_ended(exploration.id, exploration.status)
-    entries = journals.open(exploration.id, exploration.lease).entries
+    entries = transcripts.open(exploration.id, exploration.lease).entries
     return _restored(exploration, entries, approvals, restorer)
 
 
@@ -72,3 +84,102 @@ def _restored(
         raise MissingError(f"Exploration {exploration.id} wrote nothing.")
     undone = restorer.restore(exploration.id, plan)
     return undone if undone.is_new else replace(undone, files=named)
+
+
+Plan = Mapping[str, str | None]  # the text that a file shall have again; None: no file
+
+
+def written_changes(
+    entries: Sequence[AnyEntry], approvals: Sequence[Approval]
+) -> Sequence[Approval]:
+    """The changes that were approved and written, in the order of writing."""
+    known = {approval.call_id: approval for approval in approvals}
+    return [
+        known[result.call_id]
+        for entry in entries
+        if isinstance(entry, Decided)
+        for result in entry.results
+        if result.record.ok and result.call_id in known
+    ]
+
+
+def undo_changes(written: Sequence[Approval], tree: Tree) -> Plan:
+    """Every changed file as it was before the first change; raises ConflictError, naming what moved on.
+
+    A file that is that already is left out, so that one broken off can be repeated.
+    """
+    plan: dict[str, str | None] = {}
+    changed: list[str] = []
+    for path in dict.fromkeys(approval.proposal.path for approval in written):
+        own = [approval for approval in written if approval.proposal.path == path]
+        original = _base_of(own[0].proposal)
+        now = tree.read_text(path)
+        if now == original:
+            continue
+        if now != own[-1].approved_content or not _is_chain(own):
+            changed.append(path)
+        plan[path] = original
+    _refuse(changed)
+    return plan
+
+
+def _is_chain(own: Sequence[Approval]) -> bool:
+    """Whether nobody else changed the file between the exploration's own changes."""
+    return all(
+        later.proposal.base_sha == blob_sha(earlier.approved_content.encode("utf-8"))
+        for earlier, later in pairwise(own)
+    )
+
+
+def _base_of(proposal: Proposal) -> str | None:
+    """What a change was made from, found by going back along its diff and proven by its hash."""
+    if proposal.base_sha is None:
+        return None
+    try:
+        base = undone(proposal.content, proposal.diff) if proposal.diff else proposal.content
+    except ValueError:
+        base = ""
+    if blob_sha(base.encode("utf-8")) != proposal.base_sha:
+        raise ConflictError(f"What {proposal.path} was before is not known any more.")
+    return base
+
+
+def undo_research(exploration: Exploration, tree: Tree) -> Plan:
+    """Its documents and log entries gone, and others' as they are; raises ConflictError as above.
+
+    A section that is gone already is left out, so that one broken off can be repeated.
+    """
+    plan: dict[str, str | None] = {}
+    changed: list[str] = []
+    for place, log in _own_places(exploration, tree):
+        written = written_by(parse_log(log), exploration.id) or set()
+        text = tree.read_text(place.document)
+        if text is not None and has_section(text, exploration.id):
+            plan[place.document] = without_section(text, exploration.id, written)
+            changed += [place.document] if plan[place.document] is None else []
+        elif text is not None and not _is_of_another(text, exploration):
+            plan[place.document] = None
+            changed += [] if fingerprint(text) in written else [place.document]
+        plan[place.log] = log_without(log, exploration.id)
+    _refuse(changed)
+    return plan
+
+
+def _is_of_another(text: str, exploration: Exploration) -> bool:
+    """Whether the document says that another exploration wrote it; one that says nothing may be its own."""
+    return parse_document(text).matter.get("exploration_id", exploration.id) != exploration.id
+
+
+def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[Place, str]]:
+    """Where the logs say that the exploration wrote; a resumed run may have written beside the first."""
+    named = [Place.of(exploration.document)] if exploration.document else []
+    found = places_for(exploration.request.idea, tree.names(RESEARCH_ROOT))
+    for place in dict.fromkeys([*named, *found]):
+        log = tree.read_text(place.log)
+        if log is not None and written_by(parse_log(log), exploration.id) is not None:
+            yield place, log
+
+
+def _refuse(changed: Sequence[str]) -> None:
+    if changed:
+        raise ConflictError(f"Changed since: {', '.join(changed)}; nothing was undone.")

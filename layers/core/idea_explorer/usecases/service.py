@@ -21,7 +21,7 @@ from idea_explorer.ports import (
     WorkQueue,
 )
 from idea_explorer.usecases.notify import Sender
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.request_policy import RequestPolicy
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Service:
     idempotency: Idempotency
     clock: Clock
     log: Log
-    terms: Terms
+    terms: RequestPolicy
     approvals: Approvals
     wake: Callable[[Exploration], None]
     uploads: Uploads

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.going_on import least_to_write
+from idea_explorer.agent.minimum_cost import least_to_write
 from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
@@ -21,10 +21,10 @@ from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.report import best_text, title_of, verdict_of, without_preamble
 from idea_explorer.domain.usage import Price
-from idea_explorer.ports import EventSink, Explorations, Journals, Reports, Spend
+from idea_explorer.ports import EventSink, Explorations, Reports, Spend, Transcripts
 from idea_explorer.usecases.allowance import charge
-from idea_explorer.usecases.closing import close_run
-from idea_explorer.usecases.endings import stats_of, unproposed_changes
+from idea_explorer.usecases.outcome import stats_of, unproposed_changes
+from idea_explorer.usecases.run_events import close_run
 
 OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
 Cause = Literal["timed_out", "stopped", "broken", "approval_expired"]
@@ -57,7 +57,7 @@ class Books:
     """The records that settling reads and closes."""
 
     explorations: Explorations
-    journals: Journals
+    transcripts: Transcripts
     reports: Reports
     clock: Clock
     prices: Mapping[str, Price]
@@ -126,7 +126,7 @@ def _from_checkpoint(
     ending = ENDINGS["stopped" if exploration.cancel_requested else cause]
     if error and ending.status == "failed":
         ending = Ending("failed", error.code, error.sentence)
-    entries = books.journals.open(exploration.id, exploration.lease).entries
+    entries = books.transcripts.open(exploration.id, exploration.lease).entries
     ending = replace(ending, message=ending.message + unproposed_changes(exploration, entries))
     text = without_preamble(best_text(entries))
     if text:
@@ -140,7 +140,7 @@ def _from_checkpoint(
         ending.status,
         at=books.clock.now(),
         stats=stats,
-        go_on_usd=least_to_write(state, Budget(price=price)) if state else None,
+        min_resume_usd=least_to_write(state, Budget(price=price)) if state else None,
         title=title_of(text, exploration.request.idea),
         verdict=verdict_of(text),
         receipt=_receipt(exploration, ending, stats, has_text=bool(text)),

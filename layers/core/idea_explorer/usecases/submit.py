@@ -5,11 +5,11 @@ from idea_explorer.domain.errors import ExternalError, InvalidRequestError, Miss
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.ports import Explorations, ResearchRepository
-from idea_explorer.usecases.earlier import document_of
+from idea_explorer.ports import Explorations, Log, ResearchRepository, WorkQueue
+from idea_explorer.usecases.continuation import document_of
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.going_on import inherited
-from idea_explorer.usecases.terms import Terms
+from idea_explorer.usecases.inheritance import inherited
+from idea_explorer.usecases.request_policy import RequestPolicy
 
 
 def submit(
@@ -18,7 +18,7 @@ def submit(
     explorations: Explorations,
     clock: Clock,
     *,
-    terms: Terms,
+    terms: RequestPolicy,
     exploration_id: ExplorationId | None = None,
     research: ResearchRepository | None = None,
     by_command: bool = False,
@@ -84,3 +84,11 @@ def _may_hold(exploration_id: str, research: ResearchRepository) -> bool:
 
 def _invalid(field: str, rule: str) -> InvalidRequestError:
     return InvalidRequestError(f"'{field}': {rule}", fields={field: rule})
+
+
+def enqueue(exploration: Exploration, queue: WorkQueue, log: Log) -> None:
+    """Send the run to the queue. A queue that fails loses nothing: the sweep sends it later."""
+    try:
+        queue.send(exploration.id, exploration.run)
+    except ExternalError as error:
+        log.warning("enqueue_failed", explorationId=exploration.id, error=type(error).__name__)

@@ -22,8 +22,11 @@ from idea_explorer.wiring.engine import (
     span_sinks,
     terms,
 )
-from idea_explorer.wiring.keeping import (
+from idea_explorer.wiring.serving import cloud_service, local_service, service
+from idea_explorer.wiring.stores import (
+    LOCAL_OWNER,
     Stores,
+    cli_log,
     cloud_stores,
     files_of,
     given_files,
@@ -31,13 +34,12 @@ from idea_explorer.wiring.keeping import (
     local_store,
     local_stores,
     local_uploads,
-    presence,
+    process_lock,
     running_here,
     stores,
+    system_clock,
     worked_on_here,
 )
-from idea_explorer.wiring.parts import LOCAL_OWNER, cli_log, system_clock
-from idea_explorer.wiring.serving import cloud_service, local_service, service
 from idea_explorer.wiring.toolsets import (
     TOOLSETS,
     base_of,
@@ -80,7 +82,7 @@ __all__ = [
     "model_ids",
     "named",
     "operator_secrets",
-    "presence",
+    "process_lock",
     "research_repository",
     "running_here",
     "service",

@@ -11,7 +11,7 @@ from idea_explorer.settings import Settings
 
 
 def cloud_queue(settings: Settings) -> WorkQueue:
-    from idea_explorer.adapters.sqs import SqsWorkQueue
+    from idea_explorer.adapters.aws.sqs import SqsWorkQueue
 
     return SqsWorkQueue(
         named("QUEUE_URL", settings.queue_url),
@@ -21,15 +21,15 @@ def cloud_queue(settings: Settings) -> WorkQueue:
 
 
 def cloud_workflow(settings: Settings) -> Executions:
-    from idea_explorer.adapters.stepfunctions import StepFunctionsWorkflow
+    from idea_explorer.adapters.aws.stepfunctions import StepFunctionsWorkflow
 
     arn = named("STATE_MACHINE_ARN", settings.state_machine_arn)
     return StepFunctionsWorkflow(arn, connect("stepfunctions", settings))
 
 
 def cloud_notices(settings: Settings) -> Notices:
-    from idea_explorer.adapters.aws import client
-    from idea_explorer.adapters.notices import LambdaNotices
+    from idea_explorer.adapters.aws.client import client
+    from idea_explorer.adapters.aws.notify import LambdaNotices
 
     function = named("NOTIFY_FUNCTION_NAME", settings.notify_function_name)
     return LambdaNotices(function, partial(client, "lambda"))
@@ -41,14 +41,14 @@ def cloud_secrets(settings: Settings) -> Secrets:
 
 @cache  # what was read stays in memory as long as it may, whoever asks
 def _secrets(endpoint_url: str | None, max_age_seconds: int) -> Secrets:
-    from idea_explorer.adapters.aws import client
-    from idea_explorer.adapters.secrets import CloudSecrets
+    from idea_explorer.adapters.aws.client import client
+    from idea_explorer.adapters.aws.secrets import CloudSecrets
 
     return CloudSecrets(partial(client, "secretsmanager", endpoint_url), max_age_seconds)
 
 
 def connect(service: str, settings: Settings) -> Callable[[], Any]:
-    from idea_explorer.adapters.aws import client
+    from idea_explorer.adapters.aws.client import client
 
     return partial(client, service, settings.aws_endpoint_url)
 
@@ -61,7 +61,7 @@ def named(variable: str, value: str | None) -> str:
 
 def task_answers(settings: Settings) -> Callable[[str, JsonObject], bool]:
     """Answers tokens. A token names its task, so no workflow has to be known."""
-    from idea_explorer.adapters.stepfunctions import StepFunctionsWorkflow
+    from idea_explorer.adapters.aws.stepfunctions import StepFunctionsWorkflow
 
     return StepFunctionsWorkflow("", connect("stepfunctions", settings)).answer
 
@@ -73,12 +73,12 @@ def api_tokens(settings: Settings) -> Callable[[], str]:
 
 
 def operator_secrets(settings: Settings) -> SecretStore:
-    from idea_explorer.adapters.operator import OperatorSecrets
+    from idea_explorer.adapters.aws.secrets import OperatorSecrets
 
     return OperatorSecrets(connect("secretsmanager", settings))
 
 
 def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
-    from idea_explorer.adapters import operator
+    from idea_explorer.adapters.aws import secrets
 
-    return operator.stack_outputs(stack, connect("cloudformation", settings))
+    return secrets.stack_outputs(stack, connect("cloudformation", settings))

@@ -18,10 +18,10 @@ from idea_explorer.ports import ChangeWriter, Log, PullRequests, Snapshot, Symbo
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
-    from idea_explorer.adapters.github_changes import GitHubChanges
-    from idea_explorer.adapters.github_client import GitHubClient
-    from idea_explorer.adapters.shared_packs import S3Packs
-    from idea_explorer.adapters.snapshots import Snapshots
+    from idea_explorer.adapters.github.changes import GitHubChanges
+    from idea_explorer.adapters.github.client import GitHubClient
+    from idea_explorer.adapters.snapshots.disk import Snapshots
+    from idea_explorer.adapters.snapshots.shared import S3Packs
     from idea_explorer.tools.code import Workspace
 
 
@@ -67,7 +67,7 @@ def check_repository(settings: Settings, exploration: Exploration) -> None:
     for besides."""
     request = exploration.request
     if exploration.base_commit and _is_remote(settings, request):
-        from idea_explorer.adapters.github_code import GitHubCode
+        from idea_explorer.adapters.github.code import GitHubCode
 
         GitHubCode(client_for(settings, request)).check()
 
@@ -80,7 +80,7 @@ def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
 def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
     if _is_remote(settings, exploration.request):
         return _github_changes(settings, exploration.request)
-    from idea_explorer.adapters.folder_writer import FolderWriter
+    from idea_explorer.adapters.folder.writer import FolderWriter
 
     return FolderWriter(settings.research_dir)
 
@@ -92,7 +92,7 @@ def pull_requests_for(settings: Settings, exploration: Exploration) -> PullReque
 
 
 def _github_changes(settings: Settings, request: ExploreRequest) -> "GitHubChanges":
-    from idea_explorer.adapters.github_changes import GitHubChanges
+    from idea_explorer.adapters.github.changes import GitHubChanges
 
     return GitHubChanges(client_for(settings, request), ref_of(settings, request))
 
@@ -119,7 +119,7 @@ def ref_of(settings: Settings, request: ExploreRequest) -> str | None:
 
 
 def _commit_of(settings: Settings, request: ExploreRequest) -> str:
-    from idea_explorer.adapters.github_code import GitHubCode
+    from idea_explorer.adapters.github.code import GitHubCode
 
     return GitHubCode(client_for(settings, request)).commit_of(ref_of(settings, request))
 
@@ -127,7 +127,7 @@ def _commit_of(settings: Settings, request: ExploreRequest) -> str:
 def _of_commit(
     settings: Settings, request: ExploreRequest, commit: str | None, shared: "S3Packs | None" = None
 ) -> Snapshot:
-    from idea_explorer.adapters.github_code import GitHubCode
+    from idea_explorer.adapters.github.code import GitHubCode
 
     sha = commit or _commit_of(settings, request)
     code = GitHubCode(client_for(settings, request))
@@ -141,7 +141,7 @@ def _shared(settings: Settings, request: ExploreRequest, log: Log) -> "S3Packs |
     repository = request.repository or settings.github_repository
     if not settings.in_cloud or repository is None:
         return None
-    from idea_explorer.adapters.shared_packs import S3Packs
+    from idea_explorer.adapters.snapshots.shared import S3Packs
 
     bucket = wiring.named("BUCKET_NAME", settings.bucket_name)
     return S3Packs(bucket, wiring.connect("s3", settings), repository, log)
@@ -167,14 +167,14 @@ def _cache_folder(settings: Settings) -> Path:
 
 @cache
 def _snapshots(folder: Path, limits: CodeLimits) -> "Snapshots":
-    from idea_explorer.adapters.snapshots import Snapshots
+    from idea_explorer.adapters.snapshots.disk import Snapshots
 
     return Snapshots(folder, limits)
 
 
 @cache
 def _symbols(folder: Path) -> Symbols:
-    from idea_explorer.adapters.symbols import SqliteSymbols
+    from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
 
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return SqliteSymbols(folder / "symbols.db")

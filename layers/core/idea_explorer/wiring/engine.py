@@ -11,8 +11,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets, named
-from idea_explorer.wiring.keeping import Stores, cloud_stores, local_stores
-from idea_explorer.wiring.parts import system_clock
+from idea_explorer.wiring.stores import Stores, cloud_stores, local_stores, system_clock
 from idea_explorer.wiring.toolsets import (
     base_of,
     check_repository,
@@ -24,7 +23,7 @@ from idea_explorer.wiring.toolsets import (
 if TYPE_CHECKING:
     from idea_explorer.adapters.claude import Claude
     from idea_explorer.usecases.engine import Engine
-    from idea_explorer.usecases.terms import Terms
+    from idea_explorer.usecases.request_policy import RequestPolicy
 
 OFFLINE_MODELS = dict.fromkeys(MODELS, "offline")
 
@@ -62,8 +61,8 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
         return []
     try:
         from idea_explorer.adapters.otlp import otlp_tracing
-        from idea_explorer.span_attributes import AGENT
-        from idea_explorer.spans import SpanSink
+        from idea_explorer.observability.span_attributes import AGENT
+        from idea_explorer.observability.spans import SpanSink
     except ImportError as missing:
         log.warning("spans_not_exported", error=str(missing), hint="Install the extra `otel`.")
         return []
@@ -112,13 +111,13 @@ def cloud_engine(settings: Settings, log: Log, sinks: Sequence[EventSink]) -> "E
 def _engine(
     settings: Settings, asked: Model, kept_in: Stores, log: Log, sinks: Sequence[EventSink]
 ) -> "Engine":
-    from idea_explorer.observability import LogSink
-    from idea_explorer.usecases.earlier import origin_of
+    from idea_explorer.observability.logging import LogSink
+    from idea_explorer.usecases.continuation import find_continuation
     from idea_explorer.usecases.engine import Engine
 
     return Engine(
         explorations=kept_in.explorations,
-        journals=kept_in.journals,
+        transcripts=kept_in.transcripts,
         events=kept_in.events,
         reports=kept_in.reports,
         model=asked,
@@ -141,10 +140,10 @@ def _engine(
         terms=terms(settings, kept_in),
         max_total_tokens=settings.max_total_tokens,
         search_tokens=settings.search_tokens,
-        earlier_for=lambda exploration: origin_of(
+        continuation_for=lambda exploration: find_continuation(
             exploration,
             explorations=kept_in.explorations,
-            journals=kept_in.journals,
+            transcripts=kept_in.transcripts,
             reports=kept_in.reports,
             research=research_repository(settings),
         ),
@@ -155,11 +154,11 @@ def model_ids(settings: Settings) -> Mapping[str, str]:
     return settings.models if settings.uses_claude else OFFLINE_MODELS
 
 
-def terms(settings: Settings, kept_in: Stores | None = None) -> "Terms":
+def terms(settings: Settings, kept_in: Stores | None = None) -> "RequestPolicy":
     """What is asked of every request here, and with the stores also what they know of its owner."""
-    from idea_explorer.usecases.terms import Terms
+    from idea_explorer.usecases.request_policy import RequestPolicy
 
-    return Terms(
+    return RequestPolicy(
         min_deadline_seconds=settings.min_deadline_seconds,
         model_ids=model_ids(settings),
         prices=settings.prices,

@@ -27,7 +27,7 @@ def discover(settings: Settings, owner: str, clock: Clock, log: Log) -> Toolset:
 def track_index(settings: Settings) -> TrackIndex:
     """Qdrant where it is set up, a file on this machine otherwise."""
     if settings.qdrant_url:
-        from idea_explorer.adapters.track_index_qdrant import QdrantTrackIndex
+        from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 
         return QdrantTrackIndex(
             settings.qdrant_url,
@@ -37,7 +37,7 @@ def track_index(settings: Settings) -> TrackIndex:
         )
     if missing := missing_for_discover(settings):
         raise ConfigurationError("There is no track index.", hint=missing)
-    from idea_explorer.adapters.track_index_sqlite import SqliteTrackIndex
+    from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
 
     return SqliteTrackIndex(music_file(settings), embedder(settings))
 
@@ -65,25 +65,25 @@ def _qdrant_key(settings: Settings) -> str | None:
 def embedder(settings: Settings) -> Embedder:
     """Bedrock in a deployment; on this machine a lexicon that needs nothing from outside."""
     if settings.embedding_model:
-        from idea_explorer.adapters.aws import client
-        from idea_explorer.adapters.embedder_bedrock import BedrockEmbedder
+        from idea_explorer.adapters.aws.client import client
+        from idea_explorer.adapters.music.bedrock import BedrockEmbedder
 
         return BedrockEmbedder(
             partial(client, "bedrock-runtime", settings.aws_endpoint_url), settings.embedding_model
         )
-    from idea_explorer.adapters.embedder_local import LexiconEmbedder
+    from idea_explorer.adapters.music.lexicon import LexiconEmbedder
 
     return LexiconEmbedder()
 
 
 def library(settings: Settings, owner: str, clock: Clock) -> Library:
     if settings.in_cloud and settings.table_name:
-        from idea_explorer.adapters.aws import client
-        from idea_explorer.adapters.library_dynamodb import DynamoLibrary
+        from idea_explorer.adapters.aws.client import client
+        from idea_explorer.adapters.music.dynamodb import DynamoLibrary
 
         connect = partial(client, "dynamodb", settings.aws_endpoint_url)
         return DynamoLibrary(settings.table_name, connect, clock, owner)
-    from idea_explorer.adapters.library_sqlite import SqliteLibrary
+    from idea_explorer.adapters.music.sqlite import SqliteLibrary
 
     return SqliteLibrary(music_file(settings))
 
@@ -94,7 +94,7 @@ def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:
         settings.tidal_secret_id
     ):
         return None
-    from idea_explorer.adapters.tidal import ClientCredentials, Tidal
+    from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
 
     def credentials() -> ClientCredentials:
         if settings.tidal_secret_id:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from idea_explorer import wiring
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.signing import key_of
+from idea_explorer.domain.request import ExploreRequest, key_of
 from idea_explorer.domain.webhook import Target
 from idea_explorer.ports import (
     BranchLease,
@@ -24,22 +23,22 @@ from idea_explorer.ports import (
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
-    from idea_explorer.usecases.finish import Outlets
+    from idea_explorer.usecases.finish import Destinations
 
 
 def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publisher:
     """GitHub where it is set up; else the folder, with its own git where a commit is asked for."""
     if settings.uses_github:
-        from idea_explorer.adapters.github_publisher import GitHubPublisher
+        from idea_explorer.adapters.github.publisher import GitHubPublisher
 
         lease = branch_lease(settings, clock)
         client = wiring.github_client(settings)
         return GitHubPublisher(client, settings.github_branch, lease, clock)
-    from idea_explorer.adapters.folder_publisher import FolderPublisher
+    from idea_explorer.adapters.folder.publisher import FolderPublisher
 
     git = None
     if commit and commits(settings):
-        from idea_explorer.adapters.git_folder import GitFolder
+        from idea_explorer.adapters.folder.git import GitFolder
 
         git = GitFolder(settings.research_dir)
     return FolderPublisher(settings.research_dir, _lock(settings), git)
@@ -47,15 +46,15 @@ def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publ
 
 def reverter(settings: Settings, request: ExploreRequest) -> Reverter:
     """Undoes in the repository that a request's exploration wrote to."""
-    from idea_explorer.adapters.github_revert import GitHubReverter
+    from idea_explorer.adapters.github.revert import GitHubReverter
     from idea_explorer.wiring.code import client_for, ref_of
 
     return GitHubReverter(client_for(settings, request), ref_of(settings, request))
 
 
 def restorer(settings: Settings) -> Restorer:
-    from idea_explorer.adapters.folder_restorer import FolderRestorer
-    from idea_explorer.adapters.git_folder import GitFolder, is_git_folder
+    from idea_explorer.adapters.folder.git import GitFolder, is_git_folder
+    from idea_explorer.adapters.folder.restorer import FolderRestorer
 
     root = settings.research_dir
     git = GitFolder(root) if is_git_folder(root) else None
@@ -68,21 +67,21 @@ def _lock(settings: Settings) -> Path:
 
 def commits(settings: Settings) -> bool:
     """Whether there is a git repository that a report can be committed to."""
-    from idea_explorer.adapters.git_folder import is_git_folder
+    from idea_explorer.adapters.folder.git import is_git_folder
 
     return settings.uses_github or is_git_folder(settings.research_dir)
 
 
-def outlets(settings: Settings, clock: Clock, *, commit: bool = False) -> "Outlets":
+def destinations(settings: Settings, clock: Clock, *, commit: bool = False) -> "Destinations":
     """Where reports go. A deployment without a repository has no place for them but its store."""
-    from idea_explorer.usecases.finish import Outlets
+    from idea_explorer.usecases.finish import Destinations
 
     default = default_webhook(settings)
     if settings.in_cloud and not settings.uses_github:
-        return Outlets(
+        return Destinations(
             None, webhooks(clock), settings.published_to, settings.published_branch, default
         )
-    return Outlets(
+    return Destinations(
         publisher=publisher(settings, clock, commit=commit),
         webhooks=webhooks(clock),
         repository=settings.published_to,
@@ -107,7 +106,7 @@ class _OverHttp:
         self._clock = clock
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
-        from idea_explorer.adapters.http import PublicHttp
+        from idea_explorer.adapters.http.public import PublicHttp
 
         return PublicHttp(self._clock).post(url, body, headers, timeout)
 
@@ -149,7 +148,7 @@ def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
 
         name = wiring.named("TABLE_NAME", settings.table_name)
         return DynamoBranchLease(Table(name, wiring.connect("dynamodb", settings), clock), clock)
-    from idea_explorer.adapters.sqlite_lease import SqliteBranchLease
+    from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 
     return SqliteBranchLease(settings.store.with_name("leases.db"), clock)
 
@@ -157,11 +156,11 @@ def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
 def research_index(settings: Settings) -> ResearchIndex:
     """The index in the deployment's bucket, read by boto3 alone; here, the documents themselves."""
     if settings.in_cloud:
-        from idea_explorer.adapters.research_index_s3 import S3ResearchIndex
+        from idea_explorer.adapters.research_index import S3ResearchIndex
 
         return S3ResearchIndex(
             wiring.named("BUCKET_NAME", settings.bucket_name), wiring.connect("s3", settings)
         )
-    from idea_explorer.adapters.computed_index import ComputedIndex
+    from idea_explorer.adapters.research_index import ComputedIndex
 
     return ComputedIndex(wiring.research_repository(settings))

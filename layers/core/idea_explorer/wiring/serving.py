@@ -9,8 +9,13 @@ from idea_explorer.ports import Approvals, Idempotency, Log, WorkQueue
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_queue, connect, named, task_answers
 from idea_explorer.wiring.engine import terms
-from idea_explorer.wiring.keeping import Stores, cloud_stores, local_queue, local_stores
-from idea_explorer.wiring.parts import system_clock
+from idea_explorer.wiring.stores import (
+    Stores,
+    cloud_stores,
+    local_queue,
+    local_stores,
+    system_clock,
+)
 from idea_explorer.wiring.toolsets import research_repository
 
 if TYPE_CHECKING:
@@ -23,10 +28,10 @@ def service(settings: Settings, log: Log) -> "Service":
 
 
 def cloud_service(settings: Settings, log: Log) -> "Service":
-    from idea_explorer.adapters.idempotency import KeyedOnce, dynamodb_records
+    from idea_explorer.adapters.idempotency import IdempotencyStore, dynamodb_records
 
     table = named("TABLE_NAME", settings.table_name)
-    once = KeyedOnce(dynamodb_records(table, connect("dynamodb", settings)()))
+    once = IdempotencyStore(dynamodb_records(table, connect("dynamodb", settings)()))
     kept_in = cloud_stores(settings)
     wake = partial(_answer_token, settings, kept_in.approvals)
     return _service(settings, kept_in, cloud_queue(settings), once, log, wake)
@@ -34,16 +39,16 @@ def cloud_service(settings: Settings, log: Log) -> "Service":
 
 def _answer_token(settings: Settings, approvals: Approvals, exploration: Exploration) -> None:
     """Without a token yet, the workflow has yet to begin its wait, and will see that it need not."""
-    from idea_explorer.usecases.waiting import DECIDED
+    from idea_explorer.usecases.approvals.wait import DECIDED
 
     if token := approvals.token(exploration.id):
         task_answers(settings)(token, DECIDED)
 
 
 def local_service(settings: Settings, log: Log) -> "Service":
-    from idea_explorer.adapters.idempotency import KeyedOnce, SqliteRecords
+    from idea_explorer.adapters.idempotency import IdempotencyStore, SqliteRecords
 
-    once = KeyedOnce(SqliteRecords(settings.store))
+    once = IdempotencyStore(SqliteRecords(settings.store))
     queue = local_queue(settings)
     return _service(
         settings, local_stores(settings), queue, once, log, lambda e: queue.send(e.id, e.run)
@@ -58,8 +63,8 @@ def _service(
     log: Log,
     wake: Callable[[Exploration], None],
 ) -> "Service":
-    from idea_explorer.observability import LogSink
-    from idea_explorer.usecases.notify import Hurried
+    from idea_explorer.observability.logging import LogSink
+    from idea_explorer.usecases.notify import CappedTimeout
     from idea_explorer.usecases.service import Service
     from idea_explorer.wiring import publishing
 
@@ -77,7 +82,7 @@ def _service(
         uploads=kept_in.uploads,
         index=partial(publishing.research_index, settings),
         research=(lambda: None) if settings.in_cloud else partial(research_repository, settings),
-        webhooks=lambda: Hurried(publishing.webhooks(system_clock())),
+        webhooks=lambda: CappedTimeout(publishing.webhooks(system_clock())),
         repository=settings.published_to,
         branch=settings.published_branch,
         default_webhook=publishing.default_webhook(settings),

@@ -11,18 +11,17 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_secrets
-from idea_explorer.wiring.keeping import files_of, given_files
-from idea_explorer.wiring.parts import LOCAL_OWNER, cli_log, system_clock
+from idea_explorer.wiring.stores import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
 
 if TYPE_CHECKING:
-    from idea_explorer.adapters.github_client import GitHubClient
+    from idea_explorer.adapters.github.client import GitHubClient
 
 TOOLSETS = ("research", "assistant", "code", "discover")
 
 
 def github_client(settings: Settings, repository: str | None = None) -> "GitHubClient":
     """Calls for the configured repository, or for another that the same token reaches."""
-    from idea_explorer.adapters.github_client import GitHubClient
+    from idea_explorer.adapters.github.client import GitHubClient
 
     name = repository or settings.github_repository
     assert name is not None
@@ -43,11 +42,11 @@ def github_client(settings: Settings, repository: str | None = None) -> "GitHubC
 def research_repository(settings: Settings) -> ResearchRepository | None:
     """GitHub where it is set up; else the folder, if it holds research; else nothing to read from."""
     if settings.uses_github:
-        from idea_explorer.adapters.document_cache import DocumentCache
-        from idea_explorer.adapters.github import GitHub
+        from idea_explorer.adapters.github.document_cache import DocumentCache
+        from idea_explorer.adapters.github.research import GitHub
 
         return GitHub(github_client(settings), settings.github_branch, DocumentCache())
-    from idea_explorer.adapters.folder import Folder
+    from idea_explorer.adapters.folder.research import Folder
 
     folder = Folder(settings.research_dir)
     return folder if folder.has_research else None
@@ -55,7 +54,7 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
 
 def check_folder(settings: Settings) -> None:
     """Raises ConfigurationError where there is no folder to work in."""
-    from idea_explorer.adapters.folder import Folder
+    from idea_explorer.adapters.folder.research import Folder
 
     Folder(settings.research_dir)
 
@@ -74,7 +73,7 @@ def toolset(
 
             return research_tools(research_repository(settings), settings.web_search_version)
         case "assistant":
-            from idea_explorer.adapters.http import PublicHttp
+            from idea_explorer.adapters.http.public import PublicHttp
             from idea_explorer.tools.assistant import assistant_tools
 
             pages = PublicHttp(system_clock())

@@ -3,8 +3,8 @@
 import dataclasses
 from datetime import UTC, datetime
 
-from idea_explorer import deployment, serverless
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.settle import settle
 
@@ -23,9 +23,9 @@ class StoppedClock:
         """No time passes."""
 
 
-@serverless.entry
-def handler(event: serverless.Event) -> JsonObject:
-    work = serverless.work_in(event)
+@handlers.entry
+def handler(event: handlers.Event) -> JsonObject:
+    work = handlers.work_in(event)
     if work.settle:
         exploration = settle(work.id, work.run, work.why, deployment.books())
     else:

@@ -5,10 +5,10 @@ import os
 import signal
 from pathlib import Path
 
-from idea_explorer import deployment, serverless
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
+from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.ports import Workflow
 from idea_explorer.usecases.dispatch import dispatch
 
@@ -25,9 +25,9 @@ class DyingOnce:
         return self._workflow.start(exploration_id, run, deadline_seconds)
 
 
-@serverless.entry
-def handler(event: serverless.Event) -> JsonObject:
-    return serverless.each_message(event, _dispatch)
+@handlers.entry
+def handler(event: handlers.Event) -> JsonObject:
+    return handlers.each_message(event, _dispatch)
 
 
 def _dispatch(message: Message) -> JsonObject:

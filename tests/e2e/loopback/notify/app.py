@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from idea_explorer import deployment
-from idea_explorer.adapters.addresses import WEBHOOK_RULES, is_public_or_loopback
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http import PublicHttp
+from idea_explorer.adapters.http.addresses import WEBHOOK_RULES, is_public_or_loopback
+from idea_explorer.adapters.http.public import PublicHttp
+from idea_explorer.lambda_runtime import deployment
 from idea_explorer.usecases.notify import Sender
 
 DEPLOYED = Path(__file__).parents[4] / "functions" / "notify" / "app.py"

@@ -8,16 +8,16 @@ import hashlib
 import zlib
 from collections.abc import Sequence
 
+from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.dynamodb.schema import (
     APPROVAL,
     PK,
     SK,
+    Item,
     approval_key,
     approval_token_key,
 )
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.dynamodb.values import Item
-from idea_explorer.adapters.s3 import Bucket
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId

@@ -15,11 +15,12 @@ from idea_explorer.adapters.dynamodb.schema import (
     PK,
     UNDELIVERED,
     UPDATED,
+    Item,
+    Value,
     record_key,
 )
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.dynamodb.values import Item, Value
-from idea_explorer.adapters.positions import by_due, cursor_at, position_in, position_of, sortable
+from idea_explorer.adapters.records import by_due, cursor_at, position_in, position_of, sortable
 from idea_explorer.domain.errors import LeaseLostError, MissingError, UnavailableError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status

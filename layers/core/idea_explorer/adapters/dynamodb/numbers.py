@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from idea_explorer.adapters.dynamodb.schema import EVENT, PK, SK, event_key
+from idea_explorer.adapters.dynamodb.schema import EVENT, PK, SK, Item, event_key
 from idea_explorer.adapters.dynamodb.table import Condition, Table
-from idea_explorer.adapters.dynamodb.values import Item
-from idea_explorer.adapters.fitting import fitting
+from idea_explorer.adapters.records import fitting
 from idea_explorer.domain.events import AnyEvent
 
 

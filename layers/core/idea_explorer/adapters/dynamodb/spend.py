@@ -3,11 +3,10 @@
 import math
 from datetime import UTC, date, datetime, time, timedelta
 
-from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK
+from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK, Item
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.dynamodb.values import Item
 from idea_explorer.domain.errors import RateLimitedError
-from idea_explorer.domain.usage import fitting_hold
+from idea_explorer.domain.usage import affordable_hold
 
 KEPT = timedelta(days=35)  # long enough to compare with a month's invoice
 TURN = "TURN"
@@ -24,7 +23,7 @@ class DynamoSpend:
             items = {item[SK]: item for item in self._items(owner, day)}
             turn = items.pop(TURN, {}).get("turn", 0)
             own = items.pop(run, {})
-            held = fitting_hold(usd, limit, map(_taken, items.values()))
+            held = affordable_hold(usd, limit, map(_taken, items.values()))
             item = {PK: _partition(owner, day), SK: run, "usd": own.get("usd", 0), "held": held}
             try:
                 self._table.put_with(

@@ -6,9 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idea_explorer.adapters.aws import aws_errors, code_of
-from idea_explorer.adapters.dynamodb.schema import PK, SK
-from idea_explorer.adapters.dynamodb.values import Item, Value, decoded, encoded, placeholders
+from idea_explorer.adapters.aws.client import aws_errors, code_of
+from idea_explorer.adapters.dynamodb.schema import (
+    PK,
+    SK,
+    Item,
+    Value,
+    decoded,
+    encoded,
+    placeholders,
+)
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.ports import Clock
 

@@ -2,8 +2,7 @@
 
 import re
 
-from idea_explorer.adapters.offline.conversation import Conversation, Result
-from idea_explorer.adapters.offline.speech import NOTICE, Call, Turn
+from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Result, Turn
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.text import one_line
 

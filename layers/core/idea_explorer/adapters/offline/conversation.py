@@ -5,10 +5,28 @@ Where a question goes on from an earlier exploration, only the question and what
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from idea_explorer.domain.json import Block, JsonObject, text_of
 from idea_explorer.ports import ModelRequest
+
+NOTICE = (
+    "> **Offline run.** No model was called: this text was put together by rules from the idea and"
+    " from the material named below. Set `ANTHROPIC_API_KEY` for real research.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    name: str
+    input: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    text: str = ""
+    calls: tuple[Call, ...] = field(default=())
+
 
 _IDEA = re.compile(r"<idea>\n(.*?)\n</idea>", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{4,}", re.UNICODE)

@@ -1,7 +1,6 @@
 """The offline script for music: search by meaning, read the closest, propose a playlist."""
 
-from idea_explorer.adapters.offline.conversation import Conversation, Result
-from idea_explorer.adapters.offline.speech import NOTICE, Call, Turn
+from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Result, Turn
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.text import one_line
 

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 from idea_explorer.adapters.offline.assistant import assistant
 from idea_explorer.adapters.offline.code import code
-from idea_explorer.adapters.offline.conversation import Conversation
+from idea_explorer.adapters.offline.conversation import Call, Conversation, Turn
 from idea_explorer.adapters.offline.discover import discover
 from idea_explorer.adapters.offline.research import research
-from idea_explorer.adapters.offline.speech import Call, Turn
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.exploration import OFFLINE
 from idea_explorer.domain.json import Block, JsonObject, canonical

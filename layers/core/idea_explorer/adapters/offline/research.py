@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from idea_explorer.adapters.offline.conversation import Conversation
-from idea_explorer.adapters.offline.speech import NOTICE, Call, Turn
+from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Turn
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import title_of, verdict_of
 from idea_explorer.domain.text import escaped, one_line

@@ -2,8 +2,8 @@
 
 import re
 
+from idea_explorer.domain.code import Definition
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.symbols import Definition
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.tools.code.arguments import FindDefinition, FindImporters
 from idea_explorer.tools.code.imports import wanted

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from idea_explorer.domain.symbols import Import
+from idea_explorer.domain.code import Import
 from idea_explorer.tools.code.languages import grammar_of
 from idea_explorer.tools.code.parsing.modules import has_ending, module_segments
 from idea_explorer.tools.code.tree import Tree

@@ -9,8 +9,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 
-from idea_explorer.domain.snapshots import Entry
-from idea_explorer.domain.symbols import Definition, Import, Parsed
+from idea_explorer.domain.code import Definition, Entry, Import, Parsed
 from idea_explorer.ports import Symbols
 from idea_explorer.tools.code.languages import grammar_of
 from idea_explorer.tools.code.parsing import parse

@@ -1,9 +1,9 @@
 """edit_file and create_file: they write nothing, they propose."""
 
+from idea_explorer.domain.approvals import Proposal, propose
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath, repository_path
-from idea_explorer.domain.proposals import Proposal, propose
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.tools.code.arguments import CreateFile, EditFile
 from idea_explorer.tools.code.reading import readable

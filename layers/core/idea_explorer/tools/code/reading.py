@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime
 
+from idea_explorer.domain.code import Entry
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import repository_path
-from idea_explorer.domain.snapshots import Entry
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.tools.code.arguments import ListFiles, ReadFile
 from idea_explorer.tools.code.languages import language_of

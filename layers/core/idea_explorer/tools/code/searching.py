@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from itertools import islice
 
+from idea_explorer.domain.code import Entry
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RepositoryPath, repository_path
-from idea_explorer.domain.snapshots import Entry
 from idea_explorer.domain.text import is_blank
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.tools.code.arguments import FindFiles, SearchFiles
 from idea_explorer.tools.code.pages import page_of
 from idea_explorer.tools.code.patterns import any_depth, glob, line_pattern
-from idea_explorer.tools.code.shelves import Hit, Shelf
+from idea_explorer.tools.code.shelves import Hit, TextBuffer
 from idea_explorer.tools.code.tree import Tree
 from idea_explorer.tools.code.workspace import Workspace
 
@@ -80,7 +80,7 @@ def _filter(tree: Tree, arguments: SearchFiles) -> Callable[[Entry], bool]:
     )
 
 
-def _match(shelf: Shelf, hit: Hit, limit: int) -> JsonObject:
+def _match(shelf: TextBuffer, hit: Hit, limit: int) -> JsonObject:
     number, line, at = shelf.line(hit)
     text = line.decode("utf-8", "replace").rstrip("\r")
     if len(text) > limit:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from idea_explorer.domain.snapshots import NOT_KEPT, Entry
+from idea_explorer.domain.code import NOT_KEPT, Entry
 from idea_explorer.tools.code.patterns import Pattern
 
 
@@ -17,7 +17,7 @@ class Hit:
     at: int
 
 
-class Shelf:
+class TextBuffer:
     """Texts in one buffer, each ending in a line feed (of its own or one put behind it)."""
 
     def __init__(self, text: memoryview, entries: Sequence[Entry]) -> None:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from idea_explorer.domain.code import NOT_KEPT, Entry, blob_sha, ended
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.git import blob_sha
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.domain.snapshots import NOT_KEPT, Entry, ended
 from idea_explorer.ports import Snapshot
 from idea_explorer.tools.code.parsing.modules import module_segments
 from idea_explorer.tools.code.patterns import Pattern
-from idea_explorer.tools.code.shelves import Shelf
+from idea_explorer.tools.code.shelves import TextBuffer
 
 MAX_HOPS = 40  # as many links as Linux follows before it speaks of a loop
 
@@ -27,7 +26,7 @@ class Overlay:
     def approve(self, path: RepositoryPath, content: bytes) -> "Overlay":
         return Overlay(MappingProxyType({**self.files, path: content}))
 
-    def shelf(self, modified: int) -> Shelf:
+    def shelf(self, modified: int) -> TextBuffer:
         entries: list[Entry] = []
         text = bytearray()
         for path, content in self.files.items():
@@ -37,7 +36,7 @@ class Overlay:
             else:
                 text += ended(content)
             entries.append(entry)
-        return Shelf(memoryview(bytes(text)), entries)
+        return TextBuffer(memoryview(bytes(text)), entries)
 
 
 class Tree:
@@ -48,7 +47,7 @@ class Tree:
         below = [entry for entry in snapshot.entries if entry.path not in overlay.files]
         # when it was approved is not known here; it is as new as the newest, on every resume alike
         newest = max((entry.modified for entry in snapshot.entries), default=0)
-        self.shelves = (Shelf(snapshot.text, below), overlay.shelf(newest))
+        self.shelves = (TextBuffer(snapshot.text, below), overlay.shelf(newest))
         self._entries = {entry.path: entry for shelf in self.shelves for entry in shelf.entries}
         self._paths = sorted(self._entries)
 

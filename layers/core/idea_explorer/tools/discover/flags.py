@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Literal, TypeAlias
 
-from idea_explorer.agent.side_by_side import side_by_side
+from idea_explorer.agent.tool_calls import side_by_side
 from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.ports import Log
 

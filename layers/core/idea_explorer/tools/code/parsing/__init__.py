@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from idea_explorer.domain.symbols import Parsed
+from idea_explorer.domain.code import Parsed
 from idea_explorer.tools.code.parsing.python import parse_python
 from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
 

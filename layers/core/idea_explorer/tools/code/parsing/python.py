@@ -4,7 +4,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from idea_explorer.domain.symbols import Definition, Import, Parsed
+from idea_explorer.domain.code import Definition, Import, Parsed
 from idea_explorer.tools.code.parsing.excerpts import shortened
 
 _FILE = "<repository>"

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from idea_explorer.domain.symbols import Definition, DefinitionKind, Import, Parsed
+from idea_explorer.domain.code import Definition, DefinitionKind, Import, Parsed
 from idea_explorer.tools.code.parsing.excerpts import shortened
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS
 from idea_explorer.tools.code.parsing.modules import Named

@@ -1,0 +1,1 @@
+"""A folder on this machine in place of a GitHub repository."""

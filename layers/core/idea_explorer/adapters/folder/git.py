@@ -1,0 +1,92 @@
+"""Commits in a folder's own git repository, made with the user's git, identity and hooks."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from idea_explorer.adapters.folder.publisher import Committed
+from idea_explorer.domain.errors import ConfigurationError, ExternalError
+from idea_explorer.ports import Tree
+
+GIT_SECONDS = 60.0  # hooks of the user's may take a while
+
+
+def is_git_folder(root: Path) -> bool:
+    try:
+        return _git(root, "rev-parse", "--is-inside-work-tree").stdout.strip() == "true"
+    except ExternalError:
+        return False
+
+
+class GitFolder:
+    """Commits named files and nothing else; whatever else is changed or staged stays as it is."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def find(self, trailers: str) -> Committed | None:
+        if _git(self._root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
+            return None  # no commit yet
+        patterns = [f"--grep=^{line}$" for line in trailers.splitlines()]
+        sha = self._run("log", "-1", "--all-match", *patterns, "--format=%H", "HEAD").strip()
+        if not sha:
+            return None
+        names = self._run("show", "--name-only", "--relative", "--format=", "-z", sha)
+        return Committed(sha, [name for name in names.split("\0") if name.strip()])
+
+    def commit(self, message: str, paths: Sequence[str]) -> str:
+        # one that is gone needs no adding, and cannot be added where somebody has staged that
+        there = [path for path in paths if os.path.lexists(self._root / path)]
+        try:
+            if there:
+                self._run("add", "--", *there)
+            self._run("commit", "--quiet", "--message", message, "--only", "--", *paths)
+        except ExternalError as error:
+            raise ConfigurationError(
+                f"The files are written, but git did not commit them: {error.message}",
+                hint="Commit them by hand, or run again without --commit.",
+            ) from error
+        return self._run("rev-parse", "HEAD").strip()
+
+    def tree(self) -> Tree:
+        return _LastCommit(self._root)
+
+    def _run(self, *arguments: str) -> str:
+        done = _git(self._root, *arguments)
+        if done.returncode:
+            said = " ".join((done.stderr or done.stdout).split())
+            raise ExternalError(said[:500] or f"git {arguments[0]} failed")
+        return done.stdout
+
+
+class _LastCommit:
+    """The folder's files in the last commit, with plain line ends."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read_text(self, path: str) -> str | None:
+        done = _git(self._root, "show", f"HEAD:./{path}")
+        return None if done.returncode else done.stdout
+
+    def names(self, path: str) -> Sequence[str]:
+        done = _git(self._root, "ls-tree", "--name-only", "-z", "HEAD", f"{path}/")
+        return [name.removeprefix(f"{path}/") for name in done.stdout.split("\0") if name]
+
+
+def _git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    try:
+        return subprocess.run(  # noqa: S603
+            ["git", "-C", str(root), *arguments],  # noqa: S607  the user's own git
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=GIT_SECONDS,
+            env=os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ExternalError(f"git could not be run: {error}") from error

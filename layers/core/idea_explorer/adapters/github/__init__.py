@@ -1,0 +1,1 @@
+"""GitHub over its REST API: research, code, publishing, approved changes and reverts."""

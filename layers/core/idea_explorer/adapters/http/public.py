@@ -1,0 +1,253 @@
+"""Requests to URLs that a user or a model chose: the only place where they are made.
+
+Nothing but public addresses is reached, checked at the moment of connecting; answers are bounded in
+size and in time, however a server spells, packs or drips them. What comes back is untrusted data.
+"""
+
+import re
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import httpcore
+import httpx
+
+from idea_explorer import __version__
+from idea_explorer.adapters.http.addresses import (
+    FETCH_RULES,
+    WEBHOOK_RULES,
+    AddressRules,
+    Resolver,
+    system_resolver,
+)
+from idea_explorer.adapters.http.connections import CheckedBackend, certificates
+from idea_explorer.adapters.http.decoding import ACCEPT_ENCODING, read_body
+from idea_explorer.domain import limits
+from idea_explorer.domain.deadline import Clock, Deadline
+from idea_explorer.domain.errors import (
+    AuthFailedError,
+    BlockedAddressError,
+    ExternalError,
+    HttpError,
+    NetworkError,
+    RateLimitedError,
+    ResponseTooLargeError,
+    TimeSpentError,
+    TooManyRedirectsError,
+    UnavailableError,
+    UnsupportedContentError,
+    UpstreamTimeoutError,
+)
+from idea_explorer.domain.retry_after import retry_after
+from idea_explorer.ports import WebPage
+
+MAX_REDIRECTS = 5
+SILENCE_SECONDS = 4.0  # without a byte for this long, a second try still fits into the ten seconds
+DEFAULT_PORTS = {"http": 80, "https": 443}
+READABLE_TYPES = frozenset(
+    {
+        "application/json",
+        "application/xhtml+xml",
+        "application/xml",
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/yaml",
+    }
+)
+HEADERS = {
+    "user-agent": f"idea-explorer/{__version__}",
+    "accept": "text/html, application/json, text/*;q=0.9, */*;q=0.1",
+    "accept-encoding": ACCEPT_ENCODING,
+}
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"',]{1,40})""", re.IGNORECASE)
+
+
+class PublicHttp:
+    """Fetches pages and posts webhooks. The rules are set where it is built, never by a request."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        fetch_rules: AddressRules = FETCH_RULES,
+        post_rules: AddressRules = WEBHOOK_RULES,
+        resolver: Resolver = system_resolver,
+        ssl_context: ssl.SSLContext | None = None,
+        fetch_seconds: float = limits.FETCH_SECONDS,
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        self._clock = clock
+        self._fetch_rules = fetch_rules
+        self._post_rules = post_rules
+        self._resolver = resolver
+        self._ssl_context = ssl_context
+        self._fetch_seconds = fetch_seconds
+        self._silence_seconds = silence_seconds
+
+    def fetch(self, url: str) -> WebPage:
+        """GET a page of a text, html or json type; each of at most five redirects is checked anew."""
+        with self._session(
+            self._fetch_rules, self._fetch_seconds, self._silence_seconds
+        ) as session:
+            request = session.request("GET", url)
+            for _ in range(MAX_REDIRECTS + 1):
+                with session.answer(request) as response:
+                    if response.next_request is None:
+                        return _page(response)
+                    request = response.next_request
+        raise TooManyRedirectsError(f"The address redirects more than {MAX_REDIRECTS} times.")
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
+        """POST to an https address and give the status, which is a 2xx; redirects are refused.
+
+        `timeout` is for all of it. What the server says beyond its status is not read.
+        """
+        with (
+            self._session(self._post_rules, timeout, timeout) as session,
+            session.answer(session.request("POST", url, body, headers)) as response,
+        ):
+            if response.is_redirect:
+                raise HttpError(
+                    "The server redirects, which is refused.", status=response.status_code
+                )
+            _raise_for_status(response)
+            return response.status_code
+
+    @contextmanager
+    def _session(
+        self, rules: AddressRules, seconds: float, silence_seconds: float
+    ) -> Iterator["_Session"]:
+        deadline = Deadline.after(self._clock, seconds=seconds)
+        backend = CheckedBackend(rules, self._resolver, deadline)
+        with httpx.Client(
+            transport=_CheckedTransport(self._ssl_context or certificates(), backend),
+            headers=HEADERS,
+            timeout=silence_seconds,
+            trust_env=False,
+        ) as client:
+            yield _Session(client, rules, backend, deadline)
+
+
+class _CheckedTransport(httpx.HTTPTransport):
+    """httpx's transport over connections that are dialled by the address rules."""
+
+    def __init__(self, ssl_context: ssl.SSLContext, backend: CheckedBackend) -> None:
+        super().__init__(verify=ssl_context, trust_env=False)
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=ssl_context, network_backend=backend, max_keepalive_connections=0
+        )
+
+
+class _Session:
+    """One fetch or post with all its redirects: one deadline, cookies that end with it."""
+
+    def __init__(
+        self,
+        client: httpx.Client,
+        rules: AddressRules,
+        backend: CheckedBackend,
+        deadline: Deadline,
+    ) -> None:
+        self._client = client
+        self._rules = rules
+        self._backend = backend
+        self._deadline = deadline
+
+    def request(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Request:
+        try:
+            return self._client.build_request(method, url, content=body, headers=headers)
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise BlockedAddressError("The address is not a valid URL.") from error
+
+    @contextmanager
+    def answer(self, request: httpx.Request) -> Iterator[httpx.Response]:
+        with self._our_errors():
+            self._check(request.url)
+            response = self._client.send(request, stream=True, follow_redirects=False)
+            try:
+                yield response
+            finally:
+                response.close()
+
+    def _check(self, url: httpx.URL) -> None:
+        self._rules.check_url(
+            scheme=url.scheme,
+            userinfo=url.userinfo,
+            host=url.raw_host.decode("ascii"),
+            port=url.port or DEFAULT_PORTS.get(url.scheme, 0),
+        )
+
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        """The library's errors as ours: what broke off may go well next time, nonsense will not."""
+        try:
+            yield
+        except httpx.TimeoutException as error:
+            if self._deadline.passed:
+                raise TimeSpentError("The answer took too long.") from error
+            raise UpstreamTimeoutError("The server did not answer in time.") from error
+        except httpx.ConnectError as error:
+            raise NetworkError("The server could not be reached.") from error
+        except httpx.NetworkError as error:
+            raise NetworkError("The connection broke off.") from error
+        except httpx.RemoteProtocolError as error:
+            if self._backend.peer_closed:
+                raise NetworkError("The connection broke off.") from error
+            raise HttpError("The server does not speak proper HTTP.") from error
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise HttpError("The address, or one it redirects to, cannot be used.") from error
+
+
+def _page(response: httpx.Response) -> WebPage:
+    _raise_for_status(response)
+    header = response.headers.get("content-type", "")
+    content_type = header.split(";")[0].strip().lower()
+    if not _is_readable(content_type):
+        raise UnsupportedContentError(
+            f"The address answers with {content_type[:80] or 'no content type'};"
+            " only text, html and json can be read."
+        )
+    length = response.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:20]) > limits.MAX_PAGE_BYTES:
+        raise ResponseTooLargeError(
+            f"The answer is larger than {limits.MAX_PAGE_BYTES // 1024} KB."
+        )
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    charset = _CHARSET.search(header)
+    return WebPage(
+        url=str(response.url),
+        status=response.status_code,
+        content_type=content_type,
+        charset=charset.group(1) if charset else "",
+        body=read_body(response.iter_raw(), encoding, limits.MAX_PAGE_BYTES),
+    )
+
+
+def _is_readable(content_type: str) -> bool:
+    return content_type.startswith("text/") or (
+        content_type in READABLE_TYPES or content_type.endswith("+json")
+    )
+
+
+def _raise_for_status(response: httpx.Response) -> None:
+    status = response.status_code
+    if not 200 <= status < 300:
+        raise _status_error(status, response.headers)
+
+
+def _status_error(status: int, headers: httpx.Headers) -> ExternalError:
+    said = f"The server answered {status}."
+    if status == 429:
+        return RateLimitedError(said, retry_after=retry_after(headers, datetime.now(UTC)))
+    if status in {500, 502, 503, 504}:
+        return UnavailableError(said)
+    if status in {401, 403}:
+        return AuthFailedError(said, hint="It asks for a login or refuses programs.")
+    return HttpError(said, status=status)

@@ -1,0 +1,1 @@
+"""Music services: the track index, the library, embeddings and the Tidal catalogue."""

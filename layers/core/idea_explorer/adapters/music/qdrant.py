@@ -1,0 +1,257 @@
+"""Tracks in a Qdrant collection, over its HTTP API (1.15.2 or later: the server itself does BM25).
+
+A point is a track; its id follows from the ISRC. `meaning` holds the embedder's vector, `words` the
+server's BM25 vector. Both searches go in one request and are fused here, as in the embedded index.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Generic, TypeVar
+from urllib.parse import quote
+from uuid import NAMESPACE_URL, uuid5
+
+from pydantic import BaseModel, JsonValue
+
+from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
+from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.music import DEPTH, IndexedTrack, content_words, covers, fused
+from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
+
+MEANING, WORDS = "meaning", "words"
+BM25 = "qdrant/bm25"
+BATCH = 100  # points in one upsert: some 200 KB
+SEARCH_SECONDS = 0.8  # two tries and the pause between them stay within three seconds
+WRITE_SECONDS = 30.0
+
+T = TypeVar("T")
+
+
+class Answer(BaseModel, Generic[T]):
+    result: T
+
+
+class Done(BaseModel):
+    """Any success; what else it says does not matter."""
+
+
+class Payload(BaseModel):
+    isrc: str
+    title: str
+    artist: str
+    album: str
+    description: str
+    short_description: str
+
+
+class Point(BaseModel):
+    payload: Payload
+
+    def track(self) -> IndexedTrack:
+        return IndexedTrack.model_construct(None, **self.payload.model_dump())
+
+
+class Points(BaseModel):
+    points: list[Point]
+
+
+class IsrcPayload(BaseModel):
+    isrc: str
+
+
+class IsrcPoint(BaseModel):
+    payload: IsrcPayload
+
+
+class FacetHit(BaseModel):
+    value: str
+
+
+class Facet(BaseModel):
+    hits: list[FacetHit]
+
+
+class VectorParams(BaseModel):
+    size: int
+
+
+class Params(BaseModel):
+    vectors: dict[str, VectorParams] = {}
+
+
+class Config(BaseModel):
+    params: Params
+
+
+class CollectionInfo(BaseModel):
+    config: Config
+
+
+class QdrantTrackIndex:
+    """Keeps the promises of TrackIndex. A collection that does not exist is an empty index."""
+
+    def __init__(
+        self,
+        url: str,
+        collection: str,
+        embedder: Embedder | None = None,
+        *,
+        api_key: str | None = None,
+    ) -> None:
+        headers = {"api-key": api_key} if api_key else {}
+        self._http = JsonHttp("Qdrant", url, headers=headers)
+        self._name = collection
+        self._path = f"/collections/{quote(collection, safe='')}"
+        self._embedder = embedder
+        self._known_vectors: Mapping[str, VectorParams] | None = None
+
+    def add(self, tracks: Sequence[IndexedTrack]) -> None:
+        """In batches, each as a whole. After a failure the same call again completes it."""
+        self._prepare()
+        for start in range(0, len(tracks), BATCH):
+            points = self._points(tracks[start : start + BATCH])
+            self._put(f"{self._path}/points?wait=true", {"points": [*points]})
+
+    def search(self, query: str, limit: int) -> FoundTracks:
+        words = content_words(query)
+        try:
+            vector = self._query_vector(query)
+            found = self._run(self._searches(words, vector))
+        except NotThereError:
+            return FoundTracks(hits=[], total=0, by_meaning=False, index_is_empty=True)
+        enough = covers(words)
+        by_words = [track for track in found.get(WORDS, []) if enough(track.text)]
+        rankings = [by_words] if vector is None else [by_words, found.get(MEANING, [])]
+        tracks = {track.isrc: track for ranking in rankings for track in ranking}
+        ranked = fused([track.isrc for track in ranking] for ranking in rankings)
+        return FoundTracks(
+            hits=[ScoredTrack(tracks[isrc], score) for isrc, score in ranked[:limit]],
+            total=len(ranked),
+            by_meaning=vector is not None,
+        )
+
+    def get(self, isrcs: Collection[str]) -> Sequence[IndexedTrack]:
+        return [point.track() for point in self._retrieve(Answer[list[Point]], isrcs, True)]
+
+    def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]:
+        points = self._retrieve(Answer[list[IsrcPoint]], isrcs, ["isrc"])
+        return frozenset(point.payload.isrc for point in points)
+
+    def known_albums(self, keys: Collection[str]) -> frozenset[str]:
+        body: JsonObject = {
+            "key": "album_key",
+            "filter": {"must": [{"key": "album_key", "match": {"any": [*keys]}}]},
+            "limit": max(1, len(keys)),
+        }
+        try:
+            answer = self._http.call(
+                Answer[Facet], "POST", f"{self._path}/facet", seconds=SEARCH_SECONDS, body=body
+            )
+        except NotThereError:
+            return frozenset()
+        return frozenset(hit.value for hit in answer.result.hits)
+
+    def _retrieve(
+        self, answer: type[Answer[list[T]]], isrcs: Collection[str], payload: JsonValue
+    ) -> list[T]:
+        body: JsonObject = {
+            "ids": [_point_id(isrc) for isrc in isrcs],
+            "with_payload": payload,
+            "with_vector": False,
+        }
+        try:
+            return self._http.call(
+                answer, "POST", f"{self._path}/points", seconds=SEARCH_SECONDS, body=body
+            ).result
+        except NotThereError:
+            return []
+
+    def _query_vector(self, query: str) -> Vector | None:
+        """None where nothing here can tell what a text means."""
+        if self._embedder is None or MEANING not in self._vectors():
+            return None
+        (vector,) = self._embedder.embed([query], "query")
+        return vector
+
+    def _searches(self, words: Sequence[str], vector: Vector | None) -> dict[str, JsonObject]:
+        searches: dict[str, JsonObject] = {}
+        if words:
+            searches[WORDS] = {"query": {"text": " ".join(words), "model": BM25}}
+        if self._embedder and vector is not None and any(vector):
+            same_model: JsonObject = {"key": "model", "match": {"value": self._embedder.name}}
+            searches[MEANING] = {
+                "query": [*vector],
+                "score_threshold": self._embedder.floor,
+                "filter": {"must": [same_model]},
+            }
+        return {
+            using: {**search, "using": using, "limit": DEPTH, "with_payload": True}
+            for using, search in searches.items()
+        }
+
+    def _run(self, searches: Mapping[str, JsonObject]) -> Mapping[str, list[IndexedTrack]]:
+        if not searches:
+            return {}
+        answer = self._http.call(
+            Answer[list[Points]],
+            "POST",
+            f"{self._path}/points/query/batch",
+            seconds=SEARCH_SECONDS,
+            body={"searches": [*searches.values()]},
+        )
+        return {
+            using: [point.track() for point in found.points]
+            for using, found in zip(searches, answer.result, strict=True)
+        }
+
+    def _points(self, tracks: Sequence[IndexedTrack]) -> list[JsonObject]:
+        embedder = self._embedder
+        texts = [track.text for track in tracks]
+        vectors = embedder.embed(texts, "document") if embedder else [None] * len(tracks)
+        points: list[JsonObject] = []
+        for track, text, vector in zip(tracks, texts, vectors, strict=True):
+            named: JsonObject = {WORDS: {"text": text, "model": BM25}}
+            if vector is not None and any(vector):
+                named[MEANING] = [*vector]
+            payload: JsonObject = {
+                **track.model_dump(),
+                "album_key": track.album_key,
+                "model": embedder.name if embedder else None,
+            }
+            points.append({"id": _point_id(track.isrc), "vector": named, "payload": payload})
+        return points
+
+    def _prepare(self) -> None:
+        """Make the collection, or see that an existing one fits."""
+        try:
+            size = self._vectors().get(MEANING)
+        except NotThereError:
+            self._create()
+            return
+        if self._embedder and (size is None or size.size != self._embedder.dimensions):
+            raise ConfigurationError(
+                f"The Qdrant collection '{self._name}' was made for another embedder.",
+                hint="Index into a new collection.",
+            )
+
+    def _create(self) -> None:
+        size = self._embedder.dimensions if self._embedder else None
+        vectors: JsonObject = {MEANING: {"size": size, "distance": "Cosine"}} if size else {}
+        self._put(self._path, {"vectors": vectors, "sparse_vectors": {WORDS: {"modifier": "idf"}}})
+        self._put(f"{self._path}/index", {"field_name": "album_key", "field_schema": "keyword"})
+        self._known_vectors = None
+
+    def _put(self, path: str, body: JsonObject) -> None:
+        self._http.call(Done, "PUT", path, seconds=WRITE_SECONDS, body=body)
+
+    def _vectors(self) -> Mapping[str, VectorParams]:
+        """The collection's dense vectors; they never change once it is made."""
+        if self._known_vectors is None:
+            answer = self._http.call(
+                Answer[CollectionInfo], "GET", self._path, seconds=SEARCH_SECONDS
+            )
+            self._known_vectors = answer.result.config.params.vectors
+        return self._known_vectors
+
+
+def _point_id(isrc: str) -> str:
+    return str(uuid5(NAMESPACE_URL, f"isrc:{isrc}"))

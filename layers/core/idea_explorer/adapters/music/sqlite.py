@@ -1,0 +1,238 @@
+"""The SQLite file that holds the embedded music index and library."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from idea_explorer.adapters.music.similarity import Similarity
+from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.music import DEPTH, IndexedTrack, OwnedTrack, content_words, covers, fused
+from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
+
+
+class MusicFile:
+    """Failures are ExternalError, as of any other system that a tool asks."""
+
+    def __init__(self, path: Path, schema: str) -> None:
+        self._database = Database(path, schema)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Everything inside happens, or nothing."""
+        with _clear_failures("written"), self._database.transaction() as connection:
+            yield connection
+
+    def settle(self) -> None:
+        """Fold the log of a large write into the file, unless somebody is reading just then."""
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with _clear_failures("read"):
+            return self._database.rows(query, values)
+
+    def present(self, table: str, column: str, values: Collection[str]) -> frozenset[str]:
+        """Which of the values stand in the column, by one statement however many there are."""
+        # table and column are this package's own words, never a caller's
+        rows = self.rows(
+            f"SELECT DISTINCT {column} FROM {table}"  # noqa: S608
+            f" WHERE {column} IN (SELECT value FROM json_each(?))",
+            (json.dumps([*values]),),
+        )
+        return frozenset(value for (value,) in rows)
+
+    @property
+    def version(self) -> int:
+        """Changes when another connection has written."""
+        ((version,),) = self.rows("PRAGMA data_version")
+        return int(version)
+
+
+@contextmanager
+def _clear_failures(action: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise ExternalError(f"The music file could not be {action}: {error}.") from error
+
+
+LIBRARY_SCHEMA = """
+CREATE TABLE IF NOT EXISTS library (isrc TEXT PRIMARY KEY, album_key TEXT) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS library_by_album ON library (album_key);
+"""
+
+
+class SqliteLibrary:
+    def __init__(self, path: Path) -> None:
+        self._file = MusicFile(path, LIBRARY_SCHEMA)
+
+    def add(self, tracks: Sequence[OwnedTrack]) -> None:
+        """All of them or, where anything fails, none."""
+        with self._file.writing() as db:
+            db.executemany(
+                "INSERT INTO library VALUES (?, ?)"
+                " ON CONFLICT (isrc) DO UPDATE SET album_key = coalesce(excluded.album_key, album_key)",
+                [(track.isrc, track.album_key) for track in tracks],
+            )
+
+    def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]:
+        return self._file.present("library", "isrc", isrcs)
+
+    def known_albums(self, keys: Collection[str]) -> frozenset[str]:
+        return self._file.present("library", "album_key", keys)
+
+
+MAX_MATCHES = 10_000  # BM25 takes some five microseconds for each
+BATCH = 500  # texts embedded at once: large enough for a model, small enough for memory
+COLUMNS = ("isrc", "title", "artist", "album", "description", "short_description")
+INDEX_SCHEMA = """
+CREATE TABLE IF NOT EXISTS tracks (
+    id INTEGER PRIMARY KEY, isrc TEXT NOT NULL UNIQUE, title TEXT NOT NULL, artist TEXT NOT NULL,
+    album TEXT NOT NULL, description TEXT NOT NULL, short_description TEXT NOT NULL,
+    album_key TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS tracks_by_album ON tracks (album_key);
+CREATE TABLE IF NOT EXISTS track_vectors (
+    id INTEGER PRIMARY KEY, model TEXT NOT NULL, vector BLOB NOT NULL);
+CREATE VIRTUAL TABLE IF NOT EXISTS track_words USING fts5 (
+    title, description, content = 'tracks', content_rowid = 'id',
+    tokenize = 'porter unicode61 remove_diacritics 2');
+CREATE TRIGGER IF NOT EXISTS track_added AFTER INSERT ON tracks BEGIN
+    INSERT INTO track_words (rowid, title, description) VALUES (new.id, new.title, new.description);
+END;
+CREATE TRIGGER IF NOT EXISTS track_removed AFTER DELETE ON tracks BEGIN
+    INSERT INTO track_words (track_words, rowid, title, description)
+    VALUES ('delete', old.id, old.title, old.description);
+    DELETE FROM track_vectors WHERE id = old.id;
+END;
+"""
+
+
+class SqliteTrackIndex:
+    """Keeps the promises of TrackIndex. Without an embedder it searches by words alone and says so."""
+
+    def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
+        self._file = MusicFile(path, INDEX_SCHEMA)
+        self._embedder = embedder
+        self._loaded: tuple[int, Similarity] | None = None
+
+    def add(self, tracks: Sequence[IndexedTrack]) -> None:
+        """All of them or, where anything fails, none."""
+        with self._file.writing() as db:
+            for start in range(0, len(tracks), BATCH):
+                self._insert(db, tracks[start : start + BATCH])
+        self._loaded = None
+        self._file.settle()
+
+    def search(self, query: str, limit: int) -> FoundTracks:
+        by_meaning = self._by_meaning(query)
+        by_words = self._by_words(content_words(query))
+        ranked = fused([by_words] if by_meaning is None else [by_words, by_meaning])
+        tracks = self._tracks([row_id for row_id, _ in ranked[:limit]])
+        return FoundTracks(
+            hits=[ScoredTrack(tracks[row_id], score) for row_id, score in ranked[:limit]],
+            total=len(ranked),
+            by_meaning=by_meaning is not None,
+            index_is_empty=not ranked and not self._file.rows("SELECT 1 FROM tracks LIMIT 1"),
+        )
+
+    def get(self, isrcs: Collection[str]) -> Sequence[IndexedTrack]:
+        rows = self._file.rows(
+            f"SELECT {', '.join(COLUMNS)} FROM tracks"  # noqa: S608  constants
+            " WHERE isrc IN (SELECT value FROM json_each(?))",
+            (json.dumps([*isrcs]),),
+        )
+        return [_track(row) for row in rows]
+
+    def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]:
+        return self._file.present("tracks", "isrc", isrcs)
+
+    def known_albums(self, keys: Collection[str]) -> frozenset[str]:
+        return self._file.present("tracks", "album_key", keys)
+
+    def _by_words(self, words: Sequence[str]) -> list[int]:
+        """Ranked by BM25; tracks that share too few of the words are left out."""
+        if not words:
+            return []
+        rows = self._file.rows(
+            "SELECT id, title, description FROM"
+            " (SELECT rowid AS found, rank FROM track_words WHERE track_words MATCH ?"
+            "  ORDER BY rank LIMIT ?) JOIN tracks ON id = found ORDER BY rank, id",
+            (" OR ".join(f'"{word}"' for word in self._telling(words)), DEPTH),
+        )
+        enough = covers(words)
+        return [row_id for row_id, *texts in rows if enough(" ".join(texts))]
+
+    def _telling(self, words: Sequence[str]) -> list[str]:
+        """The rarest of the words, as many as together match a number of tracks that is ranked in time.
+
+        What only shares the commonest words with a query would come last anyway.
+        """
+        counts = sorted((self._matching(word), word) for word in words)
+        total, telling = 0, list[str]()
+        for count, word in counts:
+            if telling and total + count > MAX_MATCHES:
+                break
+            total += count
+            telling.append(word)
+        return telling
+
+    def _matching(self, word: str) -> int:
+        ((count,),) = self._file.rows(
+            "SELECT count(*) FROM track_words WHERE track_words MATCH ?", (f'"{word}"',)
+        )
+        return int(count)
+
+    def _by_meaning(self, query: str) -> list[int] | None:
+        """Ranked by similarity; None where nothing here can tell."""
+        if self._embedder is None:
+            return None
+        similarity = self._similarity(self._embedder)
+        if not similarity.available:
+            return None
+        (vector,) = self._embedder.embed([query], "query")
+        return similarity.best(vector, self._embedder.floor, DEPTH) if any(vector) else []
+
+    def _similarity(self, embedder: Embedder) -> Similarity:
+        """Kept in memory until somebody writes to the index."""
+        version = self._file.version
+        if self._loaded is None or self._loaded[0] != version:
+            rows = self._file.rows(
+                "SELECT id, vector FROM track_vectors WHERE model = ? ORDER BY id", (embedder.name,)
+            )
+            self._loaded = (version, Similarity(rows))
+        return self._loaded[1]
+
+    def _tracks(self, row_ids: Sequence[int]) -> Mapping[int, IndexedTrack]:
+        rows = self._file.rows(
+            f"SELECT id, {', '.join(COLUMNS)} FROM tracks"  # noqa: S608  constants
+            " WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps([*row_ids]),),
+        )
+        return {row_id: _track(row) for row_id, *row in rows}
+
+    def _insert(self, db: sqlite3.Connection, tracks: Sequence[IndexedTrack]) -> None:
+        vectors = (
+            self._embedder.embed([track.text for track in tracks], "document")
+            if self._embedder
+            else [None] * len(tracks)
+        )
+        for track, vector in zip(tracks, vectors, strict=True):
+            db.execute("DELETE FROM tracks WHERE isrc = ?", (track.isrc,))
+            added = db.execute(
+                f"INSERT INTO tracks ({', '.join(COLUMNS)}, album_key)"  # noqa: S608  constants
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*(getattr(track, column) for column in COLUMNS), track.album_key),
+            )
+            if self._embedder and vector is not None and any(vector):
+                db.execute(
+                    "INSERT INTO track_vectors VALUES (?, ?, ?)",
+                    (added.lastrowid, self._embedder.name, vector.tobytes()),
+                )
+
+
+def _track(row: Sequence[Any]) -> IndexedTrack:
+    """From what was checked when it was added."""
+    return IndexedTrack.model_construct(None, **dict(zip(COLUMNS, row, strict=True)))

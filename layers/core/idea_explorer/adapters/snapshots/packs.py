@@ -1,0 +1,135 @@
+"""A snapshot in one file: all texts one behind the other, then the list of entries.
+
+Nothing is ever written under a name that a repository chose, so no name can lead anywhere. The file is
+mapped into memory: opening it is instant, and it stays readable while mapped, even if it is removed.
+"""
+
+import hashlib
+import json
+import mmap
+import struct
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+from idea_explorer.domain.code import NOT_KEPT, ContentKind, Entry, blob_sha, ended
+from idea_explorer.domain.errors import RejectedError, ToolError
+from idea_explorer.domain.limits import CodeLimits
+from idea_explorer.domain.paths import repository_path, spell
+
+_TAIL = struct.Struct(">Q8s")
+_MAGIC = b"IDEAPCK1"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A file or link as a source gives it: `data` is None for what is too large to be kept.
+
+    `target` is set for symbolic links, `same_as` for a second name of an earlier file.
+    """
+
+    name: bytes
+    size: int
+    modified: int
+    data: bytes | None = None
+    target: bytes | None = None
+    same_as: bytes | None = None
+
+
+class Pack:
+    """A snapshot that was written before. Raises ValueError where the file is not whole."""
+
+    def __init__(self, file: Path, sha: str) -> None:
+        with file.open("rb") as opened:
+            mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        length, magic = _TAIL.unpack(mapped[-_TAIL.size :].rjust(_TAIL.size, b"\x00"))
+        end = len(mapped) - _TAIL.size - length
+        if magic != _MAGIC or end < 0:
+            raise ValueError("not a whole pack")
+        self.sha = sha
+        self.text = memoryview(mapped)[:end]
+        rows = json.loads(zlib.decompress(mapped[end : end + length]))
+        self.entries = tuple(Entry(*row) for row in rows)
+
+
+def write_pack(file: BinaryIO, items: Iterable[Item], limits: CodeLimits) -> str:
+    """Write all items and return a name for exactly this content."""
+    entries: dict[str, Entry] = {}
+    for item in items:
+        path, exact = spell(item.name)
+        if not _is_usable(path):
+            continue
+        if entry := _entry(path, exact, item, entries, file):
+            entries[path] = entry
+        _refuse_too_much(len(entries), file.tell(), limits)
+    rows = [_row(entry) for entry in _without_shadowed(entries)]
+    listing = json.dumps(rows, separators=(",", ":")).encode()
+    packed = zlib.compress(listing, 1)
+    file.write(packed + _TAIL.pack(len(packed), _MAGIC))
+    return hashlib.sha1(listing, usedforsecurity=False).hexdigest()
+
+
+def _refuse_too_much(files: int, size: int, limits: CodeLimits) -> None:
+    if files > limits.max_files:
+        problem = f"The repository has more than {limits.max_files:,} files."
+    elif size > limits.max_unpacked_bytes:
+        problem = f"The repository holds more than {limits.max_unpacked_bytes:,} bytes of text."
+    else:
+        return
+    raise RejectedError(problem, hint="Name a smaller repository or folder.")
+
+
+def _row(e: Entry) -> list[str | int | bool]:
+    return [e.path, e.content, e.size, e.modified, e.blob, e.start, e.target, e.exact]
+
+
+def _entry(
+    path: str, exact: bool, item: Item, known: dict[str, Entry], file: BinaryIO
+) -> Entry | None:
+    if item.same_as is not None:
+        original = known.get(spell(item.same_as)[0])
+        return replace(_copy(original, file), path=path, exact=exact) if original else None
+    if item.target is not None:
+        target = spell(item.target)[0]
+        return Entry(path, "link", item.size, item.modified, target=target, exact=exact)
+    if item.data is None:
+        return Entry(path, "large", item.size, item.modified, exact=exact)
+    content: ContentKind = "binary" if b"\x00" in item.data else "text"
+    start = NOT_KEPT
+    if content == "text":
+        start = file.tell()
+        file.write(ended(item.data))
+    blob = blob_sha(item.data)
+    return Entry(path, content, len(item.data), item.modified, blob, start, exact=exact)
+
+
+def _copy(original: Entry, file: BinaryIO) -> Entry:
+    """With a text of its own, so that every text belongs to one path."""
+    if original.start == NOT_KEPT:
+        return original
+    start = file.tell()
+    file.seek(original.start)
+    data = file.read(original.size)
+    file.seek(start)
+    file.write(ended(data))
+    return replace(original, start=start)
+
+
+def _without_shadowed(entries: dict[str, Entry]) -> list[Entry]:
+    """Without what stands below a file or a link: no repository has that, only a made-up archive."""
+
+    @cache
+    def is_free(folder: str) -> bool:
+        return not folder or (folder not in entries and is_free(folder.rpartition("/")[0]))
+
+    return [entry for path, entry in entries.items() if is_free(path.rpartition("/")[0])]
+
+
+def _is_usable(path: str) -> bool:
+    try:
+        return repository_path(path) == path
+    except ToolError:
+        return False

@@ -1,0 +1,126 @@
+"""Reading a local folder as a repository, without ever following a link out of it or within it."""
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import groupby
+from pathlib import Path
+
+from idea_explorer.adapters.snapshots.packs import Item
+from idea_explorer.domain.errors import ConfigurationError, RejectedError
+from idea_explorer.domain.limits import CodeLimits
+
+# what tools keep beside the sources; where git is in charge, .gitignore says the same and more
+SKIPPED_FOLDERS = frozenset(
+    {b".git", b".hg", b".svn", b".idea-explorer", b".venv", b"node_modules", b"__pycache__"}
+)
+ALWAYS_SKIPPED = frozenset({b".git", b".idea-explorer"})
+_GIT_SECONDS = 60
+# a repository's own configuration can name programs to run; none of them are wanted here
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+def folder_items(root: Path, limits: CodeLimits) -> Iterator[Item]:
+    """Every file and link: those that git does not ignore where git is in charge, else all there are."""
+    if not root.is_dir():
+        raise ConfigurationError(f"The folder {root} does not exist.", hint="Name another one.")
+    root = root.resolve()
+    names = _listed_by_git(root) if _is_under_git(root) else _walked(root, limits)
+    paths = sorted(tuple(name.split(b"/")) for name in set(names))
+    for folder, files in groupby(paths, key=lambda path: path[:-1]):
+        with suppress(OSError), _opened(root, folder) as descriptor:
+            for path in files:
+                # what vanished or became something else since it was listed is left out
+                with suppress(OSError):
+                    yield from _items(descriptor, path, limits)
+
+
+def _is_under_git(root: Path) -> bool:
+    if not any((folder / ".git").exists() for folder in (root, *root.parents)):
+        return False
+    if shutil.which("git") is None:
+        raise ConfigurationError(
+            f"{root} is in a git repository, and git is not installed.", hint="Install git."
+        )
+    # a folder that the repository around it ignores is not part of that repository
+    return _git(root, "check-ignore", "--quiet", ".").returncode != 0
+
+
+def _listed_by_git(root: Path) -> Iterator[bytes]:
+    """Tracked files and new ones. Where git refuses, nothing is read: ignored files may hold secrets."""
+    listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed.returncode != 0:
+        reason = listed.stderr.decode("utf-8", "replace").strip().splitlines()[:1]
+        raise ConfigurationError(f"git cannot list {root}: {''.join(reason)}")
+    for name in listed.stdout.split(b"\x00"):
+        if name and ALWAYS_SKIPPED.isdisjoint(name.split(b"/")):
+            yield name
+
+
+def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # noqa: S603  our own words only
+        [*_GIT, *arguments],
+        cwd=root,
+        env={**_environment(), "GIT_OPTIONAL_LOCKS": "0"},
+        capture_output=True,
+        timeout=_GIT_SECONDS,
+        check=False,
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Without what points git to another repository, as in a hook."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def _walked(root: Path, limits: CodeLimits) -> Iterator[bytes]:
+    top = os.fsencode(root)
+    count = 0
+    for folder, folders, names, _ in os.fwalk(top, follow_symlinks=False):
+        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS]
+        inside = os.path.relpath(folder, top)
+        # fwalk counts links to folders as folders, but does not enter them
+        for name in [*names, *folders]:
+            yield name if inside == b"." else inside + b"/" + name
+        count += len(names)
+        if count > limits.max_files:
+            raise RejectedError(
+                f"The folder has more than {limits.max_files:,} files.",
+                hint="Name a smaller one.",
+            )
+
+
+@contextmanager
+def _opened(root: Path, folder: Sequence[bytes]) -> Iterator[int]:
+    """A folder below the root, opened name by name so that none of them can be a link."""
+    number = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in folder:
+            outer = number
+            number = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=outer)
+            os.close(outer)
+        yield number
+    finally:
+        os.close(number)
+
+
+def _items(folder: int, path: tuple[bytes, ...], limits: CodeLimits) -> Iterator[Item]:
+    name = path[-1]
+    info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    whole, modified = b"/".join(path), int(info.st_mtime)
+    if stat.S_ISLNK(info.st_mode):
+        target = os.readlink(name, dir_fd=folder)
+        yield Item(whole, len(target), modified, target=target)
+    elif stat.S_ISREG(info.st_mode) and info.st_size > limits.max_file_bytes:
+        yield Item(whole, info.st_size, modified)
+    elif stat.S_ISREG(info.st_mode):
+        # O_NONBLOCK: should it have become a pipe by now, opening must not wait for a writer
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+            data = file.read(limits.max_file_bytes + 1)
+            modified = int(os.fstat(file.fileno()).st_mtime)
+        kept = data if len(data) <= limits.max_file_bytes else None
+        yield Item(whole, len(data), modified, data=kept)

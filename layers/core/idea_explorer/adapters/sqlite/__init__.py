@@ -1,0 +1,1 @@
+"""The embedded stores: the same contracts as adapters/dynamodb, in SQLite files."""

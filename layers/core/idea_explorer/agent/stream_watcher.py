@@ -1,0 +1,200 @@
+"""Watching an answer arrive: what there is so far, and when to break it off."""
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+from idea_explorer.agent.searches import search_record
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.errors import (
+    ExplorerError,
+    ExternalError,
+    NetworkError,
+    UnreachableError,
+    UpstreamTimeoutError,
+)
+from idea_explorer.domain.events import (
+    AnswerBegins,
+    RunEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallEnd,
+    ToolCallError,
+    ToolCallStart,
+)
+from idea_explorer.domain.json import Block, storable, storable_block, text_of
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import EventSink
+
+StopWhy = Literal["cancelled", "gathering_over", "deadline", "budget"]
+# A call that broke off never says what its output came to, and thinking may not show in the text.
+# So it is taken for the larger of what the text and what the time allow for.
+CHARS_PER_TOKEN = 2.0
+TOKENS_PER_SECOND = 100.0
+CANCEL_CHECK_SECONDS = 1.0
+UNSEEN_TOKENS = 100  # written before the first of them arrived
+
+
+class OutOfTimeError(ExplorerError):
+    code = "TIMEOUT"
+
+
+class OutOfBudgetError(ExplorerError):
+    code = "BUDGET_EXCEEDED"
+
+
+class Interrupted(Exception):
+    """We broke the call off ourselves."""
+
+    def __init__(self, reason: StopWhy) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    @property
+    def error(self) -> ExplorerError | None:
+        match self.reason:
+            case "deadline":
+                return OutOfTimeError("The deadline passed before the report was whole.")
+            case "budget":
+                return OutOfBudgetError("The budget does not cover another model call.")
+            case _:
+                return None
+
+
+# Failures before the first word after which nobody knows whether the call was billed.
+UNKNOWN_BILL = (NetworkError, UpstreamTimeoutError, Interrupted)
+
+
+class StreamWatcher:
+    """Sends what arrives on as events, and checks clock and cancellation all the while: a model may
+    think for minutes, and nothing arrives then.
+
+    A store that cannot be reached does not break the answer off, because the answer is paid for: what
+    could not be told of it is lost, and where the store stays away, whatever follows the answer fails.
+    """
+
+    def __init__(
+        self,
+        sink: EventSink,
+        deadline: Deadline,
+        cancelled: Callable[[], bool],
+        *,
+        step: int,
+        gathering: bool,
+        search_tokens: int,
+    ) -> None:
+        self.deadline = deadline
+        self._sink = sink
+        self._cancelled = cancelled
+        self._step = step
+        self._gathering = gathering
+        self._search_tokens = search_tokens
+        self._searches: set[str] = set()
+        self._parts: list[str] = []
+        self._usage: Usage | None = None
+        self._since = 0.0
+        self._ask_again_at = -math.inf
+
+    @property
+    def so_far(self) -> str:
+        return "".join(self._parts)
+
+    def billed(self, error: Exception, reserved: Usage) -> Usage:
+        """The most that a call which broke off can have cost."""
+        if self._usage is None:
+            unknown = isinstance(error, UNKNOWN_BILL) and not isinstance(error, UnreachableError)
+            return reserved if unknown else Usage()
+        by_text = len(self.so_far) / CHARS_PER_TOKEN
+        by_time = (self.deadline.clock.monotonic() - self._since) * TOKENS_PER_SECOND
+        output = max(self._usage.output_tokens, UNSEEN_TOKENS + math.ceil(max(by_text, by_time)))
+        capped = min(output, max(reserved.output_tokens, self._usage.output_tokens))
+        # what searches found is counted in the last event of a stream alone
+        unseen = max(0, len(self._searches) - self._usage.searches)
+        found = Usage(input_tokens=unseen * self._search_tokens, searches=unseen)
+        return self._usage.model_copy(update={"output_tokens": capped}) + found
+
+    def begin(self) -> None:
+        self._tell(AnswerBegins(step=self._step))
+
+    def tick(self) -> None:
+        if self.deadline.passed:
+            raise Interrupted("gathering_over" if self._gathering else "deadline")
+        now = self.deadline.clock.monotonic()
+        if now >= self._ask_again_at:
+            # asking costs a read of the store
+            self._ask_again_at = now + CANCEL_CHECK_SECONDS
+            if self._is_cancelled():
+                raise Interrupted("cancelled")
+
+    def text(self, delta: str) -> None:
+        words = text_of(storable(delta))
+        self._parts.append(words)
+        self._tell(TextDelta(content=words))
+
+    def thinking(self, delta: str) -> None:
+        self._tell(ThinkingDelta(content=text_of(storable(delta))))
+
+    def usage(self, usage: Usage) -> None:
+        if self._usage is None:
+            self._since = self.deadline.clock.monotonic()
+        self._usage = usage
+
+    def block(self, block: Block) -> None:
+        """Searches run at Anthropic; here they show as tool calls without a duration."""
+        block = storable_block(block)
+        call_id = text_of(block.get("id")) or text_of(block.get("tool_use_id"))
+        match block.get("type"):
+            case "server_tool_use":
+                self._searches.add(call_id)
+                given = block.get("input")
+                self._tell(
+                    ToolCallStart(
+                        tool_call_id=call_id,
+                        tool_name=text_of(block.get("name")),
+                        input=given if isinstance(given, dict) else {},
+                        during_answer=True,
+                    )
+                )
+            case "thinking" if block.get("thinking"):
+                self._tell(ThinkingDelta(content="\n\n"))  # one thought ends here
+            case "web_search_tool_result":
+                self._searches.add(call_id)
+                self._tell(_search_ended(call_id, block, self._step))
+            case _:
+                pass
+
+    def _tell(self, event: RunEvent) -> None:
+        with suppress(ExternalError):
+            self._sink.emit(event)
+
+    def _is_cancelled(self) -> bool:
+        with suppress(ExternalError):
+            return self._cancelled()
+        return False
+
+
+def _search_ended(call_id: str, block: Block, step: int) -> ToolCallEnd | ToolCallError:
+    record = search_record(block, step)
+    found = block.get("content")
+    if isinstance(found, list):
+        return ToolCallEnd(
+            tool_call_id=call_id,
+            summary=f"Found {len(found)} pages",
+            result_count=len(found),
+            output={"ok": True, "results": [_page(page) for page in found]},
+            record=record,
+        )
+    return ToolCallError(
+        tool_call_id=call_id,
+        error=f"web_search failed: {record.error_type}",
+        retryable=False,
+        was_retried=False,
+        record=record,
+    )
+
+
+def _page(page: object) -> Block:
+    if not isinstance(page, dict):
+        return {}
+    return {name: page.get(name) for name in ("url", "title", "page_age") if page.get(name)}

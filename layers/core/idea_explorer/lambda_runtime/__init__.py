@@ -1,0 +1,1 @@
+"""What the Lambda functions share: parsing their events, and their dependencies."""

@@ -1,0 +1,173 @@
+"""The edge to Lambda: the events it delivers, and the error names that the workflow handles."""
+
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, SecretStr
+
+from idea_explorer.domain.errors import ExplorerError, ExternalError, UndeliveredError
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.message import Message
+from idea_explorer.observability.logging import PowertoolsLog, powertools_logger
+from idea_explorer.ports import Log
+from idea_explorer.usecases.settle import Cause
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools import Logger
+
+Event: TypeAlias = Mapping[str, Any]
+
+# How an execution ended, in the words of the workflow's Catch and of EventBridge. Any other is a failure.
+CAUSES: dict[str, Cause] = {
+    "States.Timeout": "timed_out",
+    "TIMED_OUT": "timed_out",
+    "ABORTED": "stopped",
+}
+
+
+class RetryableError(Exception):
+    """The workflow may try again; workflow/exploration.asl.yaml names this class."""
+
+
+class ThrottledError(Exception):
+    """The workflow may try again, but not soon: a service asked for a pause. Named there too."""
+
+
+class InternalError(Exception):
+    """An unexpected error. Its message is only the error's class: more might quote an idea."""
+
+
+class Work(BaseModel):
+    """One call of the workflow: run an exploration, settle one whose run has stopped, or store the token
+    that ends the wait for a person's decision. `expired`: nobody decided in time."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: ExplorationId
+    run: int
+    deadline_seconds: int | None = None
+    settle: bool = False
+    expired: bool = False
+    token: SecretStr | None = None
+    cause: str = ""
+    unattended: bool = False  # no workflow is left to send the webhook
+
+    @property
+    def why(self) -> Cause:
+        return CAUSES.get(self.cause, "broken")
+
+
+def work_in(event: Event) -> Work:
+    """Parse a call of the workflow, or EventBridge's event that an execution, named `{id}-{run}`, ended."""
+    detail = event.get("detail")
+    if detail is None:
+        return Work.model_validate(event)
+    exploration_id, _, run = str(detail["name"]).rpartition("-")
+    return Work(
+        id=ExplorationId(exploration_id),
+        run=int(run),
+        settle=True,
+        cause=str(detail["status"]),
+        unattended=True,
+    )
+
+
+def messages_in(event: Event) -> list[Message]:
+    """The messages of an SQS event. Powertools' data class reads no less and costs 17 ms (ADR 9)."""
+    return [
+        Message(
+            id=record["messageId"],
+            body=record["body"],
+            receives=int(record.get("attributes", {}).get("ApproximateReceiveCount", 1)),
+        )
+        for record in event["Records"]
+    ]
+
+
+def each_message(event: Event, work: Callable[[Message], JsonObject]) -> JsonObject:
+    """Handle each message. Those that failed are reported, so that SQS delivers only them again.
+
+    By hand, because Powertools' batch processor adds a fifth to the import time (ADR 9).
+    """
+    results: list[JsonObject] = []
+    failed: list[JsonObject] = []
+    for message in messages_in(event):
+        try:
+            with known_errors():
+                results.append(work(message))
+        except Exception as error:  # noqa: BLE001  whatever it was, SQS delivers the message again
+            log().error("message_failed", messageId=message.id, error=str(error))
+            failed.append({"itemIdentifier": message.id})
+    return {"results": list(results), "batchItemFailures": list(failed)}
+
+
+def entry(work: Callable[[Event], JsonObject]) -> Callable[[Event, object], JsonObject]:
+    """Make a handler for Lambda: logged, traced, and raising only errors that the workflow knows."""
+
+    def handler(event: Event, context: object) -> JsonObject:  # noqa: ARG001
+        with known_errors():
+            return work(event)
+
+    return logged(traced(handler))
+
+
+def logged(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Add Lambda's request id to every line that a handler logs."""
+    wrapped: Callable[..., Any] = _logger().inject_lambda_context(handler, clear_state=True)
+    return wrapped
+
+
+def request_id() -> str | None:
+    """Lambda's id of the current invocation."""
+    known = _logger().get_current_keys().get("function_request_id")
+    return known if isinstance(known, str) else None
+
+
+def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Trace a handler's calls in X-Ray, without its input and output: they may hold an idea."""
+    if os.environ.get("POWERTOOLS_TRACE_DISABLED"):
+        return handler  # X-Ray takes a third of a second to import
+    from aws_lambda_powertools import Tracer
+
+    capture = Tracer(patch_modules=("botocore",)).capture_lambda_handler
+    wrapped: Callable[..., Any] = capture(handler, capture_response=False, capture_error=False)
+    return wrapped
+
+
+@contextmanager
+def known_errors() -> Iterator[None]:
+    try:
+        yield
+    except UndeliveredError:
+        raise  # the workflow knows this name, and waits longer
+    except ExplorerError as error:
+        if not error.retryable:
+            raise
+        asked = error.retry_after if isinstance(error, ExternalError) else None
+        named = RetryableError if asked is None else ThrottledError
+        raise named(error.sentence) from None
+    except Exception as error:  # noqa: BLE001  named by its class only
+        kind = type(error).__name__
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        log().error("unexpected_error", errorType=kind, traceback=frames)
+        raise InternalError(kind) from None
+
+
+def correlate(exploration_id: str) -> None:
+    """Add the exploration's id to every further log line of this invocation."""
+    _logger().append_keys(explorationId=exploration_id, correlation_id=exploration_id)
+
+
+@cache
+def log() -> Log:
+    return PowertoolsLog(_logger())
+
+
+@cache
+def _logger() -> "Logger":
+    return powertools_logger()

@@ -1,0 +1,1 @@
+"""Log lines, metrics and spans, made from the events of a run."""

@@ -1,0 +1,75 @@
+"""Metrics of a deployment: one line of CloudWatch's embedded format for each event that counts.
+
+A line is written when its event happens, so a function that is killed has counted what it did.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.events import RunEvent, StatusChanged, StepFinished, ToolCallEnd
+from idea_explorer.domain.events import ToolCallError as ToolCallFailed
+from idea_explorer.domain.exploration import FINAL, Exploration
+from idea_explorer.domain.tools import ToolRecord
+
+
+class MetricSink:
+    """Counts what happens in one exploration. Namespace and service come from the environment."""
+
+    def __init__(
+        self, exploration: Exploration, clock: Clock, request_id: str | None = None
+    ) -> None:
+        self._since: datetime | None = exploration.started_at
+        self._clock = clock
+        self._request_id = request_id
+
+    def emit(self, event: RunEvent) -> None:
+        match event:
+            case ToolCallEnd():
+                self._count_call(event.record, event.duration_ms)
+            case ToolCallFailed():
+                self._count_call(event.record, event.record.duration_ms)
+            case StepFinished():
+                self._count_step(event)
+            case StatusChanged() if event.to in FINAL:
+                if self._since:  # one that never ran took no time
+                    took = (self._clock.now() - self._since).total_seconds()
+                    self._put({}, {"ExplorationDuration": (MetricUnit.Seconds, took)})
+                self._put({"status": event.to}, {"Explorations": (MetricUnit.Count, 1)})
+            case _:
+                pass
+
+    def _count_call(self, record: ToolRecord, duration_ms: int | None) -> None:
+        """Searches run at Anthropic and have no duration that we could know."""
+        counted = {
+            "ToolCalls": (MetricUnit.Count, 1.0),
+            "ToolErrors": (MetricUnit.Count, float(not record.ok)),
+        }
+        if duration_ms is not None:
+            counted["ToolDuration"] = (MetricUnit.Milliseconds, duration_ms)
+        self._put({"tool": record.known_name}, counted)
+
+    def _count_step(self, event: StepFinished) -> None:
+        counted = {
+            "Steps": (MetricUnit.Count, 1.0),
+            "InputTokens": (MetricUnit.Count, event.usage.input_tokens),
+            "OutputTokens": (MetricUnit.Count, event.usage.output_tokens),
+            "CacheReadTokens": (MetricUnit.Count, event.usage.cache_read_tokens),
+        }
+        if event.cost is not None:
+            counted["CostUsd"] = (MetricUnit.NoUnit, event.cost)
+        self._put({}, counted)
+
+    def _put(
+        self, dimensions: Mapping[str, str], metrics: Mapping[str, tuple[MetricUnit, float]]
+    ) -> None:
+        line = EphemeralMetrics()
+        for name, value in dimensions.items():
+            line.add_dimension(name, value)
+        for name, (unit, amount) in metrics.items():
+            line.add_metric(name, unit, amount)
+        if self._request_id:
+            line.add_metadata("function_request_id", self._request_id)
+        line.flush_metrics()

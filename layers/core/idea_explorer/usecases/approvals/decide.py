@@ -1,0 +1,88 @@
+"""Take a person's decision about a proposed change. The first one stands."""
+
+from collections.abc import Callable
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from idea_explorer.domain.approvals import Approval, Decision
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ConflictError, MissingError
+from idea_explorer.domain.events import ApprovalDecided
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.request import Text
+from idea_explorer.ports import Approvals, EventLog, Explorations
+from idea_explorer.usecases.approvals.apply import all_decided
+from idea_explorer.usecases.find import find
+
+MAX_CONTENT = 1_000_000  # as large as a file that the tools read
+MAX_REASON = 2_000  # it goes back to the model
+
+
+class DecisionRequest(BaseModel):
+    """`content` approves something else than was proposed; `reason` tells the model why not."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    decision: Decision
+    content: Annotated[Text, Field(max_length=MAX_CONTENT)] | None = None
+    reason: Annotated[Text, Field(max_length=MAX_REASON)] | None = None
+
+    @model_validator(mode="after")
+    def _content_is_approved(self) -> Self:
+        if self.decision == "reject" and self.content is not None:
+            raise ValueError("'content' goes with approve only")
+        return self
+
+
+def decide(
+    exploration_id: str,
+    approval_id: str,
+    request: DecisionRequest,
+    owner: str,
+    *,
+    explorations: Explorations,
+    approvals: Approvals,
+    events: EventLog,
+    clock: Clock,
+    wake: Callable[[Exploration], None],
+) -> Approval:
+    """Store the decision, and wake the run once everything it asked is decided.
+
+    Repeating a decision is safe, and wakes the run again in case the first time got lost. Another
+    decision than the stored one raises ConflictError.
+    """
+    exploration = find(exploration_id, owner, explorations)
+    asked = next((a for a in approvals.approvals(exploration.id) if a.id == approval_id), None)
+    if asked is None:
+        raise MissingError(f"Exploration {exploration.id} did not ask for {approval_id}.")
+    if asked.decision is None and exploration.cancel_requested:
+        raise ConflictError(f"Exploration {exploration.id} is being cancelled.")
+    if asked.decision is None and exploration.status != "awaiting_approval":
+        raise ConflictError(
+            f"Exploration {exploration.id} is {exploration.status}; it waits for nothing any more."
+        )
+    mine = asked.model_copy(
+        update={
+            "decision": request.decision,
+            "content": request.content,
+            "reason": request.reason,
+            "decided_by": owner,
+            "decided_at": clock.now(),
+        }
+    )
+    stored = approvals.decide(mine)
+    if stored.decision == "expire":
+        raise ConflictError("The time to decide is over; nothing was written.")
+    if not stored.says_the_same(mine):
+        raise ConflictError(f"The decision was made already: {stored.decision}.")
+    if asked.decision is None and stored == mine:
+        decided = ApprovalDecided(
+            approval_id=stored.id, decision=request.decision, reason=request.reason
+        )
+        events.append(exploration.id, None, decided)
+    if exploration.status == "awaiting_approval" and all_decided(
+        approvals.approvals(exploration.id)
+    ):
+        wake(exploration)
+    return stored

@@ -1,0 +1,196 @@
+"""What an exploration starts from: the research that an update adds to or a follow-up builds on, or the
+conversation that it goes on with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from idea_explorer.agent.state import State
+from idea_explorer.domain.documents import parse_document
+from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
+from idea_explorer.domain.evidence import Passage, passage
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
+from idea_explorer.domain.publication import (
+    DOCUMENT,
+    LOG,
+    MAX_REWRITTEN_BYTES,
+    Place,
+    idea_key,
+    parse_log,
+    places_for,
+    recorded_ideas,
+)
+from idea_explorer.domain.report import title_of
+from idea_explorer.domain.threads import turns_of
+from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.ports import Explorations, Reports, ResearchRepository, Transcripts
+from idea_explorer.usecases.find import find
+
+MAX_EARLIER_BYTES = 1_000_000  # GitHub hands out no more in one answer
+SHOWN_HEAD, SHOWN_TAIL = 20_000, 30_000  # about 12k tokens, the most a prompt should pay for it
+CUT = "\n\n[… the middle of the document is left out here, because it is long …]\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class PriorDocument:
+    """A document of the team. `path` is None where a report was never published. Untrusted data."""
+
+    path: str | None
+    name: str
+    text: str
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The document as evidence: it may be cited without being read again."""
+        title = title_of(parse_document(self.text).body, self.name)
+        return [passage(self.path, self.text, title=title)] if self.path else []
+
+    @property
+    def shown(self) -> str:
+        """As much of it as a prompt should hold: the beginning, and the newest at the end."""
+        if len(self.text) <= SHOWN_HEAD + SHOWN_TAIL:
+            return self.text
+        return f"{self.text[:SHOWN_HEAD]}{CUT}{self.text[-SHOWN_TAIL:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """The transcript of an exploration that has ended. System prompt and tools are taken over from it
+    word for word, and so are its turns: a changed beginning would be paid for anew."""
+
+    entries: Sequence[AnyEntry]
+
+    @property
+    def model_id(self) -> str:
+        return State(self.entries).opening.model_id
+
+    @property
+    def thinking(self) -> JsonObject | None:
+        return State(self.entries).opening.thinking
+
+    @property
+    def effort(self) -> str | None:
+        return State(self.entries).effort
+
+    @property
+    def system(self) -> list[Block]:
+        return State(self.entries).opening.system
+
+    @property
+    def tools(self) -> list[Block]:
+        return State(self.entries).opening.tools
+
+    @property
+    def passages(self) -> list[Passage]:
+        return State(self.entries).evidence
+
+    def turns(self, model_id: str) -> list[JsonObject]:
+        return turns_of(self.entries, same_model=self.model_id == model_id)
+
+
+Continuation: TypeAlias = PriorDocument | Thread
+
+
+def find_continuation(
+    exploration: Exploration,
+    *,
+    explorations: Explorations,
+    transcripts: Transcripts,
+    reports: Reports,
+    research: ResearchRepository | None,
+) -> Continuation | None:
+    """What the request names or means; None where it starts from nothing or nothing is there yet."""
+    request = exploration.request
+    if request.toolset != "research":
+        return _thread(exploration, explorations, transcripts) if request.continue_from else None
+    if request.continue_from:
+        return _followed(exploration, request.continue_from, explorations, reports, research)
+    if request.update and research:
+        return _same_idea(request.idea, research)
+    return None
+
+
+def _thread(
+    exploration: Exploration, explorations: Explorations, transcripts: Transcripts
+) -> Thread:
+    parent = find(exploration.request.continue_from or "", exploration.owner, explorations)
+    entries = transcripts.open(parent.id, parent.lease).entries
+    if not entries:
+        raise MissingError(f"Exploration {parent.id} has no transcript to go on from.")
+    return Thread(entries)
+
+
+def document_of(exploration_id: str, research: ResearchRepository) -> tuple[str, str] | None:
+    """Path and text of the document that says it was written by an exploration."""
+    for path, text in research.read_all():
+        if parse_document(text).matter.get("exploration_id") == exploration_id:
+            return f"{RESEARCH_ROOT}/{path}", text
+    return None
+
+
+def _followed(
+    exploration: Exploration,
+    wanted: str,
+    explorations: Explorations,
+    reports: Reports,
+    research: ResearchRepository | None,
+) -> PriorDocument:
+    try:
+        parent = explorations.load(ExplorationId(wanted))
+    except MissingError:
+        found = document_of(wanted, research) if research else None
+        if found is None:
+            raise
+        return PriorDocument(found[0], _inside(found[0]), found[1])
+    if parent.owner != exploration.owner:
+        raise MissingError(f"There is no exploration {wanted}.")
+    if parent.document is None:
+        return PriorDocument(None, f"exploration {wanted}", reports.load_report(parent.id))
+    try:
+        # as it is now, with what people and updates have added
+        text = _read(research, _inside(parent.document)) if research else None
+    except DocumentError:
+        text = None
+    return PriorDocument(
+        parent.document, _inside(parent.document), text or reports.load_report(parent.id)
+    )
+
+
+def _same_idea(idea: str, research: ResearchRepository) -> PriorDocument | None:
+    """The newest document of the same idea, by what its log or front matter records. One that records
+    no idea, as a person may have written it, is of the idea that its folder is named after."""
+    paths = {info.path for info in research.list()}
+    folders = {path.split("/")[0] for path in paths if path.endswith(f"/{DOCUMENT}")}
+    for place in places_for(idea, folders):
+        path = f"{place.folder}/{DOCUMENT}"
+        if path not in paths:
+            continue
+        text: str | None = None
+        ideas = _logged_ideas(place, research) if f"{place.folder}/{LOG}" in paths else set()
+        if not ideas:
+            text = _read(research, path)
+            recorded = parse_document(text).matter.get("idea", "")
+            ideas = {recorded} if recorded.strip() else set()
+        if not ideas or idea_key(idea) in {idea_key(known) for known in ideas}:
+            return PriorDocument(place.document, path, text or _read(research, path))
+    return None
+
+
+def _logged_ideas(place: Place, research: ResearchRepository) -> set[str]:
+    """A log that cannot be read says nothing; publishing will say that it cannot be added to."""
+    try:
+        path = ResearchPath(f"{place.folder}/{LOG}")
+        return recorded_ideas(parse_log(research.read(path, limit=MAX_REWRITTEN_BYTES).content))
+    except (ConflictError, DocumentError):
+        return set()
+
+
+def _read(research: ResearchRepository, path: str) -> str:
+    return research.read(ResearchPath(path), limit=MAX_EARLIER_BYTES).content
+
+
+def _inside(document: str) -> str:
+    return document.removeprefix(f"{RESEARCH_ROOT}/")

@@ -1,0 +1,162 @@
+"""What a run came to, in figures and in words."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from idea_explorer.agent.budget import Budget
+from idea_explorer.agent.minimum_cost import least_to_look_further, least_to_write
+from idea_explorer.agent.moves import Finish
+from idea_explorer.agent.state import State
+from idea_explorer.domain.citations import check_citations, cited_passages
+from idea_explorer.domain.errors import ErrorCode
+from idea_explorer.domain.exploration import Exploration, Receipt, Stats
+from idea_explorer.domain.json import text_of
+from idea_explorer.domain.report import (
+    best_text,
+    title_of,
+    verdict_of,
+    without_preamble,
+    written_text,
+)
+from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
+from idea_explorer.domain.usage import Price, Usage, cost_of
+
+
+def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price]) -> Stats:
+    spent, model_id = Usage.total(state.billed), state.opening.model_id
+    cost = cost_of(state.billed, model_id, prices)
+    confirmed = cost_of(state.confirmed, model_id, prices)
+    return Stats(
+        steps=state.steps,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cache_read_tokens=spent.cache_read_tokens,
+        cache_write_tokens=spent.cache_write_tokens,
+        searches=spent.searches,
+        cost_usd=cost,
+        unconfirmed_usd=round((cost or 0.0) - (confirmed or 0.0), 6),
+        stop_reason=stop_reason,
+        step_durations=tuple(answer.duration_ms for answer in state.answers),
+        tool_calls=tuple(state.records),
+    )
+
+
+def min_resume_cost(state: State, finish: Finish, budget: Budget) -> float | None:
+    """What a resume needs beside what is spent: where the budget ended it, another step, because it
+    would write the same again for less; elsewhere a report. None where that is not known."""
+    if finish.status == "completed":
+        return None
+    short = (finish.status, finish.stop_reason) == ("partial", "budget")
+    return least_to_look_further(state, budget) if short else least_to_write(state, budget)
+
+
+# What a person is told of an ending that was nobody's error.
+ENDINGS: dict[str, tuple[ErrorCode, str]] = {
+    "deadline": (
+        "TIMEOUT",
+        "The time for gathering was over; the report was written from what was there.",
+    ),
+    "budget": (
+        "BUDGET_EXCEEDED",
+        "The budget was reached; the report was written from what was there.",
+    ),
+    "max_steps": ("INTERNAL_ERROR", "The step limit was reached with work open."),
+    "max_tokens": ("INTERNAL_ERROR", "The report was cut off at the output limit."),
+    "approval_expired": (
+        "TIMEOUT",
+        "Nobody decided on the proposed changes in time; what was there is kept.",
+    ),
+    "cancelled": ("INTERNAL_ERROR", "Cancelled; what was there is kept."),
+    "pauses": ("INTERNAL_ERROR", "The search did not come to an end."),
+}
+
+
+NO_RESEARCH = "The budget pays for no research; the report was written without any."
+
+
+def receipt_for(
+    exploration: Exploration,
+    finish: Finish,
+    state: State,
+    stats: Stats,
+    *,
+    has_text: bool,
+    min_resume_usd: float | None,
+) -> Receipt | None:
+    if finish.status == "completed":
+        return None
+    if finish.error:
+        code, message = finish.error.code, finish.error.sentence
+    elif finish.stop_reason == "budget" and not stats.tool_calls:
+        code, message = "BUDGET_EXCEEDED", _no_research(stats.cost_usd, min_resume_usd)
+    else:
+        code, message = ENDINGS[finish.stop_reason]
+    if finish.status == "failed":
+        message += unproposed_changes(exploration, state.entries)
+    return Receipt(
+        code=code,
+        message=message,
+        step=stats.steps,
+        cost_usd=stats.cost_usd,
+        has_partial_text=has_text,
+        # asked the same again, a model that declined would decline again
+        resume=None if finish.stop_reason == "refusal" else f"idea resume {exploration.id}",
+    )
+
+
+def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) -> str:
+    """What a person has to know of changes that they approved and that no pull request shows yet."""
+    decided = [entry for entry in entries if isinstance(entry, Decided)]
+    written = [result for entry in decided for result in entry.results if result.record.ok]
+    branch = next((text_of(result.payload.get("branch")) for result in written), "")
+    if not branch or exploration.url:
+        return ""
+    return (
+        f" The approved changes are on the branch {branch}, without a pull request:"
+        " resume the run, or open one yourself."
+    )
+
+
+def _no_research(spent_usd: float | None, min_resume_usd: float | None) -> str:
+    if spent_usd is None or min_resume_usd is None:
+        return NO_RESEARCH
+    cents = math.ceil((spent_usd + min_resume_usd) * 100)
+    return f"{NO_RESEARCH} It takes ${cents / 100:.2f} at least to resume it with some."
+
+
+# What a person wrote. The rest of the first message may hold an earlier report, which proves nothing.
+_ASKED = re.compile(
+    r"\AToday is [^\n]*\n\n<idea>\n(.*?)\n</idea>(?:\n\n<context>\n(.*?)\n</context>)?", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    text: str
+    verdict: str | None
+    citations: int
+    unmatched: int
+
+    def title(self, idea: str) -> str:
+        return title_of(self.text, idea)
+
+
+def asked_for(opening: Opening) -> list[str]:
+    """The idea and its context, as they were given."""
+    found = _ASKED.match(text_of(opening.content[0].get("text"))) if opening.content else None
+    return [part for part in found.groups() if part] if found else []
+
+
+def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusion:
+    """The report with its citations checked; of a run that ended early, the best text there is.
+
+    `page` is where the team's repository is on the web.
+    """
+    whole = finish.status == "completed"
+    written = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
+    quotes = cited_passages([block for answer in state.answers for block in answer.content])
+    given = asked_for(state.opening)
+    checked = check_citations(written, state.evidence, quotes, page=page, given=given)
+    return Conclusion(checked.text, verdict_of(checked.text), checked.citations, checked.unmatched)

@@ -1,0 +1,175 @@
+"""What this deployment asks of every request, beyond what the request's own types can know."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from idea_explorer.agent.budget import BYTES_PER_TOKEN
+from idea_explorer.agent.prompts import system_prompt
+from idea_explorer.domain import limits
+from idea_explorer.domain.addresses import wrong_webhook
+from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.models import PROFILES, ModelProfile
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.usage import Price, Usage
+from idea_explorer.ports import Spend, Uploads
+
+FILES_TOOLSET = "assistant"
+# Fields that one toolset alone makes anything of, and what it makes of them.
+ONLY_FOR = {
+    "mode": ("research", "has modes"),
+    "if_exists": ("research", "has something to reuse"),
+    "repository": ("code", "reads a repository"),
+    "ref": ("code", "reads a repository"),
+}
+TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
+
+ANYTHING = "write anything at all"
+NOTHING_TO_SIGN = "must come with 'webhook_url': it signs what is sent there"
+
+
+@dataclass(frozen=True)
+class RequestPolicy:
+    min_deadline_seconds: int = limits.MIN_DEADLINE_SECONDS
+    model_ids: Mapping[str, str] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    profiles: Mapping[str, ModelProfile] = field(default_factory=lambda: PROFILES)
+    max_cost_usd: float | None = None
+    daily_cost_usd: float | None = None
+    spend: Spend | None = None
+    code_repositories: tuple[str, ...] = ()
+    uploads: Uploads | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)  # by toolset that cannot run here
+    default_webhook: bool = False  # whether somebody is told who is not named in the request
+
+    def check(self, request: ExploreRequest, owner: str, now: datetime) -> None:
+        """Raises InvalidRequestError with the field, or QuotaSpentError."""
+        self.check_request(request, owner)
+        self.check_quota(owner, now)
+
+    def check_request(self, request: ExploreRequest, owner: str) -> None:
+        """All but whether the owner's day can pay, which is no matter where no model will be called."""
+        self.check_toolset(request.toolset)
+        check_fields_count(request)
+        check_webhook(request)
+        self.check_deadline(request.deadline_seconds)
+        self.check_effort(request)
+        self.check_budget(request)
+        self.check_repository(request)
+        self.check_files(request, owner)
+
+    def check_toolset(self, toolset: str) -> None:
+        if missing := self.missing.get(toolset):
+            raise _wrong("toolset", f"{toolset} is not set up here. {missing}")
+
+    def check_repository(self, request: ExploreRequest) -> None:
+        """Code is read and changed only where the deployment allows it."""
+        known = {name.casefold() for name in self.code_repositories}
+        if request.repository and request.repository.casefold() not in known:
+            raise _wrong("repository", "is not among the repositories that may be explored here")
+
+    def check_effort(self, request: ExploreRequest) -> None:
+        """An effort that the model does not take would fail its first call."""
+        model_id = self.model_ids.get(request.model)
+        if request.effort is None or model_id is None:
+            return
+        profile = self.profiles.get(model_id)
+        if profile is None:
+            rule = f"is not known of {model_id}; an operator names its efforts in IDEA_EFFORTS"
+            raise _wrong("effort", rule)
+        if request.effort not in profile.efforts:
+            raise _wrong("effort", f"{model_id} takes {' or '.join(profile.efforts)}")
+
+    def check_deadline(self, seconds: int) -> None:
+        if seconds < self.min_deadline_seconds:
+            raise _wrong("deadline_seconds", f"must be at least {self.min_deadline_seconds}")
+
+    def check_budget(self, request: ExploreRequest, spent_usd: float = 0.0) -> None:
+        """A budget must at least pay for reading the request and writing a short report, beside what
+        earlier runs have spent of it."""
+        system = system_prompt(request.toolset, request.mode)
+        price = self.prices.get(self.model_ids.get(request.model, ""))
+        budget = request.max_cost_usd or self.max_cost_usd
+        if price is None or budget is None:
+            return
+        given = (system, request.idea, request.context or "")
+        tokens = int(sum(len(text.encode()) for text in given) / BYTES_PER_TOKEN) + TOOLS_TOKENS
+        writing = Usage(cache_write_tokens=tokens, output_tokens=limits.MIN_OUTPUT_TOKENS)
+        _check_least(budget, price.cost(writing), spent_usd, ANYTHING)
+
+    def check_resume(self, request: ExploreRequest, before: Exploration) -> None:
+        """A budget must pay for going on from what was said, which may have become much: for another
+        step where the budget ended the last run, for a report everywhere else."""
+        spent, budget = before.stats.cost_usd or 0.0, request.max_cost_usd or self.max_cost_usd
+        if before.min_resume_usd is None:
+            self.check_budget(request, spent)
+        elif budget is not None:
+            purpose = "look any further" if before.was_short_of_money else ANYTHING
+            _check_least(budget, before.min_resume_usd, spent, purpose)
+
+    def check_files(self, request: ExploreRequest, owner: str) -> None:
+        if not request.files:
+            return
+        check_takes_files(request.toolset)
+        for file_id in request.files:
+            if self.uploads and not self.uploads.has(owner, file_id):
+                raise _wrong("files", f"there is no file {file_id[:60]!r}; send it first")
+
+    def check_quota(self, owner: str, now: datetime) -> None:
+        left = self.left_today(owner, now)
+        if left is not None and left <= 0:
+            raise QuotaSpentError(
+                f"Today's budget of ${self.daily_cost_usd:.2f} is spent, or held for what is running.",
+                hint="Try again when that has ended, or tomorrow.",
+            )
+
+    def left_today(self, owner: str, now: datetime) -> float | None:
+        """What an owner may still spend today; None where there is no limit."""
+        if self.daily_cost_usd is None or self.spend is None:
+            return None
+        return self.daily_cost_usd - self.spend.spent(owner, now.date())
+
+
+def _check_least(budget: float, least_usd: float, spent_usd: float, purpose: str) -> None:
+    least = spent_usd + least_usd
+    if budget < least:
+        sentence = f"must be at least {_rounded_up(least)} to {purpose}"
+        told = f"{sentence}; {spent_usd:.3f} is spent already" if spent_usd else sentence
+        raise _wrong("max_cost_usd", told)
+
+
+def _rounded_up(usd: float) -> str:
+    """So that the number that is told is enough."""
+    return f"{math.ceil(usd * 1_000) / 1_000:.3f}"
+
+
+def check_fields_count(request: ExploreRequest) -> None:
+    """A field that would change nothing is an error: whoever sent it expects that it does."""
+    fields = {
+        name: f"only the {toolset} toolset {what}"
+        for name, (toolset, what) in ONLY_FOR.items()
+        if request.toolset != toolset
+        and getattr(request, name) != ExploreRequest.model_fields[name].default
+    }
+    if request.callback_secret and not request.webhook_url:
+        fields |= {"callback_secret": NOTHING_TO_SIGN}
+    if fields:
+        sentence = "; ".join(f"'{name}': {message}" for name, message in fields.items())
+        raise InvalidRequestError(sentence, fields=fields)
+
+
+def check_webhook(request: ExploreRequest) -> None:
+    """Refuse at once what can be refused without a look-up; the rest is refused on connecting."""
+    if wrong := request.webhook_url and wrong_webhook(request.webhook_url):
+        raise _wrong("webhook_url", wrong)
+
+
+def check_takes_files(toolset: str) -> None:
+    if toolset != FILES_TOOLSET:
+        raise _wrong("files", f"only the {FILES_TOOLSET} toolset searches files")
+
+
+def _wrong(field_name: str, message: str) -> InvalidRequestError:
+    return InvalidRequestError(f"'{field_name}': {message}", fields={field_name: message})
