@@ -1,6 +1,5 @@
 """Reads and conditional writes on one DynamoDB table."""
 
-import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +16,27 @@ from idea_explorer.adapters.dynamodb.schema import (
     placeholders,
 )
 from idea_explorer.domain.errors import RateLimitedError
+from idea_explorer.domain.retry import RetryPolicy, retry
 from idea_explorer.ports import Clock
 
 SYSTEM = "DynamoDB"
-ATTEMPTS = 12
-FIRST_PAUSE_SECONDS = 0.02  # a transaction takes about this long
-LONGEST_PAUSE_SECONDS = 1.0
 BATCH = 100  # the most that BatchGetItem takes
 # Reasons that cancel a whole transaction although nothing is wrong with it.
 BUSY = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+
+
+class BusyError(RateLimitedError):
+    """Another transaction is using the same item."""
+
+
+ATTEMPTS = 12
+RETRY = RetryPolicy(
+    first=0.02,  # a transaction takes about this long
+    longest=1.0,
+    attempts=ATTEMPTS,
+    jitter=1.0,
+    retry_on=lambda error: isinstance(error, BusyError),
+)
 
 
 class ConditionNotMetError(Exception):
@@ -76,7 +87,7 @@ class Table:
         return [found[key] for key in wanted if key in found]
 
     def _get_batch(self, wanted: list[Item]) -> Iterator[Item]:
-        for attempt in range(ATTEMPTS):
+        for failed in range(1, ATTEMPTS + 1):
             request = {self._name: {"Keys": wanted, "ConsistentRead": True}}
             with map_aws_errors(SYSTEM):
                 response = self._connect().batch_get_item(RequestItems=request)
@@ -84,7 +95,7 @@ class Table:
             wanted = response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
             if not wanted:
                 return
-            self._pause(attempt)
+            self._clock.sleep(RETRY.pause(failed))
         raise RateLimitedError(
             f"AWS {SYSTEM} returned only a part of the items.", hint="Try again."
         )
@@ -222,13 +233,9 @@ class Table:
 
     def _write(self, call: Callable[[Any], object]) -> None:
         """Write, and retry with backoff while another transaction is using the same item."""
-        for attempt in range(ATTEMPTS):
-            if self._try_write(call):
-                return
-            self._pause(attempt)
-        raise RateLimitedError(f"AWS {SYSTEM} is busy with the same item.", hint="Try again.")
+        retry(lambda: self._write_once(call), RETRY, self._clock)
 
-    def _try_write(self, call: Callable[[Any], object]) -> bool:
+    def _write_once(self, call: Callable[[Any], object]) -> None:
         from botocore.exceptions import ClientError
 
         with map_aws_errors(SYSTEM):
@@ -240,13 +247,9 @@ class Table:
                 if failed:
                     raise ConditionNotMetError(failed, _item_found(error)) from error
                 if BUSY.intersection(reasons):
-                    return False
+                    message = f"AWS {SYSTEM} is busy with the same item."
+                    raise BusyError(message, hint="Try again.") from error
                 raise
-        return True
-
-    def _pause(self, attempt: int) -> None:
-        longest = min(FIRST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS)
-        self._clock.sleep(random.uniform(0, longest))  # noqa: S311 - spreads writers out
 
 
 def _failure_reasons(error: Any) -> list[str]:

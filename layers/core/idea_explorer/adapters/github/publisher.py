@@ -30,10 +30,18 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.publication import is_document
+from idea_explorer.domain.retry import RetryPolicy, retry
 from idea_explorer.ports import BranchLease, Change, Clock, Published
 from idea_explorer.ports.writing import BuildChange
 
 ATTEMPTS = 10  # how often the branch may move before the workflow retries the whole publication
+RETRY = RetryPolicy(
+    first=0.3,
+    factor=1.0,
+    attempts=ATTEMPTS,
+    jitter=0.8,
+    retry_on=lambda error: isinstance(error, MovedError),
+)
 LEASE_SECONDS = 30.0  # longer than publishing takes, and how long a crashed publisher blocks others
 WAIT_SECONDS = 45.0  # longer than a crashed publisher's lease lasts
 
@@ -81,15 +89,18 @@ class GitHubPublisher:
         trailers = run_trailers(exploration_id, run)
         with make_retryable():
             branch = self._branch()
-            with self._hold_lease(branch) as renew:
-                for _ in range(ATTEMPTS):
-                    try:
-                        return self._attempt(branch, trailers, build, since, renew)
-                    except MovedError:
-                        self._clock.sleep(_jitter(0.05, 0.3))
-        raise UnavailableError(
-            f"The GitHub branch {branch} moved at each of {ATTEMPTS} attempts.", hint="Try again."
-        )
+            try:
+                with self._hold_lease(branch) as renew:
+                    return retry(
+                        lambda: self._attempt(branch, trailers, build, since, renew),
+                        RETRY,
+                        self._clock,
+                    )
+            except MovedError:
+                raise UnavailableError(
+                    f"The GitHub branch {branch} moved at each of {ATTEMPTS} attempts.",
+                    hint="Try again.",
+                ) from None
 
     def _attempt(
         self,
@@ -240,13 +251,9 @@ class GitHubPublisher:
                     hint="Try again.",
                     retry_after=busy,
                 )
-            self._clock.sleep(_jitter(0.05, 0.3))
+            self._clock.sleep(RETRY.pause(1))
 
 
 def _web_url(commit: Commit, branch: str, document: str) -> str:
     repository_page = commit.html_url.removesuffix(f"/commit/{commit.sha}")
     return f"{repository_page}/blob/{quote(branch)}/{quote(document)}"
-
-
-def _jitter(least: float, most: float) -> float:
-    return least + (most - least) * secrets.randbelow(1_000) / 1_000

@@ -1,13 +1,11 @@
 """Connections to checked addresses only, which never outlive their deadline."""
 
 import os
-import queue
 import ssl
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import httpcore
 import httpx
@@ -16,14 +14,13 @@ from idea_explorer.adapters.http.addresses import AddressRules, Resolver
 from idea_explorer.domain.addresses import Address
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
-    ExternalError,
     HttpError,
     NetworkError,
     TimeSpentError,
     UpstreamTimeoutError,
 )
+from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 
-T = TypeVar("T")
 WRITE_BYTES = 16_384  # in small pieces, because the deadline is checked between them
 
 
@@ -49,9 +46,14 @@ class CheckedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        addresses = _run_within(
-            self.time(timeout), lambda: self._rules.addresses(host, port, self._resolver)
-        )
+        try:
+            addresses = run_with_time_limit(  # a DNS lookup takes no timeout of its own
+                lambda: self._rules.addresses(host, port, self._resolver),
+                self.time(timeout),
+                name="resolve",
+            )
+        except TimeLimitExceededError:
+            raise NetworkError("The name was not resolved in time.") from None
 
         def connect(address: Address) -> httpcore.NetworkStream:
             stream = self._plain.connect_tcp(
@@ -111,26 +113,6 @@ class _TimedStream(httpcore.NetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
-
-
-def _run_within(seconds: float, function: Callable[[], T]) -> T:
-    """Run a DNS lookup in a thread, because it takes no timeout of its own."""
-    results: queue.SimpleQueue[T | ExternalError] = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            results.put(function())
-        except ExternalError as error:
-            results.put(error)
-
-    threading.Thread(target=run, name="resolve", daemon=True).start()
-    try:
-        result = results.get(timeout=seconds)
-    except queue.Empty:
-        raise NetworkError("The name was not resolved in time.") from None
-    if isinstance(result, ExternalError):
-        raise result
-    return result
 
 
 CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")

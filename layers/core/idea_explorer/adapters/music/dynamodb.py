@@ -8,6 +8,7 @@ from idea_explorer.adapters.aws.client import map_aws_errors
 from idea_explorer.adapters.dynamodb.schema import PK, SK, Item, decode, encode
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.music import OwnedTrack
+from idea_explorer.domain.retry import RetryPolicy
 from idea_explorer.ports import Clock
 
 SYSTEM = "DynamoDB"
@@ -15,7 +16,7 @@ LIBRARY = "LIBRARY#"
 READ_BATCH = 100  # the most that BatchGetItem takes, enough for the longest result
 WRITE_BATCH = 25  # the most that BatchWriteItem takes
 ATTEMPTS = 8
-FIRST_PAUSE_SECONDS = 0.1
+RETRY = RetryPolicy(first=0.1, attempts=ATTEMPTS)
 
 
 class DynamoLibrary:
@@ -62,13 +63,13 @@ class DynamoLibrary:
         return frozenset(found)
 
     def _write(self, requests: list[dict[str, Any]]) -> None:
-        for attempt in range(ATTEMPTS):
+        for failed in range(1, ATTEMPTS + 1):
             with map_aws_errors(SYSTEM):
                 response = self._connect().batch_write_item(RequestItems={self._table: requests})
             requests = response.get("UnprocessedItems", {}).get(self._table, [])
             if not requests:
                 return
-            self._clock.sleep(FIRST_PAUSE_SECONDS * 2**attempt)
+            self._clock.sleep(RETRY.pause(failed))
         raise RateLimitedError(
             f"AWS {SYSTEM} stored only a part of the items.", hint="Import the file again."
         )
