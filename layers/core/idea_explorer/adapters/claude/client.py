@@ -11,8 +11,7 @@ import anthropic
 import httpx2
 
 from idea_explorer.adapters.claude.errors import ANTHROPIC, AWS, Account, map_sdk_errors
-from idea_explorer.adapters.claude.reader import StreamReader, UnstreamedMessage
-from idea_explorer.adapters.claude.stream import MessageBuilder
+from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ConfigurationError, ErrorCode, name_system
 from idea_explorer.domain.json import Block, JsonObject

@@ -1,17 +1,25 @@
-"""Branches on GitHub and their pull requests."""
+"""Branches on GitHub, their commits and their pull requests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import TypeAlias
 from urllib.parse import quote
 
 from idea_explorer.adapters.github.client import GitHubClient
-from idea_explorer.adapters.github.responses import GitRef, PullRequest, parse
+from idea_explorer.adapters.github.responses import Commit, GitObject, GitRef, PullRequest, parse
 from idea_explorer.domain.errors import (
     ConfigurationError,
     DocumentMissingError,
     RejectedError,
     UpstreamConflictError,
 )
+
+TreeRow: TypeAlias = Mapping[str, str | None]
+
+PER_PAGE = 100
+MAX_PAGES = 50  # 5,000 commits since an exploration began; with more, we give up
+CLOCK_SLACK = timedelta(days=1)  # a laptop's clock may be wrong by hours, hardly by more
 
 
 class MovedError(Exception):
@@ -38,6 +46,12 @@ class GitHubBranches:
 
     def default_branch(self) -> str:
         return self._client.about().default_branch
+
+    def create_commit(self, parent: str, entries: Sequence[TreeRow], message: str) -> str:
+        """A commit that changes these tree entries; no branch points to it yet."""
+        tree = self._client.post("/git/trees", {"base_tree": parent, "tree": entries})
+        body = {"message": message, "tree": parse(GitObject, tree).sha, "parents": [parent]}
+        return parse(GitObject, self._client.post("/git/commits", body)).sha
 
     def create(self, branch: str, sha: str) -> None:
         """Raises MovedError if the branch exists by now."""
@@ -82,3 +96,32 @@ def _raise_moved_if(message: str) -> Iterator[None]:
 
 def branch_of(exploration_id: str) -> str:
     return f"idea-explorer/{exploration_id}"
+
+
+def list_commits(
+    client: GitHubClient, head: str, since: datetime, *, unknown: str, hint: str
+) -> Iterator[Commit]:
+    """Newest first. The whole first page is included, whatever its dates.
+
+    Raises ConfigurationError, with what is `unknown` then, if there are too many to go through.
+    """
+    for commits in list_pages(client, head, MAX_PAGES):
+        yield from commits
+        oldest = min((commit.commit.committer.date for commit in commits), default=since)
+        if len(commits) < PER_PAGE or oldest < since - CLOCK_SLACK:
+            return
+    raise ConfigurationError(
+        f"More than {MAX_PAGES * PER_PAGE:,} commits were made since the exploration began, so"
+        f" {unknown}.",
+        hint=hint,
+    )
+
+
+def list_pages(client: GitHubClient, head: str, most: int) -> Iterator[list[Commit]]:
+    """The history of a commit, newest first, in pages of which the last may be short."""
+    for page in range(1, most + 1):
+        response = client.get("/commits", sha=head, per_page=PER_PAGE, page=page)
+        commits = parse(list[Commit], response)
+        yield commits
+        if len(commits) < PER_PAGE:
+            return

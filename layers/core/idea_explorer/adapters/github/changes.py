@@ -5,10 +5,17 @@ history of the head that it builds on, and GitHub only fast-forwards the branch.
 exactly once, however often and by however many workers it is tried.
 """
 
-from idea_explorer.adapters.github.branches import GitHubBranches, MovedError, branch_of
+from itertools import chain
+
+from idea_explorer.adapters.github.branches import (
+    GitHubBranches,
+    MovedError,
+    branch_of,
+    list_pages,
+)
 from idea_explorer.adapters.github.client import GitHubClient, make_retryable
 from idea_explorer.adapters.github.code import GitHubCode
-from idea_explorer.adapters.github.responses import Commit, GitObject, PullRequest, parse
+from idea_explorer.adapters.github.responses import PullRequest, parse
 from idea_explorer.adapters.github.tree import FILE_MODES, GitHubTree
 from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, has_trailers
 from idea_explorer.domain.approvals import Approval
@@ -18,7 +25,6 @@ from idea_explorer.domain.text import one_line
 from idea_explorer.ports import Published, WrittenAt
 
 ATTEMPTS = 10  # how often the branch may move under one change
-PER_PAGE = 100
 MAX_PAGES = 10  # a thousand changes by one exploration
 MAX_BODY = 60_000  # GitHub takes 65,536 characters
 MAX_TITLE = 200
@@ -72,16 +78,11 @@ class GitHubChanges:
 
     def _find_commit(self, head: str, base: str, approval_id: str) -> str | None:
         """The commit with this approval's trailer between the base and the head."""
-        for page in range(1, MAX_PAGES + 1):
-            response = self._client.get("/commits", sha=head, per_page=PER_PAGE, page=page)
-            commits = parse(list[Commit], response)
-            for commit in commits:
-                if commit.sha == base:
-                    return None
-                if has_trailers(commit.commit.message, approval_trailer(approval_id)):
-                    return commit.sha
-            if len(commits) < PER_PAGE:
-                break
+        for commit in chain.from_iterable(list_pages(self._client, head, MAX_PAGES)):
+            if commit.sha == base:
+                return None
+            if has_trailers(commit.commit.message, approval_trailer(approval_id)):
+                return commit.sha
         return None
 
     def _check_base(self, head: str, base: str, approval: Approval) -> str:
@@ -112,15 +113,9 @@ class GitHubChanges:
             "type": "blob",
             "content": approval.approved_content,
         }
-        tree = self._client.post("/git/trees", {"base_tree": head, "tree": [file]})
         subject = one_line(proposal.description, 72)
         trailers = f"{exploration_trailer(exploration.id)}\n{approval_trailer(approval.id)}"
-        body = {
-            "message": f"{subject}\n\n{trailers}",
-            "tree": parse(GitObject, tree).sha,
-            "parents": [head],
-        }
-        return parse(GitObject, self._client.post("/git/commits", body)).sha
+        return self._branches.create_commit(head, [file], f"{subject}\n\n{trailers}")
 
 
 def _base_moved(path: str, hint: str) -> BaseMovedError:

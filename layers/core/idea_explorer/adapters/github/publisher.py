@@ -12,10 +12,9 @@ from datetime import datetime
 from itertools import chain
 from urllib.parse import quote
 
-from idea_explorer.adapters.github.branches import GitHubBranches, MovedError
+from idea_explorer.adapters.github.branches import GitHubBranches, MovedError, list_commits
 from idea_explorer.adapters.github.client import LIMIT_SECONDS, GitHubClient, make_retryable
-from idea_explorer.adapters.github.history import list_commits
-from idea_explorer.adapters.github.responses import Commit, GitObject, parse, unreadable
+from idea_explorer.adapters.github.responses import Commit, parse, unreadable
 from idea_explorer.adapters.github.tree import GitHubTree
 from idea_explorer.adapters.trailers import has_trailers, run_trailers
 from idea_explorer.domain.errors import (
@@ -129,18 +128,12 @@ class GitHubPublisher:
         )
 
     def _commit(self, head: Commit, change: Change, trailers: str) -> str:
-        """Create a commit that no branch points to yet."""
         files = [
             {"path": path, "mode": "100644", "type": "blob", "content": text}
             for path, text in change.files.items()
         ]
-        tree = parse(
-            GitObject,
-            self._client.post("/git/trees", {"base_tree": head.commit.tree.sha, "tree": files}),
-        )
         message = f"{change.message}\n\n{trailers}"
-        body = {"message": message, "tree": tree.sha, "parents": [head.sha]}
-        return parse(GitObject, self._client.post("/git/commits", body)).sha
+        return self._branches.create_commit(head.sha, files, message)
 
     def _branch(self) -> str:
         if self._named_branch is None:

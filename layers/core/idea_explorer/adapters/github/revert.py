@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from idea_explorer.adapters.github.branches import GitHubBranches, MovedError, branch_of
+from idea_explorer.adapters.github.branches import (
+    GitHubBranches,
+    MovedError,
+    branch_of,
+    list_commits,
+)
 from idea_explorer.adapters.github.client import GitHubClient
-from idea_explorer.adapters.github.history import list_commits
-from idea_explorer.adapters.github.responses import Commit, GitObject, TreeEntry, parse
+from idea_explorer.adapters.github.responses import Commit, TreeEntry, parse
 from idea_explorer.adapters.github.tree import GitHubTree
 from idea_explorer.adapters.trailers import exploration_trailer, has_trailers, revert_message
 from idea_explorer.domain.errors import ConflictError, MissingError
@@ -156,15 +160,8 @@ class GitHubReverter:
         tip = head
         for step in steps:
             rows = [_tree_row(name, step) for name in step.before]
-            tree = parse(
-                GitObject, self._client.post("/git/trees", {"base_tree": tip, "tree": rows})
-            )
-            body = {
-                "message": _message(step.commit, exploration_id),
-                "tree": tree.sha,
-                "parents": [tip],
-            }
-            tip = parse(GitObject, self._client.post("/git/commits", body)).sha
+            message = _message(step.commit, exploration_id)
+            tip = self._branches.create_commit(tip, rows, message)
         return tip
 
     def _create(self, branch: str, sha: str) -> bool:
