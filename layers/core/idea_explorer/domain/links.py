@@ -60,7 +60,7 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class LinkDefinition:
     """`[name]: address`, or a footnote, whose text may hold addresses of its own."""
 
     name: str
@@ -73,16 +73,16 @@ class Definition:
         return self.name.startswith("^")
 
 
-def definitions(text: str, prose: Sequence[Span]) -> list[Definition]:
+def definitions(text: str, prose: Sequence[Span]) -> list[LinkDefinition]:
     """In order; where a name is defined twice, the first is the one that counts."""
-    found: list[Definition] = []
+    found: list[LinkDefinition] = []
     for start, end in prose:
         for match in _DEFINITION.finditer(text, start, end):
             name, defined = fold(match["name"]), _DEFINED.match(match["rest"])
             if name.startswith("^"):
-                found.append(Definition(name, "", match.start(), match.start("rest")))
+                found.append(LinkDefinition(name, "", match.start(), match.start("rest")))
             elif defined:
-                found.append(Definition(name, defined["target"], match.start(), match.end()))
+                found.append(LinkDefinition(name, defined["target"], match.start(), match.end()))
     return found
 
 
@@ -90,13 +90,13 @@ def fold(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def find_links(text: str, prose: Sequence[Span], defined: Sequence[Definition]) -> list[Link]:
+def find_links(text: str, prose: Sequence[Span], defined: Sequence[LinkDefinition]) -> list[Link]:
     """The links of a text, in order and apart from one another. `prose` is what of it is not code."""
     return _Scan(text, prose, defined).links()
 
 
 class _Scan:
-    def __init__(self, text: str, prose: Sequence[Span], defined: Sequence[Definition]) -> None:
+    def __init__(self, text: str, prose: Sequence[Span], defined: Sequence[LinkDefinition]) -> None:
         self.text = text
         self.prose = prose
         self.names = {definition.name for definition in defined}

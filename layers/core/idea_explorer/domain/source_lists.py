@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from idea_explorer.domain.links import Definition, Link, fold
+from idea_explorer.domain.links import Link, LinkDefinition, fold
 from idea_explorer.domain.markdown import BOLD_LINE, Heading, Span
 from idea_explorer.domain.sources import UNMATCHED
 
@@ -93,7 +93,7 @@ def source_lists(
     headings: Sequence[Heading],
     prose: Sequence[Span],
     links: Sequence[Link],
-    defined: Sequence[Definition],
+    defined: Sequence[LinkDefinition],
 ) -> list[SourceList]:
     found: list[SourceList] = []
     sections = sorted([*_headed(text, headings), *_announced(text, prose)])
@@ -137,7 +137,7 @@ def _entries(
     body: Span,
     prose: Sequence[Span],
     links: Sequence[Link],
-    defined: Sequence[Definition],
+    defined: Sequence[LinkDefinition],
     is_open: bool,
 ) -> tuple[list[Entry], list[Span], int]:
     """The entries of a section, what else is in it, and where it ends."""
@@ -199,7 +199,7 @@ def _ends_in_link(text: str, start: int, stop: int, links: Sequence[Link]) -> bo
 
 
 def _give_links(
-    entries: Sequence[Entry], links: Sequence[Link], defined: Sequence[Definition]
+    entries: Sequence[Entry], links: Sequence[Link], defined: Sequence[LinkDefinition]
 ) -> None:
     """To each entry the links in it; a definition is a link of its own."""
     known = {definition.start: definition for definition in defined if not definition.is_note}
