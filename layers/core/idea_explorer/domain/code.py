@@ -10,7 +10,7 @@ NOT_KEPT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SnapshotEntry:
     """One file or link. Names and contents come from the repository: untrusted data.
 
     Only text that is not too large is kept: its bytes stand at `start` in the snapshot's text. `blob` is

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.code import Definition, Entry, Import, Parsed
+from idea_explorer.domain.code import Definition, Import, Parsed, SnapshotEntry
 from idea_explorer.domain.paths import ResearchPath
 
 
@@ -83,7 +83,7 @@ class Snapshot(Protocol):
     def sha(self) -> str: ...
 
     @property
-    def entries(self) -> Sequence[Entry]: ...
+    def entries(self) -> Sequence[SnapshotEntry]: ...
 
     @property
     def text(self) -> memoryview:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from idea_explorer.domain.code import Entry
+from idea_explorer.domain.code import SnapshotEntry
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import passage
 from idea_explorer.domain.json import JsonObject
@@ -41,7 +41,7 @@ def read_file(workspace: Workspace, arguments: ReadFile) -> ToolOutput:
     )
 
 
-def readable(tree: Tree, given: str, limits: CodeLimits) -> Entry:
+def readable(tree: Tree, given: str, limits: CodeLimits) -> SnapshotEntry:
     """The text file at a path, behind all links; raises ToolError with the reason why there is none."""
     path = tree.resolve(repository_path(given))
     entry = tree.entry(path)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import islice
 
-from idea_explorer.domain.code import Entry
+from idea_explorer.domain.code import SnapshotEntry
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RepositoryPath, repository_path
@@ -69,7 +69,7 @@ def _scope(tree: Tree, given: str) -> RepositoryPath:
     return path
 
 
-def _filter(tree: Tree, arguments: SearchFiles) -> Callable[[Entry], bool]:
+def _filter(tree: Tree, arguments: SearchFiles) -> Callable[[SnapshotEntry], bool]:
     scope = _scope(tree, arguments.path)
     inside = f"{scope}/" if scope else ""
     wanted = arguments.filePattern
