@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.links import Link, definitions, find_links
 from idea_explorer.domain.markdown import Span, headings, prose_spans, with_code_closed
-from idea_explorer.domain.source_lists import Entry, SourceList, source_lists
+from idea_explorer.domain.source_lists import ListedSource, SourceList, source_lists
 from idea_explorer.domain.sources import (
     NOT_FOUND,
     UNMATCHED,
@@ -114,7 +114,7 @@ class _Check:
         text = "\n\n".join(part for part in parts if part)
         return CheckedReport(text, self.citations, self.unmatched)
 
-    def _named(self, listed: SourceList) -> dict[str, Entry]:
+    def _named(self, listed: SourceList) -> dict[str, ListedSource]:
         """The entries by the names that the text calls them, but for those that say nothing."""
         named = listed.named().items()
         return {name: entry for name, entry in named if self._words(entry) or self._targets(entry)}
@@ -196,7 +196,7 @@ class _Check:
         shown = self.text[link.start : link.end]
         return f"{shown} {UNMATCHED}" if link.target in self.invented_notes else shown
 
-    def _meant(self, name: str, at: int) -> Entry | str | None:
+    def _meant(self, name: str, at: int) -> ListedSource | str | None:
         """The entry that a number means: of the next list, else of any; or what it is defined as."""
         if name in self.targets and name not in self.all_names:
             return self.targets[name] if is_citation(self.targets[name]) else None
@@ -204,10 +204,10 @@ class _Check:
         near = self.names[following] if following < len(self.names) else {}
         return near.get(name) or self.all_names.get(name)
 
-    def _told_entry(self, meant: Entry | str) -> str:
+    def _told_entry(self, meant: ListedSource | str) -> str:
         """Numbered links to the sources of an entry."""
         targets = [meant] if isinstance(meant, str) else self._targets(meant)
-        if not targets and isinstance(meant, Entry):
+        if not targets and isinstance(meant, ListedSource):
             source = self._name(self._words(meant))
             return source.marked(f"[{source.number}]")
         cited = [(self._cite(target), target) for target in targets]
@@ -234,7 +234,7 @@ class _Check:
         self.unmatched += source.passage is None
         return source
 
-    def _merge(self, entry: Entry) -> None:
+    def _merge(self, entry: ListedSource) -> None:
         """Take over an entry of a list that the model wrote."""
         words, targets = self._words(entry), self._targets(entry)
         for target in targets:
@@ -247,7 +247,7 @@ class _Check:
         if not targets and words and not entry.is_group and is_new:
             self._name(words)
 
-    def _targets(self, entry: Entry) -> list[str]:
+    def _targets(self, entry: ListedSource) -> list[str]:
         """What an entry points at: its links, or else the file or the title that it names."""
         raw = self.text[entry.words : entry.end]
         given = [self.targets.get(k.target, k.target) for k in entry.links]
@@ -263,7 +263,7 @@ class _Check:
         passage = self.ledger.find(titled) if titled else None
         return [passage.source] if passage else []
 
-    def _words(self, entry: Entry) -> str:
+    def _words(self, entry: ListedSource) -> str:
         """What an entry says beside its addresses."""
         parts: list[str] = []
         position = entry.words

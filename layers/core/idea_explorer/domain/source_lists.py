@@ -62,7 +62,7 @@ _LABEL = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,200}\*\*:?[ \t\r]*$)", r
 
 
 @dataclass(slots=True)
-class Entry:
+class ListedSource:
     """One source of a list: the name by which the text refers to it, and where its words are."""
 
     name: str
@@ -81,10 +81,10 @@ class SourceList:
 
     start: int
     end: int
-    entries: list[Entry]
+    entries: list[ListedSource]
     kept: list[Span]
 
-    def named(self) -> dict[str, Entry]:
+    def named(self) -> dict[str, ListedSource]:
         return {entry.name: entry for entry in reversed(self.entries) if entry.name}
 
 
@@ -139,9 +139,9 @@ def _entries(
     links: Sequence[Link],
     defined: Sequence[LinkDefinition],
     is_open: bool,
-) -> tuple[list[Entry], list[Span], int]:
+) -> tuple[list[ListedSource], list[Span], int]:
     """The entries of a section, what else is in it, and where it ends."""
-    entries: list[Entry] = []
+    entries: list[ListedSource] = []
     kept: list[Span] = []
     label: Span | None = None  # a heading within the list stays only with text of its own
     open_entry, end = False, body[0]
@@ -157,12 +157,12 @@ def _entries(
         if marker:
             name = fold(marker["number"] or marker["name"] or marker["defined"] or "")
             indent = len(marker["indent"].expandtabs(4))
-            entries.append(Entry(name, start, stop, marker.end(), indent))
+            entries.append(ListedSource(name, start, stop, marker.end(), indent))
             open_entry = True
         elif open_entry and is_prose and not line.lstrip().startswith(("#", "|", ">")):
             entries[-1].end = stop
         elif is_prose and _ends_in_link(text, start, stop, links):
-            entries.append(Entry("", start, stop, start, 0, is_item=False))
+            entries.append(ListedSource("", start, stop, start, 0, is_item=False))
         elif is_open:
             break
         elif is_prose and _LABEL.match(text, start, stop):
@@ -199,7 +199,7 @@ def _ends_in_link(text: str, start: int, stop: int, links: Sequence[Link]) -> bo
 
 
 def _give_links(
-    entries: Sequence[Entry], links: Sequence[Link], defined: Sequence[LinkDefinition]
+    entries: Sequence[ListedSource], links: Sequence[Link], defined: Sequence[LinkDefinition]
 ) -> None:
     """To each entry the links in it; a definition is a link of its own."""
     known = {definition.start: definition for definition in defined if not definition.is_note}
