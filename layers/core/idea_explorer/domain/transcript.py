@@ -34,11 +34,11 @@ RewriteReason = Literal["no_text", "incomplete"]
 THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
-class Entry(BaseModel):
+class TranscriptEntry(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class Opening(Entry):
+class Opening(TranscriptEntry):
     """The first thing said: what every later request of this exploration starts with.
 
     `turns` are those of the exploration that this one goes on from, as they were sent and answered.
@@ -59,7 +59,7 @@ class Opening(Entry):
     new_effort: str | None = None  # from here on, where the turns before ended with another
 
 
-class Asked(Entry):
+class Asked(TranscriptEntry):
     """A model call is about to be made. `reserved` is the most it can cost; if no answer follows,
     that is what it is taken to have cost."""
 
@@ -70,7 +70,7 @@ class Asked(Entry):
     reserved: Usage
 
 
-class Answered(Entry):
+class Answered(TranscriptEntry):
     """A whole answer of the model."""
 
     kind: Literal["answered"] = "answered"
@@ -82,7 +82,7 @@ class Answered(Entry):
     duration_ms: int
 
 
-class ModelCallFailed(Entry):
+class ModelCallFailed(TranscriptEntry):
     """A call that ended without a whole answer. Its text is kept for people, never sent back."""
 
     kind: Literal["cut"] = "cut"
@@ -94,7 +94,7 @@ class ModelCallFailed(Entry):
     rejected: bool = False  # refused for another reason, such as thinking that is no longer valid
 
 
-class StoredResult(Entry):
+class StoredResult(TranscriptEntry):
     call_id: str
     name: str
     input: JsonObject
@@ -116,7 +116,7 @@ class StoredResult(Entry):
         )
 
 
-class PendingCall(Entry):
+class PendingCall(TranscriptEntry):
     """A call whose result is a person's decision."""
 
     call_id: str
@@ -126,7 +126,7 @@ class PendingCall(Entry):
     proposal: Proposal
 
 
-class ToolsRan(Entry):
+class ToolsRan(TranscriptEntry):
     """The results of one step's calls, in the order of the calls, and the calls that still wait."""
 
     kind: Literal["tools_ran"] = "tools_ran"
@@ -136,14 +136,14 @@ class ToolsRan(Entry):
     refused: bool = False  # nothing ran: the report was asked for, and these calls came instead
 
 
-class WrittenChange(Entry):
+class WrittenChange(TranscriptEntry):
     """A change that was approved and written, as every tool sees it from then on."""
 
     path: str
     content: str
 
 
-class Decided(Entry):
+class Decided(TranscriptEntry):
     """What became of the calls that waited: a result for each of them."""
 
     kind: Literal["decided"] = "decided"
@@ -153,7 +153,7 @@ class Decided(Entry):
     written: tuple[WrittenChange, ...] = ()
 
 
-class Instruction(Entry):
+class Instruction(TranscriptEntry):
     """Words of ours: to write, to write again, to go on after a cut, or to take up a resumed run."""
 
     kind: Literal["said"] = "said"
@@ -165,7 +165,7 @@ class Instruction(Entry):
     text: str
 
 
-class Restarted(Entry):
+class Restarted(TranscriptEntry):
     """A new conversation that only writes: the old turns do not fit, or do not end."""
 
     kind: Literal["restarted"] = "restarted"
