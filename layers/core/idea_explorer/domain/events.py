@@ -20,11 +20,11 @@ from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 
 
-class Event(BaseModel):
+class StreamEvent(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
-class EventUsage(Event):
+class EventUsage(StreamEvent):
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int
@@ -40,26 +40,26 @@ class EventUsage(Event):
         )
 
 
-class MessageStart(Event):
+class MessageStart(StreamEvent):
     type: Literal["message_start"] = "message_start"
     message_id: str
     conversation_id: str
     model_id: str = Field(default="", exclude=True)
 
 
-class TextDelta(Event):
+class TextDelta(StreamEvent):
     type: Literal["text_delta"] = "text_delta"
     content: str
 
 
-class ThinkingDelta(Event):
+class ThinkingDelta(StreamEvent):
     """A piece of the summary of what the model thinks: progress, never part of a report."""
 
     type: Literal["thinking_delta"] = "thinking_delta"
     content: str
 
 
-class ToolCallStart(Event):
+class ToolCallStart(StreamEvent):
     type: Literal["tool_call_start"] = "tool_call_start"
     tool_call_id: str
     tool_name: str
@@ -67,7 +67,7 @@ class ToolCallStart(Event):
     during_answer: bool = Field(default=False, exclude=True)  # run by the model's own side
 
 
-class ToolCallEnd(Event):
+class ToolCallEnd(StreamEvent):
     type: Literal["tool_call_end"] = "tool_call_end"
     tool_call_id: str
     summary: str
@@ -77,7 +77,7 @@ class ToolCallEnd(Event):
     record: ToolRecord = Field(exclude=True)
 
 
-class ToolCallError(Event):
+class ToolCallError(StreamEvent):
     type: Literal["tool_call_error"] = "tool_call_error"
     tool_call_id: str
     error: str
@@ -86,7 +86,7 @@ class ToolCallError(Event):
     record: ToolRecord = Field(exclude=True)
 
 
-class StepFinished(Event):
+class StepFinished(StreamEvent):
     type: Literal["step_finished"] = "step_finished"
     step: int
     usage: EventUsage
@@ -95,7 +95,7 @@ class StepFinished(Event):
     stop_reason: str = Field(default="", exclude=True)
 
 
-class ApprovalRequested(Event):
+class ApprovalRequested(StreamEvent):
     type: Literal["approval_requested"] = "approval_requested"
     approval_id: str
     tool_call_id: str
@@ -106,21 +106,21 @@ class ApprovalRequested(Event):
     content_hash: str
 
 
-class ApprovalDecided(Event):
+class ApprovalDecided(StreamEvent):
     type: Literal["approval_decided"] = "approval_decided"
     approval_id: str
     decision: Verdict
     reason: str | None = None
 
 
-class StatusChanged(Event):
+class StatusChanged(StreamEvent):
     type: Literal["status_changed"] = "status_changed"
     # `from` is a Python keyword
     from_: str = Field(alias="from")
     to: str
 
 
-class MessageEnd(Event):
+class MessageEnd(StreamEvent):
     type: Literal["message_end"] = "message_end"
     usage: EventUsage
     outcome: str = Field(default="", exclude=True)
@@ -129,7 +129,7 @@ class MessageEnd(Event):
     error_code: ErrorCode | None = Field(default=None, exclude=True)
 
 
-class Failed(Event):
+class Failed(StreamEvent):
     type: Literal["error"] = "error"
     code: ErrorCode
     message: str
