@@ -57,14 +57,14 @@ def is_final(error: ExternalError) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WebhookMessage:
     id: str
     body: bytes
 
 
 def message_of(
     exploration: Exploration, report: str, *, repository: str | None, branch: str | None
-) -> Message:
+) -> WebhookMessage:
     """What a receiver is told about a run that has come to its end."""
     receipt = exploration.receipt
     moment = exploration.finished_at or exploration.updated_at
@@ -83,7 +83,7 @@ def message_of(
         "step_durations": [*exploration.stats.step_durations],
         "timestamp": moment.isoformat(),
     }
-    return Message(f"msg_{exploration.id}_{exploration.run}", _json(fields))
+    return WebhookMessage(f"msg_{exploration.id}_{exploration.run}", _json(fields))
 
 
 def raw_url(exploration: Exploration) -> str | None:
@@ -105,7 +105,7 @@ def raw_url(exploration: Exploration) -> str | None:
     return f"{GITHUB_RAW}/{owner}/{repository}/{quote(ref)}/{quote(exploration.document)}"
 
 
-def test_message(unique: str, now: datetime) -> Message:
+def test_message(unique: str, now: datetime) -> WebhookMessage:
     """A message by which a receiver can try out its address and its secret."""
     fields: JsonObject = {
         "type": TEST_EVENT,
@@ -114,14 +114,14 @@ def test_message(unique: str, now: datetime) -> Message:
         "idea": "A test of this webhook",
         "timestamp": now.isoformat(),
     }
-    return Message(f"msg_{unique}", _json(fields))
+    return WebhookMessage(f"msg_{unique}", _json(fields))
 
 
 def _json(fields: JsonObject) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def headers_of(message: Message, secret: str | None, now: datetime) -> Mapping[str, str]:
+def headers_of(message: WebhookMessage, secret: str | None, now: datetime) -> Mapping[str, str]:
     """Standard Webhooks headers, and a plain signature of the body; without a secret no signature."""
     headers = {
         "Content-Type": "application/json",

@@ -22,8 +22,8 @@ from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.webhook import (
     WAITS,
-    Message,
     Target,
+    WebhookMessage,
     headers_of,
     is_final,
     may_pass,
@@ -202,7 +202,7 @@ def _report(exploration: Exploration, reports: Reports) -> str:
 
 
 def _post(
-    message: Message,
+    message: WebhookMessage,
     target: Target,
     webhooks: Webhooks,
     clock: Clock,
