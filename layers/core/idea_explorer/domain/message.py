@@ -41,7 +41,7 @@ class QueuedRequest(ExploreRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class QueueMessage:
     """As the queue delivered it. `receives` counts this delivery too."""
 
     id: str
@@ -55,7 +55,7 @@ class Submission:
     request: ExploreRequest
 
 
-def parse_message(message: Message) -> Reference | Submission:
+def parse_message(message: QueueMessage) -> Reference | Submission:
     """Parse at the edge; raises InvalidRequestError."""
     try:
         body = from_json(message.body)
@@ -73,7 +73,7 @@ def parse_message(message: Message) -> Reference | Submission:
     return Submission(id_from_key(QUEUE_OWNER, key), queued.request)
 
 
-def named_in(message: Message) -> ExplorationId | None:
+def named_in(message: QueueMessage) -> ExplorationId | None:
     """The exploration that a message names, however broken the rest of it is."""
     try:
         body = from_json(message.body)

@@ -18,7 +18,7 @@ from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import (
     QUEUE_OWNER,
-    Message,
+    QueueMessage,
     Reference,
     named_in,
     parse_message,
@@ -53,7 +53,7 @@ class Desk:
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
 
 
-def dispatch(message: Message, desk: Desk) -> Dispatched:
+def dispatch(message: QueueMessage, desk: Desk) -> Dispatched:
     """Deal with one delivery. What it raises, another delivery of the same message may cure.
 
     A message that cannot be worked on is set aside, and the exploration it names has failed. One
@@ -72,7 +72,7 @@ def dispatch(message: Message, desk: Desk) -> Dispatched:
     return dispatched
 
 
-def _dispatch(message: Message, desk: Desk) -> Dispatched:
+def _dispatch(message: QueueMessage, desk: Desk) -> Dispatched:
     exploration, run = _named(message, desk)
     if run > exploration.run:
         raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
@@ -89,7 +89,7 @@ def _dispatch(message: Message, desk: Desk) -> Dispatched:
     return "started" if desk.workflow.start(exploration.id, run, deadline) else "known"
 
 
-def _named(message: Message, desk: Desk) -> tuple[Exploration, int]:
+def _named(message: QueueMessage, desk: Desk) -> tuple[Exploration, int]:
     named = parse_message(message)
     if isinstance(named, Reference):
         exploration = desk.explorations.load(named.id)
@@ -144,7 +144,7 @@ def _mark_running(exploration: Exploration, desk: Desk) -> None:
         sink.emit(started)
 
 
-def _set_aside(message: Message, error: ExplorerError, desk: Desk) -> Dispatched:
+def _set_aside(message: QueueMessage, error: ExplorerError, desk: Desk) -> Dispatched:
     desk.log.error("message_set_aside", messageId=message.id, error=error.sentence)
     if exploration_id := _stored_id(message):
         _fail(exploration_id, error, desk)
@@ -152,7 +152,7 @@ def _set_aside(message: Message, error: ExplorerError, desk: Desk) -> Dispatched
     return "set_aside"
 
 
-def _stored_id(message: Message) -> ExplorationId | None:
+def _stored_id(message: QueueMessage) -> ExplorationId | None:
     try:
         return parse_message(message).id
     except ExplorerError:
