@@ -19,7 +19,7 @@ def _known_shape(text: str) -> ExplorationId:
     return ExplorationId(text)
 
 
-class Reference(BaseModel):
+class ExplorationReference(BaseModel):
     """Names a stored exploration. Without a run, the one it is in."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -55,7 +55,7 @@ class Submission:
     request: ExploreRequest
 
 
-def parse_message(message: QueueMessage) -> Reference | Submission:
+def parse_message(message: QueueMessage) -> ExplorationReference | Submission:
     """Parse at the edge; raises InvalidRequestError."""
     try:
         body = from_json(message.body)
@@ -65,7 +65,7 @@ def parse_message(message: QueueMessage) -> Reference | Submission:
         raise InvalidRequestError("The message is not a JSON object.")
     try:
         if "id" in body:
-            return Reference.model_validate(body)
+            return ExplorationReference.model_validate(body)
         queued = QueuedRequest.model_validate_json(message.body)
     except ValidationError as error:
         raise invalid_request(error) from error

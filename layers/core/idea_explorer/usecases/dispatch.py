@@ -18,8 +18,8 @@ from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import (
     QUEUE_OWNER,
+    ExplorationReference,
     QueueMessage,
-    Reference,
     named_in,
     parse_message,
 )
@@ -91,7 +91,7 @@ def _dispatch(message: QueueMessage, desk: Desk) -> Dispatched:
 
 def _named(message: QueueMessage, desk: Desk) -> tuple[Exploration, int]:
     named = parse_message(message)
-    if isinstance(named, Reference):
+    if isinstance(named, ExplorationReference):
         exploration = desk.explorations.load(named.id)
         return exploration, named.run or exploration.run
     exploration = submit(
