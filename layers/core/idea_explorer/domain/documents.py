@@ -24,14 +24,14 @@ _TITLE_LINE = re.compile(r"\A# .+$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedDocument:
     """What stands in a document. People edit it, so every value may be missing or odd."""
 
     matter: dict[str, str]
     body: str
 
 
-def parse_document(text: str) -> Parsed:
+def parse_document(text: str) -> ParsedDocument:
     """Front matter and body; a document without front matter, or with a broken one, is all body."""
     import frontmatter
     import yaml
@@ -39,13 +39,13 @@ def parse_document(text: str) -> Parsed:
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     end = plain.find("\n---", 3)
     if not plain.startswith("---\n") or not 0 < end < MAX_FRONT_MATTER:
-        return Parsed({}, plain)
+        return ParsedDocument({}, plain)
     try:
         matter, body = frontmatter.parse(plain)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return Parsed({}, plain)
+        return ParsedDocument({}, plain)
     known = {str(key): str(value) for key, value in matter.items() if value is not None}
-    return Parsed(known, body)
+    return ParsedDocument(known, body)
 
 
 def document(exploration: Exploration, report: str) -> str:
