@@ -76,7 +76,7 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedCode:
     definitions: tuple[Definition, ...] = ()
     imports: tuple[Import, ...] = ()
 

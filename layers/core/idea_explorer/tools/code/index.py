@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 
-from idea_explorer.domain.code import Definition, Import, Parsed, SnapshotEntry
+from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
 from idea_explorer.ports import Symbols
 from idea_explorer.tools.code.languages import grammar_of
 from idea_explorer.tools.code.parsing import parse
@@ -89,7 +89,7 @@ class SymbolIndex:
     def _parse(self, tree: Tree, keys: set[str]) -> int:
         todo = sorted(keys)
         for start in range(0, len(todo), BATCH):
-            parsed: dict[str, Parsed] = {}
+            parsed: dict[str, ParsedCode] = {}
             for key in todo[start : start + BATCH]:
                 entry = self._sources[key][0]
                 parsed[key] = parse(key.partition(":")[0], tree.content(entry))
