@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from idea_explorer.domain.exploration import Delivery, Exploration, Receipt, Status
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.progress import Progress
+from idea_explorer.domain.progress import RunProgress
 from idea_explorer.domain.request import ModelName, Toolset
 from idea_explorer.domain.similar_research import Similar
 
@@ -156,7 +156,7 @@ def summary_of(exploration: Exploration) -> Summary:
     )
 
 
-def details_of(exploration: Exploration, progress: Progress, prefix: str) -> Details:
+def details_of(exploration: Exploration, progress: RunProgress, prefix: str) -> Details:
     request, stats = exploration.request, progress.stats
     total = exploration.base_steps + request.steps
     summary = summary_of(exploration.model_copy(update={"stats": stats}))
