@@ -11,7 +11,7 @@ from idea_explorer.domain.documents import document
 from idea_explorer.domain.errors import InvalidRequestError, InvalidTransitionError
 from idea_explorer.domain.exploration import NEXT, Exploration, Status
 from idea_explorer.domain.ids import id_for_day, id_from_key, is_id, new_id
-from idea_explorer.domain.publication import appended_log, new_place
+from idea_explorer.domain.publication import appended_log, new_folder
 from idea_explorer.domain.report import title_of, verdict_of, without_preamble
 from idea_explorer.domain.request import ExploreRequest, parse_request
 from idea_explorer.domain.text import slug
@@ -137,9 +137,9 @@ def test_a_document_cannot_break_out_of_its_front_matter() -> None:
 
 def test_the_same_idea_on_the_same_day_gets_a_folder_of_its_own() -> None:
     subject = exploration("Tea room")
-    first = new_place(subject, set())
-    second = new_place(subject, {first.folder})
-    assert (first.folder, second.folder) == ("2026-11-16-tea-room", "2026-11-16-tea-room-2")
+    first = new_folder(subject, set())
+    second = new_folder(subject, {first.name})
+    assert (first.name, second.name) == ("2026-11-16-tea-room", "2026-11-16-tea-room-2")
 
 
 def test_the_log_has_one_entry_per_run() -> None:

@@ -16,7 +16,7 @@ from idea_explorer.domain.documents import (
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
-from idea_explorer.domain.publication import Place, idea_key, parse_log, places_for
+from idea_explorer.domain.publication import ResearchFolder, find_folders, idea_key, parse_log
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import slug
 
@@ -146,7 +146,7 @@ def test_the_folders_of_an_idea_come_newest_first() -> None:
         "2026-01-01-tea", "2026-01-01-tea-10", "2026-01-01-tea-2", "2026-02-01-tea", "tea",
         "2026-01-01-tea-room", "2026-01-01-teas", "x2026-01-01-tea",
     ]  # fmt: skip
-    assert [place.folder for place in places_for("Tea!", names)] == [
+    assert [folder.name for folder in find_folders("Tea!", names)] == [
         "2026-02-01-tea",
         "2026-01-01-tea-10",
         "2026-01-01-tea-2",
@@ -176,7 +176,7 @@ def test_signs_that_belong_to_no_word_are_punctuation() -> None:
 
 def test_folders_named_before_signs_counted_are_still_found() -> None:
     names = ["2026-01-01-a-linter-for-c", "2026-02-01-a-linter-for-c-sharp"]
-    found = [place.folder for place in places_for("A linter for C#", names)]
+    found = [folder.name for folder in find_folders("A linter for C#", names)]
     assert found == list(reversed(names))
 
 
@@ -192,5 +192,5 @@ def test_an_empty_log_has_no_entries(text: str | None) -> None:
 
 
 def test_a_place_is_found_again_from_its_document() -> None:
-    place = Place("2026-01-01-tea")
-    assert Place.of(place.document) == place
+    place = ResearchFolder("2026-01-01-tea")
+    assert ResearchFolder.of(place.document) == place

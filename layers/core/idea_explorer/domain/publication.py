@@ -19,22 +19,28 @@ MAX_REWRITTEN_BYTES = 5_000_000  # what is added to has to be read, kept and sen
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResearchFolder:
     """Where a document stands: `ideas/YYYY-MM-DD-{slug}/`."""
 
-    folder: str
+    name: str
 
     @classmethod
-    def of(cls, document: str) -> "Place":
+    def of(cls, document: str) -> "ResearchFolder":
         return cls(document.split("/")[-2])
 
     @property
     def document(self) -> str:
-        return f"{RESEARCH_ROOT}/{self.folder}/{DOCUMENT}"
+        return f"{RESEARCH_ROOT}/{self.name}/{DOCUMENT}"
 
     @property
     def log(self) -> str:
-        return f"{RESEARCH_ROOT}/{self.folder}/{LOG}"
+        return f"{RESEARCH_ROOT}/{self.name}/{LOG}"
+
+    @property
+    def sequence(self) -> tuple[str, int]:
+        """Sorts the folders of one idea from oldest to newest: by day, then by number."""
+        number = re.search(r"-(\d{1,6})$", self.name[11:])
+        return self.name[:10], int(number.group(1)) if number else 1
 
 
 def is_document(path: str) -> bool:
@@ -46,7 +52,7 @@ def is_log(path: str) -> bool:
     return path.rpartition("/")[2] == LOG
 
 
-def new_place(exploration: Exploration, taken: set[str]) -> Place:
+def new_folder(exploration: Exploration, taken: set[str]) -> ResearchFolder:
     """A folder of its own: the same idea on the same day stands next to the first, never in its place."""
     name = f"{exploration.created_at:%Y-%m-%d}-{slug(exploration.request.idea)}"
     number = 2
@@ -54,21 +60,15 @@ def new_place(exploration: Exploration, taken: set[str]) -> Place:
     while folder in taken:
         folder = f"{name}-{number}"
         number += 1
-    return Place(folder)
+    return ResearchFolder(folder)
 
 
-def places_for(idea: str, names: Iterable[str]) -> list[Place]:
+def find_folders(idea: str, names: Iterable[str]) -> list[ResearchFolder]:
     """The folders whose name says that they may hold this idea, newest first."""
     names_of_it = "|".join(re.escape(name) for name in slugs(idea))
     own = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}-(?:{names_of_it})(-\d{{1,6}})?")
-    found = [name for name in names if own.fullmatch(name)]
-    return [Place(name) for name in sorted(found, key=age, reverse=True)]
-
-
-def age(folder: str) -> tuple[str, int]:
-    """What sorts the folders of one idea from old to new: the day, then the number."""
-    number = re.search(r"-(\d{1,6})$", folder[11:])
-    return folder[:10], int(number.group(1)) if number else 1
+    found = [ResearchFolder(name) for name in names if own.fullmatch(name)]
+    return sorted(found, key=lambda folder: folder.sequence, reverse=True)
 
 
 def idea_key(idea: str) -> str:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.documents import parse_document
-from idea_explorer.domain.publication import DOCUMENT, Place, age, idea_key
+from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, idea_key
 from idea_explorer.domain.report import title_of, verdict_of
 from idea_explorer.domain.text import one_line, with_signs_spelled
 
@@ -149,7 +149,7 @@ def existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
         if entry.path.endswith(f"/{DOCUMENT}")
         and (entry.idea_key, entry.mode, entry.status) == wanted
     ]
-    return max(found, key=lambda entry: age(Place.of(entry.path).folder), default=None)
+    return max(found, key=lambda entry: ResearchFolder.of(entry.path).sequence, default=None)
 
 
 def terms_of(text: str) -> list[str]:

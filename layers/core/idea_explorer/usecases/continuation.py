@@ -17,10 +17,10 @@ from idea_explorer.domain.publication import (
     DOCUMENT,
     LOG,
     MAX_REWRITTEN_BYTES,
-    Place,
+    ResearchFolder,
+    find_folders,
     idea_key,
     parse_log,
-    places_for,
     recorded_ideas,
 )
 from idea_explorer.domain.report import title_of
@@ -164,25 +164,25 @@ def _same_idea(idea: str, research: ResearchRepository) -> PriorDocument | None:
     no idea, as a person may have written it, is of the idea that its folder is named after."""
     paths = {info.path for info in research.list()}
     folders = {path.split("/")[0] for path in paths if path.endswith(f"/{DOCUMENT}")}
-    for place in places_for(idea, folders):
-        path = f"{place.folder}/{DOCUMENT}"
+    for folder in find_folders(idea, folders):
+        path = f"{folder.name}/{DOCUMENT}"
         if path not in paths:
             continue
         text: str | None = None
-        ideas = _logged_ideas(place, research) if f"{place.folder}/{LOG}" in paths else set()
+        ideas = _logged_ideas(folder, research) if f"{folder.name}/{LOG}" in paths else set()
         if not ideas:
             text = _read(research, path)
             recorded = parse_document(text).matter.get("idea", "")
             ideas = {recorded} if recorded.strip() else set()
         if not ideas or idea_key(idea) in {idea_key(known) for known in ideas}:
-            return PriorDocument(place.document, path, text or _read(research, path))
+            return PriorDocument(folder.document, path, text or _read(research, path))
     return None
 
 
-def _logged_ideas(place: Place, research: ResearchRepository) -> set[str]:
+def _logged_ideas(folder: ResearchFolder, research: ResearchRepository) -> set[str]:
     """A log that cannot be read says nothing; publishing will say that it cannot be added to."""
     try:
-        path = ResearchPath(f"{place.folder}/{LOG}")
+        path = ResearchPath(f"{folder.name}/{LOG}")
         return recorded_ideas(parse_log(research.read(path, limit=MAX_REWRITTEN_BYTES).content))
     except (ConflictError, DocumentError):
         return set()

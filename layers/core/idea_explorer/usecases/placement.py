@@ -6,12 +6,12 @@ from idea_explorer.domain.documents import document, fingerprint, update_section
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
-    Place,
+    ResearchFolder,
     appended_log,
     commit_message,
-    new_place,
+    find_folders,
+    new_folder,
     parse_log,
-    places_for,
     written_by,
 )
 from idea_explorer.ports import Change, Tree
@@ -20,7 +20,7 @@ from idea_explorer.ports import Change, Tree
 def plan(exploration: Exploration, report: str, tree: Tree, now: datetime) -> Change:
     """The files to write; the same for the same exploration and tree, so that it can be repeated."""
     if exploration.request.update and exploration.builds_on:
-        place = Place.of(exploration.builds_on)
+        place = ResearchFolder.of(exploration.builds_on)
         base = tree.read_text(place.document)
         if base is not None:
             return _updated(exploration, report, tree, now, place, base)
@@ -30,7 +30,12 @@ def plan(exploration: Exploration, report: str, tree: Tree, now: datetime) -> Ch
 
 
 def _updated(
-    exploration: Exploration, report: str, tree: Tree, now: datetime, place: Place, base: str
+    exploration: Exploration,
+    report: str,
+    tree: Tree,
+    now: datetime,
+    place: ResearchFolder,
+    base: str,
 ) -> Change:
     log = tree.read_text(place.log)
     written = written_by(parse_log(log), exploration.id) or set()
@@ -63,7 +68,7 @@ def _written(
             f"{own.document} was changed since it was written, so it was left as it is and this"
             " run stands beside it."
         )
-    place = own if own and log is not None else new_place(exploration, names)
+    place = own if own and log is not None else new_folder(exploration, names)
     text = document(exploration, report)
     new_log = appended_log(
         log, exploration, place.document, now, sha256=fingerprint(text), note=notice
@@ -76,9 +81,11 @@ def _written(
     )
 
 
-def _own(exploration: Exploration, tree: Tree, names: set[str]) -> tuple[Place | None, str | None]:
+def _own(
+    exploration: Exploration, tree: Tree, names: set[str]
+) -> tuple[ResearchFolder | None, str | None]:
     """Where an earlier run wrote, and the log there if the document still is what was written."""
-    for place in places_for(exploration.request.idea, names):
+    for place in find_folders(exploration.request.idea, names):
         log = tree.read_text(place.log)
         written = written_by(parse_log(log), exploration.id)
         if written is None:

@@ -15,10 +15,10 @@ from idea_explorer.domain.exploration import FINAL, Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
-    Place,
+    ResearchFolder,
+    find_folders,
     log_without,
     parse_log,
-    places_for,
     written_by,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided
@@ -170,10 +170,10 @@ def _is_of_another(text: str, exploration: Exploration) -> bool:
     return parse_document(text).matter.get("exploration_id", exploration.id) != exploration.id
 
 
-def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[Place, str]]:
+def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[ResearchFolder, str]]:
     """Where the logs say that the exploration wrote; a resumed run may have written beside the first."""
-    named = [Place.of(exploration.document)] if exploration.document else []
-    found = places_for(exploration.request.idea, tree.names(RESEARCH_ROOT))
+    named = [ResearchFolder.of(exploration.document)] if exploration.document else []
+    found = find_folders(exploration.request.idea, tree.names(RESEARCH_ROOT))
     for place in dict.fromkeys([*named, *found]):
         log = tree.read_text(place.log)
         if log is not None and written_by(parse_log(log), exploration.id) is not None:
