@@ -17,7 +17,7 @@ from idea_explorer.api.routes import ROUTES, Route
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError, UnavailableError
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.tokens import dump_tokens, issue_token, owner_of, parse_tokens
-from idea_explorer.ports import Filter, Page
+from idea_explorer.ports import ExplorationPage, Filter
 from tests.fakes.api import Api
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -150,7 +150,9 @@ class BrokenStore:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
+    def page(
+        self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
+    ) -> ExplorationPage:
         raise self._error
 
 

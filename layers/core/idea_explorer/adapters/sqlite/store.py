@@ -22,7 +22,7 @@ from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.domain.usage import affordable_hold
-from idea_explorer.ports import Filter, NumberedEvent, Page, Transcript
+from idea_explorer.ports import ExplorationPage, Filter, NumberedEvent, Transcript
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS explorations (
@@ -122,7 +122,9 @@ class SqliteStore:
         )
         return bool(row and row[0])
 
-    def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
+    def page(
+        self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
+    ) -> ExplorationPage:
         conditions = {
             "owner = ?": owner,
             "status = ?": wanted.status,
@@ -135,7 +137,7 @@ class SqliteStore:
             SELECT + " AND ".join(given) + " ORDER BY position DESC LIMIT ?",
             [*given.values(), limit + 1],
         )
-        return Page(
+        return ExplorationPage(
             [_exploration(*row) for row in rows[:limit]],
             cursor_at(rows[limit - 1][3]) if len(rows) > limit else None,
         )
