@@ -69,7 +69,7 @@ def is_this_machine(host: str) -> bool:
     return name == "localhost" or name.endswith(".localhost")
 
 
-def literal_of(host: str) -> Address | None:
+def parse_ip(host: str) -> Address | None:
     """The address that the host spells out, or None for a name.
 
     Spellings that programs read in different ways (octal, hexadecimal, short, one number) are refused,
@@ -93,7 +93,7 @@ def wrong_webhook(url: str) -> str | None:
     if "@" in parts.netloc:
         return NO_CREDENTIALS
     try:
-        literal = literal_of(host)
+        literal = parse_ip(host)
     except BlockedAddressError:
         return NOT_PUBLIC
     hidden = is_this_machine(host) or (literal is not None and not is_public(literal))
