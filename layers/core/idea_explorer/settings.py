@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.addresses import wrong_webhook
+from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, profile_of
 from idea_explorer.domain.request import WebhookUrl, key_of
@@ -70,7 +70,7 @@ def _address(url: str) -> str:
 
 
 def _webhook(url: str) -> str:
-    if wrong := wrong_webhook(url):
+    if wrong := check_webhook_address(url):
         raise ValueError(wrong)
     return url
 

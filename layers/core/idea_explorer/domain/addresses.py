@@ -86,7 +86,7 @@ def parse_ip(host: str) -> Address | None:
     return None
 
 
-def wrong_webhook(url: str) -> str | None:
+def check_webhook_address(url: str) -> str | None:
     """What is wrong with the address of a webhook, as far as that shows without a look-up."""
     parts = urlsplit(url)
     host = parts.hostname or ""
