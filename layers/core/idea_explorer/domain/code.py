@@ -36,7 +36,7 @@ class SnapshotEntry:
         return self.path.rpartition("/")[2]
 
 
-def ended(content: bytes) -> bytes:
+def ensure_newline(content: bytes) -> bytes:
     """A text as it stands among others: always with a line feed at its end, unless it is empty."""
     return content if not content or content.endswith(b"\n") else content + b"\n"
 

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, blob_sha, ended
+from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, blob_sha, ensure_newline
 from idea_explorer.domain.errors import RejectedError, ToolError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import repository_path, spell
@@ -101,7 +101,7 @@ def _entry(
     start = NOT_KEPT
     if content == "text":
         start = file.tell()
-        file.write(ended(item.data))
+        file.write(ensure_newline(item.data))
     blob = blob_sha(item.data)
     return SnapshotEntry(path, content, len(item.data), item.modified, blob, start, exact=exact)
 
@@ -114,7 +114,7 @@ def _copy(original: SnapshotEntry, file: BinaryIO) -> SnapshotEntry:
     file.seek(original.start)
     data = file.read(original.size)
     file.seek(start)
-    file.write(ended(data))
+    file.write(ensure_newline(data))
     return replace(original, start=start)
 
 

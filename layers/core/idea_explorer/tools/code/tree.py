@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, blob_sha, ended
+from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, blob_sha, ensure_newline
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import Snapshot
@@ -36,7 +36,7 @@ class Overlay:
             if b"\x00" in content:
                 entry = replace(entry, content="binary", start=NOT_KEPT)
             else:
-                text += ended(content)
+                text += ensure_newline(content)
             entries.append(entry)
         return TextBuffer(memoryview(bytes(text)), entries)
 
