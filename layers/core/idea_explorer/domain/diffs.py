@@ -101,7 +101,7 @@ def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
             yield NO_NEWLINE
 
 
-def undone(new: str, diff: str) -> str:
+def revert_diff(new: str, diff: str) -> str:
     """What `new` was before a diff of ours; raises ValueError where the diff does not lead to it."""
     after = _lines(new)
     before: list[str] = []

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from idea_explorer.domain.approvals import Approval, Proposal
 from idea_explorer.domain.code import blob_sha
-from idea_explorer.domain.diffs import undone
+from idea_explorer.domain.diffs import revert_diff
 from idea_explorer.domain.documents import fingerprint, has_section, parse_document, without_section
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import FINAL, Exploration, Status
@@ -136,7 +136,7 @@ def _base_of(proposal: Proposal) -> str | None:
     if proposal.base_sha is None:
         return None
     try:
-        base = undone(proposal.content, proposal.diff) if proposal.diff else proposal.content
+        base = revert_diff(proposal.content, proposal.diff) if proposal.diff else proposal.content
     except ValueError:
         base = ""
     if blob_sha(base.encode("utf-8")) != proposal.base_sha:
