@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idea_explorer.domain.deadline import write_reserve
-from idea_explorer.domain.documents import document
+from idea_explorer.domain.documents import render_document
 from idea_explorer.domain.errors import InvalidRequestError, InvalidTransitionError
 from idea_explorer.domain.exploration import NEXT, Exploration, Status
 from idea_explorer.domain.ids import id_for_day, id_from_key, is_id, new_id
@@ -129,7 +129,7 @@ def test_the_verdict_is_read_from_its_own_section() -> None:
 
 
 def test_a_document_cannot_break_out_of_its_front_matter() -> None:
-    text = document(exploration("x\n---\nstatus: hacked"), "# R")
+    text = render_document(exploration("x\n---\nstatus: hacked"), "# R")
     head = text.split("\n---\n")[0]
     assert "\nstatus: hacked" not in head
     assert text.endswith("\n---\n\n# R\n")

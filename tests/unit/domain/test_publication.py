@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idea_explorer.domain.documents import (
-    document,
     fingerprint,
     parse_document,
+    render_document,
     update_section,
     with_section,
 )
@@ -45,7 +45,7 @@ ODD_IDEAS = [
 
 @pytest.mark.parametrize("idea", ODD_IDEAS)
 def test_front_matter_gives_back_what_was_written(idea: str) -> None:
-    parsed = parse_document(document(exploration(idea), "# R\n\nText."))
+    parsed = parse_document(render_document(exploration(idea), "# R\n\nText."))
 
     assert parsed.matter["idea"] == idea
     assert parsed.matter["status"] == "queued"
@@ -70,8 +70,8 @@ def test_a_document_with_broken_front_matter_is_all_body(text: str) -> None:
 def test_a_follow_up_names_the_document_it_builds_on() -> None:
     earlier = "ideas/2026-04-22-tea/research.md"
     subject = exploration(continue_from=new_id(1), builds_on=earlier)
-    silent = document(subject, "# Title\n\nText.")
-    naming = document(subject, "# Title\n\nSee [tea](../2026-04-22-tea/research.md).")
+    silent = render_document(subject, "# Title\n\nText.")
+    naming = render_document(subject, "# Title\n\nSee [tea](../2026-04-22-tea/research.md).")
 
     assert (
         f"# Title\n\n> Follows up on [{earlier}](../2026-04-22-tea/research.md).\n\nText." in silent

@@ -48,7 +48,7 @@ def parse_document(text: str) -> ParsedDocument:
     return ParsedDocument(known, body)
 
 
-def document(exploration: Exploration, report: str) -> str:
+def render_document(exploration: Exploration, report: str) -> str:
     """The report under its front matter, which every value enters as data."""
     import yaml
 

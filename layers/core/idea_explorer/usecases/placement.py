@@ -2,7 +2,12 @@
 
 from datetime import datetime
 
-from idea_explorer.domain.documents import document, fingerprint, update_section, with_section
+from idea_explorer.domain.documents import (
+    fingerprint,
+    render_document,
+    update_section,
+    with_section,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
@@ -69,7 +74,7 @@ def _written(
             " run stands beside it."
         )
     place = own if own and log is not None else new_folder(exploration, names)
-    text = document(exploration, report)
+    text = render_document(exploration, report)
     new_log = appended_log(
         log, exploration, place.document, now, sha256=fingerprint(text), note=notice
     )
