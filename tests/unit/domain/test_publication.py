@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idea_explorer.domain.documents import (
+    add_section,
     fingerprint,
     parse_document,
     render_document,
     update_section,
-    with_section,
 )
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
@@ -100,7 +100,7 @@ def test_a_section_as_asked_for_stays_as_it_is() -> None:
 @pytest.mark.parametrize("ending", ["", "\n", "\n\n"])
 def test_an_update_changes_no_byte_of_what_is_there(newline: str, ending: str) -> None:
     existing = f"# Tea{newline}{newline}Old \u00e4 text.{ending.replace(chr(10), newline)}"
-    updated = with_section(existing, "## Update - 2026-11-16\n\nNew.\n", new_id(0), set())
+    updated = add_section(existing, "## Update - 2026-11-16\n\nNew.\n", new_id(0), set())
 
     assert updated.text.startswith(existing)
     assert updated.text.endswith(f"## Update - 2026-11-16{newline}{newline}New.{newline}")
@@ -113,8 +113,8 @@ def test_a_resumed_update_replaces_its_own_section_only(newline: str) -> None:
     first = update_section(own, DAY, "### What changed\n\nHalf of it.")
     second = update_section(own, DAY, "### What changed\n\nAll of it.")
     base = f"# Tea{newline}"
-    once = with_section(base, first, own, set()).text + OTHER.replace("\n", newline)
-    again = with_section(once, second, own, {fingerprint(first)})
+    once = add_section(base, first, own, set()).text + OTHER.replace("\n", newline)
+    again = add_section(once, second, own, {fingerprint(first)})
 
     assert again.replaced
     assert "Half of it." not in again.text
@@ -126,8 +126,8 @@ def test_a_resumed_update_replaces_its_own_section_only(newline: str) -> None:
 def test_a_section_changed_by_hand_stays_and_another_is_added() -> None:
     own = new_id(0)
     first = update_section(own, DAY, "### What changed\n\nHalf of it.")
-    edited = with_section("# Tea\n", first, own, set()).text.replace("Half", "A third")
-    again = with_section(edited, update_section(own, DAY, "All."), own, {fingerprint(first)})
+    edited = add_section("# Tea\n", first, own, set()).text.replace("Half", "A third")
+    again = add_section(edited, update_section(own, DAY, "All."), own, {fingerprint(first)})
 
     assert again.kept_edited
     assert again.text.startswith(edited)
@@ -137,7 +137,7 @@ def test_a_section_changed_by_hand_stays_and_another_is_added() -> None:
 def test_any_document_takes_an_update_and_keeps_all_of_its_own(existing: str, report: str) -> None:
     own = new_id(0)
     section = update_section(own, DAY, report)
-    updated = with_section(existing, section, own, set())
+    updated = add_section(existing, section, own, set())
     assert updated.text.startswith(existing)
 
 

@@ -127,7 +127,7 @@ class Updated:
     kept_edited: bool  # an earlier section of this exploration was changed by hand and stays
 
 
-def with_section(
+def add_section(
     existing: str, section: str, exploration_id: ExplorationId, written: set[str]
 ) -> Updated:
     """The document with the section at its end; every byte that others wrote stays as it is.

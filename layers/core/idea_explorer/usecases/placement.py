@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from idea_explorer.domain.documents import (
+    add_section,
     fingerprint,
     render_document,
     update_section,
-    with_section,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT
@@ -45,7 +45,7 @@ def _updated(
     log = tree.read_text(place.log)
     written = written_by(parse_log(log), exploration.id) or set()
     section = update_section(exploration.id, exploration.created_at.date(), report)
-    updated = with_section(base, section, exploration.id, written)
+    updated = add_section(base, section, exploration.id, written)
     notice = (
         "The section of an earlier run was changed by hand since, so this run adds its own."
         if updated.kept_edited
