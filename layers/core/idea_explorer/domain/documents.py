@@ -149,7 +149,7 @@ def has_section(text: str, exploration_id: ExplorationId) -> bool:
     return _own_section(text, exploration_id) is not None
 
 
-def without_section(existing: str, exploration_id: ExplorationId, written: set[str]) -> str | None:
+def remove_section(existing: str, exploration_id: ExplorationId, written: set[str]) -> str | None:
     """The document as if the exploration had not added to it; None where its section was changed."""
     span = _own_section(existing, exploration_id)
     if span is None or fingerprint(existing[slice(*span)]) not in written:

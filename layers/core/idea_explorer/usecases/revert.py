@@ -9,7 +9,7 @@ from itertools import pairwise
 from idea_explorer.domain.approvals import Approval, Proposal
 from idea_explorer.domain.code import blob_sha
 from idea_explorer.domain.diffs import revert_diff
-from idea_explorer.domain.documents import fingerprint, has_section, parse_document, without_section
+from idea_explorer.domain.documents import fingerprint, has_section, parse_document, remove_section
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import FINAL, Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
@@ -155,7 +155,7 @@ def undo_research(exploration: Exploration, tree: Tree) -> Plan:
         written = written_by(parse_log(log), exploration.id) or set()
         text = tree.read_text(place.document)
         if text is not None and has_section(text, exploration.id):
-            plan[place.document] = without_section(text, exploration.id, written)
+            plan[place.document] = remove_section(text, exploration.id, written)
             changed += [place.document] if plan[place.document] is None else []
         elif text is not None and not _is_of_another(text, exploration):
             plan[place.document] = None
