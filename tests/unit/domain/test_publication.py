@@ -11,7 +11,7 @@ from idea_explorer.domain.documents import (
     fingerprint,
     parse_document,
     render_document,
-    update_section,
+    render_update,
 )
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
@@ -82,7 +82,7 @@ def test_a_follow_up_names_the_document_it_builds_on() -> None:
 
 def test_a_section_keeps_its_headings_below_its_own() -> None:
     whole = "# Title\n\n## Problem\n\n```\n# not a heading\n```\n\n### Detail\n\n## Sources"
-    section = update_section(new_id(0), DAY, whole)
+    section = render_update(new_id(0), DAY, whole)
 
     lines = [line for line in section.splitlines() if line.startswith("#")]
     assert lines == [
@@ -92,7 +92,7 @@ def test_a_section_keeps_its_headings_below_its_own() -> None:
 
 
 def test_a_section_as_asked_for_stays_as_it_is() -> None:
-    section = update_section(new_id(0), DAY, "### What changed\n\nA lot.\n\n## Sources\n\n1. One")
+    section = render_update(new_id(0), DAY, "### What changed\n\nA lot.\n\n## Sources\n\n1. One")
     assert "\n\n### What changed\n\nA lot.\n\n### Sources\n\n1. One\n" in section
 
 
@@ -110,8 +110,8 @@ def test_an_update_changes_no_byte_of_what_is_there(newline: str, ending: str) -
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_a_resumed_update_replaces_its_own_section_only(newline: str) -> None:
     own = new_id(0)
-    first = update_section(own, DAY, "### What changed\n\nHalf of it.")
-    second = update_section(own, DAY, "### What changed\n\nAll of it.")
+    first = render_update(own, DAY, "### What changed\n\nHalf of it.")
+    second = render_update(own, DAY, "### What changed\n\nAll of it.")
     base = f"# Tea{newline}"
     once = add_section(base, first, own, set()).text + OTHER.replace("\n", newline)
     again = add_section(once, second, own, {fingerprint(first)})
@@ -125,9 +125,9 @@ def test_a_resumed_update_replaces_its_own_section_only(newline: str) -> None:
 
 def test_a_section_changed_by_hand_stays_and_another_is_added() -> None:
     own = new_id(0)
-    first = update_section(own, DAY, "### What changed\n\nHalf of it.")
+    first = render_update(own, DAY, "### What changed\n\nHalf of it.")
     edited = add_section("# Tea\n", first, own, set()).text.replace("Half", "A third")
-    again = add_section(edited, update_section(own, DAY, "All."), own, {fingerprint(first)})
+    again = add_section(edited, render_update(own, DAY, "All."), own, {fingerprint(first)})
 
     assert again.kept_edited
     assert again.text.startswith(edited)
@@ -136,7 +136,7 @@ def test_a_section_changed_by_hand_stays_and_another_is_added() -> None:
 @given(st.text(), st.text(alphabet="#ab \n`~-", max_size=200))
 def test_any_document_takes_an_update_and_keeps_all_of_its_own(existing: str, report: str) -> None:
     own = new_id(0)
-    section = update_section(own, DAY, report)
+    section = render_update(own, DAY, report)
     updated = add_section(existing, section, own, set())
     assert updated.text.startswith(existing)
 

@@ -94,7 +94,7 @@ def fingerprint(text: str) -> str:
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def update_section(exploration_id: ExplorationId, on: date, report: str) -> str:
+def render_update(exploration_id: ExplorationId, on: date, report: str) -> str:
     """What an update adds. The comment says whose it is, so that a resumed run finds it again."""
     text = _UPDATE_HEADING.sub("", report, count=1) if report.startswith(UPDATE) else report
     return f"{UPDATE}{on:%Y-%m-%d}\n\n{_mark(exploration_id)}\n\n{_lowered(text.strip())}\n"

@@ -6,7 +6,7 @@ from idea_explorer.domain.documents import (
     add_section,
     fingerprint,
     render_document,
-    update_section,
+    render_update,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT
@@ -44,7 +44,7 @@ def _updated(
 ) -> Change:
     log = tree.read_text(place.log)
     written = written_by(parse_log(log), exploration.id) or set()
-    section = update_section(exploration.id, exploration.created_at.date(), report)
+    section = render_update(exploration.id, exploration.created_at.date(), report)
     updated = add_section(base, section, exploration.id, written)
     notice = (
         "The section of an earlier run was changed by hand since, so this run adds its own."
