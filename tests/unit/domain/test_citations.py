@@ -3,12 +3,12 @@
 import pytest
 
 from idea_explorer.domain.citations import UNMATCHED, check_citations, cited_passages
-from idea_explorer.domain.evidence import Passage, passage
+from idea_explorer.domain.evidence import Passage, make_passage
 
 PAGE = Passage(
     source="https://www.example.org/tea/", title="Tea [today]", sha256="a" * 64, age="2 days ago"
 )
-NOTES = passage("ideas/market/2024-06.md", "Tea rooms do well.")
+NOTES = make_passage("ideas/market/2024-06.md", "Tea rooms do well.")
 
 
 def test_a_citation_that_matches_is_numbered_and_listed() -> None:

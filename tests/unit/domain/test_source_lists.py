@@ -5,13 +5,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.domain.citations import UNMATCHED, CheckedReport, check_citations
-from idea_explorer.domain.evidence import Passage, passage
+from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.source_lists import is_source_heading
 from tests.fakes.timing import cpu_seconds, growth
 
 TEA = Passage(source="https://example.org/tea", title="Tea today", sha256="a" * 64)
 BEES = Passage(source="https://example.org/bees", title="Bee market", sha256="b" * 64)
-NOTES = passage("ideas/market/2024-06.md", "Tea rooms do well.")
+NOTES = make_passage("ideas/market/2024-06.md", "Tea rooms do well.")
 EVIDENCE = [TEA, BEES, NOTES]
 NOT_FOUND = f"{UNMATCHED}: not among what this run read or found"
 TEA_LINE = "[Tea today](https://example.org/tea) `aaaaaaaaaaaa`"

@@ -20,7 +20,7 @@ class Passage(BaseModel):
     age: str = ""
 
 
-def passage(source: str, text: str, *, title: str = "") -> Passage:
+def make_passage(source: str, text: str, *, title: str = "") -> Passage:
     sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return Passage(source=source, title=title, sha256=sha256, text=text)
 

@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     ToolError,
 )
-from idea_explorer.domain.evidence import passage
+from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import (
     MAX_RESEARCH_PATH,
@@ -155,7 +155,7 @@ class _Research:
             fields={"content": document.content, "bytes": document.size},
             summary=f"Read {path} ({document.size:,} bytes)",
             size=document.size,
-            passages=(passage(f"{RESEARCH_ROOT}/{path}", document.content),),
+            passages=(make_passage(f"{RESEARCH_ROOT}/{path}", document.content),),
         )
 
     def list(self, _: ListResearch) -> ToolOutput:
@@ -196,7 +196,8 @@ class _Research:
             summary=f"Found {total} documents matching '{arguments.query}'",
             result_count=len(results),
             passages=tuple(
-                passage(f"{RESEARCH_ROOT}/{hit.name}", hit.excerpt, title=hit.title) for hit in hits
+                make_passage(f"{RESEARCH_ROOT}/{hit.name}", hit.excerpt, title=hit.title)
+                for hit in hits
             ),
         )
 

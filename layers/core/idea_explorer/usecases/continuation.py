@@ -8,7 +8,7 @@ from typing import TypeAlias
 from idea_explorer.agent.state import State
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
-from idea_explorer.domain.evidence import Passage, passage
+from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, JsonObject
@@ -46,7 +46,7 @@ class PriorDocument:
     def passages(self) -> list[Passage]:
         """The document as evidence: it may be cited without being read again."""
         title = title_of(parse_document(self.text).body, self.name)
-        return [passage(self.path, self.text, title=title)] if self.path else []
+        return [make_passage(self.path, self.text, title=title)] if self.path else []
 
     @property
     def shown(self) -> str:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from idea_explorer.domain.code import SnapshotEntry
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.evidence import passage
+from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import repository_path
@@ -37,7 +37,7 @@ def read_file(workspace: Workspace, arguments: ReadFile) -> ToolOutput:
         },
         summary=f"Read {entry.path}, lines {arguments.line_start} to {line_end} of {len(lines)}",
         size=entry.size,
-        passages=(passage(f"{entry.path}:{arguments.line_start}-{line_end}", content),),
+        passages=(make_passage(f"{entry.path}:{arguments.line_start}-{line_end}", content),),
     )
 
 
