@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from idea_explorer.agent.searches import RESULT, search_record
-from idea_explorer.domain.evidence import Passage, searched_passages
+from idea_explorer.domain.evidence import Passage, parse_search_results
 from idea_explorer.domain.json import canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord
 from idea_explorer.domain.transcript import (
@@ -119,7 +119,7 @@ class State:
                 case Opening():
                     found.extend(entry.passages)
                 case Answered():
-                    found.extend(searched_passages(entry.content))
+                    found.extend(parse_search_results(entry.content))
                 case ToolsRan() | Decided():
                     found.extend(p for result in entry.results for p in result.passages)
                 case _:
@@ -246,7 +246,7 @@ class State:
                     gathering = False
                     seen_calls.clear()  # their results stand in the conversation no longer
                 case Answered() if gathering:
-                    findings = {p.sha256 for p in searched_passages(entry.content)}
+                    findings = {p.sha256 for p in parse_search_results(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
                     seen_findings |= findings
                 case ToolsRan(refused=False) | Decided():

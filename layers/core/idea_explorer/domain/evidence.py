@@ -25,7 +25,7 @@ def make_passage(source: str, text: str, *, title: str = "") -> Passage:
     return Passage(source=source, title=title, sha256=sha256, text=text)
 
 
-def searched_passages(content: Iterable[Block]) -> Iterator[Passage]:
+def parse_search_results(content: Iterable[Block]) -> Iterator[Passage]:
     """The web pages that Anthropic's search found within an answer."""
     for block in content:
         found = block.get("content")
