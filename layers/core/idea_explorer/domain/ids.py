@@ -40,7 +40,7 @@ def _shaped(value: int, *, version: int) -> ExplorationId:
     return ExplorationId(str(uuid.UUID(int=shaped)))
 
 
-def begun_at(exploration_id: ExplorationId) -> datetime:
+def decode_time(exploration_id: ExplorationId) -> datetime:
     """When an exploration began at the earliest, as its id says: the epoch where it carries no time."""
     value = uuid.UUID(exploration_id)
     milliseconds = value.int >> 80 if value.version == 7 else 0
