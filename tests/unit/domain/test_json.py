@@ -3,7 +3,7 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from idea_explorer.domain.json import MAX_DEPTH, Block, storable, storable_block
+from idea_explorer.domain.json import MAX_DEPTH, Block, sanitize_block, storable
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ def test_what_is_nested_too_deep_is_cut() -> None:
 @pytest.mark.parametrize("kind", ["tool_use", "server_tool_use"])
 def test_arguments_that_are_no_object_become_an_empty_one(kind: str, given: JsonValue) -> None:
     block: Block = {"type": kind, "id": "1", "name": "n", "input": given}
-    assert storable_block(block) == {**block, "input": {}}
+    assert sanitize_block(block) == {**block, "input": {}}
 
 
 def test_an_answer_that_can_be_stored_stays_as_it_is() -> None:
     call: Block = {"type": "tool_use", "input": {"a": [1.5]}}
     text: Block = {"type": "text", "text": "grün 😀"}
     for block in (call, text):
-        assert storable_block(block) == block
+        assert sanitize_block(block) == block

@@ -34,7 +34,7 @@ from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExplorerError, ExternalError, RejectedError, TooLongError
 from idea_explorer.domain.events import EventUsage, StepFinished, TryingAgain
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.json import storable_block
+from idea_explorer.domain.json import sanitize_block
 from idea_explorer.domain.report import best_text
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
@@ -206,7 +206,7 @@ class Agent:
         self.transcript.append(
             Answered(
                 step=step,
-                content=[storable_block(block) for block in answer.content],
+                content=[sanitize_block(block) for block in answer.content],
                 stop_reason=answer.stop_reason,
                 stop_detail=answer.stop_detail,
                 usage=answer.usage,

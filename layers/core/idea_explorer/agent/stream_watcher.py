@@ -23,7 +23,7 @@ from idea_explorer.domain.events import (
     ToolCallError,
     ToolCallStart,
 )
-from idea_explorer.domain.json import Block, storable, storable_block, text_of
+from idea_explorer.domain.json import Block, sanitize_block, storable, text_of
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventSink
 
@@ -142,7 +142,7 @@ class StreamWatcher:
 
     def block(self, block: Block) -> None:
         """Searches run at Anthropic; here they show as tool calls without a duration."""
-        block = storable_block(block)
+        block = sanitize_block(block)
         call_id = text_of(block.get("id")) or text_of(block.get("tool_use_id"))
         match block.get("type"):
             case "server_tool_use":

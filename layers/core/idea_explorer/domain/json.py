@@ -50,7 +50,7 @@ def storable(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
             return value
 
 
-def storable_block(block: Block) -> Block:
+def sanitize_block(block: Block) -> Block:
     """A block of a model's answer. Arguments that are no object become an empty one, because a block
     goes back as it is stored, and the API takes nothing else."""
     stored = {text_of(storable(name)): storable(value) for name, value in block.items()}
