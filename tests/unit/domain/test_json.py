@@ -3,7 +3,7 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from idea_explorer.domain.json import MAX_DEPTH, Block, sanitize_block, storable
+from idea_explorer.domain.json import MAX_DEPTH, Block, sanitize, sanitize_block
 
 
 @pytest.mark.parametrize(
@@ -20,16 +20,16 @@ from idea_explorer.domain.json import MAX_DEPTH, Block, sanitize_block, storable
 def test_what_cannot_be_encoded_is_replaced_and_all_else_kept(
     value: JsonValue, kept: JsonValue
 ) -> None:
-    assert storable(value) == kept
-    json.dumps(storable(value), allow_nan=False, ensure_ascii=False).encode()
+    assert sanitize(value) == kept
+    json.dumps(sanitize(value), allow_nan=False, ensure_ascii=False).encode()
 
 
 def test_what_is_nested_too_deep_is_cut() -> None:
     deep: JsonValue = 1
     for _ in range(MAX_DEPTH):
         deep = [deep]
-    assert storable(deep) == deep
-    assert "null" in json.dumps(storable([deep]))
+    assert sanitize(deep) == deep
+    assert "null" in json.dumps(sanitize([deep]))
 
 
 @pytest.mark.parametrize("given", [None, "", "x", 7, True, [], [{}]])

@@ -23,7 +23,7 @@ from idea_explorer.domain.events import (
     ToolCallError,
     ToolCallStart,
 )
-from idea_explorer.domain.json import Block, sanitize_block, storable, text_of
+from idea_explorer.domain.json import Block, sanitize, sanitize_block, text_of
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventSink
 
@@ -128,12 +128,12 @@ class StreamWatcher:
                 raise Interrupted("cancelled")
 
     def text(self, delta: str) -> None:
-        words = text_of(storable(delta))
+        words = text_of(sanitize(delta))
         self._parts.append(words)
         self._tell(TextDelta(content=words))
 
     def thinking(self, delta: str) -> None:
-        self._tell(ThinkingDelta(content=text_of(storable(delta))))
+        self._tell(ThinkingDelta(content=text_of(sanitize(delta))))
 
     def usage(self, usage: Usage) -> None:
         if self._usage is None:

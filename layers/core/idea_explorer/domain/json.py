@@ -27,7 +27,7 @@ def text_of(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""
 
 
-def storable(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
+def sanitize(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
     """The value as every store, log and request can hold it, whatever a model spelled.
 
     A lone surrogate cannot be encoded and becomes U+FFFD. A number beyond all bounds becomes null, as
@@ -39,10 +39,10 @@ def storable(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case list():
-            return [storable(item, depth - 1) for item in value]
+            return [sanitize(item, depth - 1) for item in value]
         case dict():
             return {
-                text_of(storable(name)): storable(item, depth - 1) for name, item in value.items()
+                text_of(sanitize(name)): sanitize(item, depth - 1) for name, item in value.items()
             }
         case float():
             return value if math.isfinite(value) else None
@@ -53,7 +53,7 @@ def storable(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
 def sanitize_block(block: Block) -> Block:
     """A block of a model's answer. Arguments that are no object become an empty one, because a block
     goes back as it is stored, and the API takes nothing else."""
-    stored = {text_of(storable(name)): storable(value) for name, value in block.items()}
+    stored = {text_of(sanitize(name)): sanitize(value) for name, value in block.items()}
     if stored.get("type") in {"tool_use", "server_tool_use"}:
         given = stored.get("input")
         stored["input"] = given if isinstance(given, dict) else {}
