@@ -7,7 +7,7 @@ from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import canonical, text_of
+from idea_explorer.domain.json import dump_canonical, text_of
 from idea_explorer.domain.transcript import Restarted, StoredResult, WriteReason
 
 CUT = " […]"
@@ -104,7 +104,7 @@ def _as_passage(result: StoredResult) -> Passage:
     return Passage(
         source=f"{result.name} {canonical(result.input)}",
         sha256=result.sha256,
-        text=canonical(result.payload),
+        text=dump_canonical(result.payload),
     )
 
 
@@ -129,4 +129,4 @@ def _cut(text: str, most: int) -> str:
 
 def _size(text: str) -> int:
     """Bytes as sent, escapes included."""
-    return len(canonical(text).encode("utf-8", "surrogatepass")) - 2
+    return len(dump_canonical(text).encode("utf-8", "surrogatepass")) - 2

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from idea_explorer.agent.searches import RESULT, search_record
 from idea_explorer.domain.evidence import Passage, parse_search_results
-from idea_explorer.domain.json import canonical
+from idea_explorer.domain.json import dump_canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord
 from idea_explorer.domain.transcript import (
     Answered,

@@ -13,13 +13,13 @@ Block: TypeAlias = JsonObject
 MAX_DEPTH = 64  # no tool takes arguments nested nearly so deep; stores and parsers give up at 250
 
 
-def canonical(value: JsonValue) -> str:
+def dump_canonical(value: JsonValue) -> str:
     """The one spelling of a JSON value, for comparing and hashing."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def digest(value: JsonValue) -> str:
-    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(dump_canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def text_of(value: JsonValue) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from idea_explorer.domain.json import Block, JsonObject, canonical
+from idea_explorer.domain.json import Block, JsonObject, dump_canonical
 from idea_explorer.domain.transcript import (
     THINKING,
     AnyEntry,
@@ -53,7 +53,7 @@ def _not_run(call_id: str) -> Block:
     return {
         "type": "tool_result",
         "tool_use_id": call_id,
-        "content": canonical(NOT_RUN),
+        "content": dump_canonical(NOT_RUN),
         "is_error": True,
     }
 

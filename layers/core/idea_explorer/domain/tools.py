@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import JsonObject, canonical, digest
+from idea_explorer.domain.json import JsonObject, digest, dump_canonical
 
 SharedErrorType = Literal[
     "invalid_arguments",

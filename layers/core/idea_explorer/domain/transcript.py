@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import Block, JsonObject, canonical
+from idea_explorer.domain.json import Block, JsonObject, dump_canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.usage import Usage
 
@@ -307,7 +307,7 @@ def result_block(result: StoredResult) -> Block:
     block: Block = {
         "type": "tool_result",
         "tool_use_id": result.call_id,
-        "content": canonical(result.payload),
+        "content": dump_canonical(result.payload),
     }
     if not result.record.ok:
         block["is_error"] = True
