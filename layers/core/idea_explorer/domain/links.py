@@ -73,7 +73,7 @@ class LinkDefinition:
         return self.name.startswith("^")
 
 
-def definitions(text: str, prose: Sequence[Span]) -> list[LinkDefinition]:
+def find_definitions(text: str, prose: Sequence[Span]) -> list[LinkDefinition]:
     """In order; where a name is defined twice, the first is the one that counts."""
     found: list[LinkDefinition] = []
     for start, end in prose:
