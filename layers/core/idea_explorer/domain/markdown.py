@@ -48,7 +48,7 @@ class Heading:
     run_in: bool = False
 
 
-def code_spans(text: str) -> list[Span]:
+def find_code(text: str) -> list[Span]:
     """Front matter, fenced code and indented code, in order and apart from one another."""
     spans: list[Span] = []
     fenced = [(start, end) for start, end, _ in _fenced(text, _front_matter(text))]
@@ -60,7 +60,7 @@ def code_spans(text: str) -> list[Span]:
 
 def prose_spans(text: str) -> list[Span]:
     """What is not code."""
-    return _gaps(code_spans(text), len(text))
+    return _gaps(find_code(text), len(text))
 
 
 def with_code_closed(text: str) -> str:
@@ -72,7 +72,7 @@ def with_code_closed(text: str) -> str:
 
 def headings(text: str) -> list[Heading]:
     """Every heading outside of code, in order, also those that are only a line in bold."""
-    code = code_spans(text)
+    code = find_code(text)
     starts = [start for start, _ in code]
 
     def is_code(position: int) -> bool:
