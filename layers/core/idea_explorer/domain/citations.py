@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.links import Link, find_definitions, find_links
-from idea_explorer.domain.markdown import Span, headings, prose_spans, with_code_closed
+from idea_explorer.domain.markdown import Span, find_prose, headings, with_code_closed
 from idea_explorer.domain.source_lists import ListedSource, SourceList, source_lists
 from idea_explorer.domain.sources import (
     NOT_FOUND,
@@ -80,7 +80,7 @@ class _Check:
         self.text = text
         self.ledger = ledger
         self.quotes = quotes
-        prose = prose_spans(text)
+        prose = find_prose(text)
         self.defined = find_definitions(text, prose)
         self.links = find_links(text, prose, self.defined)
         self.lists = source_lists(text, headings(text), prose, self.links, self.defined)

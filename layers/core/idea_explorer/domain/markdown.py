@@ -58,7 +58,7 @@ def find_code(text: str) -> list[Span]:
     return sorted([*fenced, *spans])
 
 
-def prose_spans(text: str) -> list[Span]:
+def find_prose(text: str) -> list[Span]:
     """What is not code."""
     return _gaps(find_code(text), len(text))
 
