@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.links import Link, find_definitions, find_links
-from idea_explorer.domain.markdown import Span, find_prose, headings, with_code_closed
+from idea_explorer.domain.markdown import Span, close_code, find_prose, headings
 from idea_explorer.domain.source_lists import ListedSource, SourceList, source_lists
 from idea_explorer.domain.sources import (
     NOT_FOUND,
@@ -106,9 +106,9 @@ class _Check:
             return CheckedReport(self.text, self.citations, self.unmatched)
         lines = "\n".join(s.line(self.quotes.get(key, "")) for key, s in self.sources.items())
         parts = [
-            with_code_closed(whole),
+            close_code(whole),
             HEADING,
-            *(with_code_closed(text.strip("\n")) for text in kept),
+            *(close_code(text.strip("\n")) for text in kept),
             lines,
         ]
         text = "\n\n".join(part for part in parts if part)

@@ -63,7 +63,7 @@ def find_prose(text: str) -> list[Span]:
     return _gaps(find_code(text), len(text))
 
 
-def with_code_closed(text: str) -> str:
+def close_code(text: str) -> str:
     """The text with a fence at its end where code was left open, so that what is added is no part of it."""
     fenced = _fenced(text, _front_matter(text))
     missing = fenced[-1][2] if fenced else ""
