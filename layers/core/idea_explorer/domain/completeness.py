@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from idea_explorer.domain.markdown import Heading, headings
+from idea_explorer.domain.markdown import Heading, find_headings
 from idea_explorer.domain.source_lists import is_source_heading
 
 VERDICT = "Verdict"  # the section that a framework with verdicts ends in
@@ -37,7 +37,7 @@ class Framework(BaseModel):
 
     def missing(self, text: str) -> list[str]:
         """The names of the sections that the text lacks, and of the verdict; empty where it is whole."""
-        found = headings(text)
+        found = find_headings(text)
         body = _without_title(found)
         absent = [name for name in self.sections if not self._named(name, body, found)]
         if absent and _sections(body) >= len(self.sections) and not _is_english(text):

@@ -70,7 +70,7 @@ def close_code(text: str) -> str:
     return f"{text}\n{missing}" if missing else text
 
 
-def headings(text: str) -> list[Heading]:
+def find_headings(text: str) -> list[Heading]:
     """Every heading outside of code, in order, also those that are only a line in bold."""
     code = find_code(text)
     starts = [start for start, _ in code]
