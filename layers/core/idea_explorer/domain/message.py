@@ -73,7 +73,7 @@ def parse_message(message: QueueMessage) -> ExplorationReference | Submission:
     return Submission(id_from_key(QUEUE_OWNER, key), queued.request)
 
 
-def named_in(message: QueueMessage) -> ExplorationId | None:
+def find_exploration_id(message: QueueMessage) -> ExplorationId | None:
     """The exploration that a message names, however broken the rest of it is."""
     try:
         body = from_json(message.body)

@@ -20,7 +20,7 @@ from idea_explorer.domain.message import (
     QUEUE_OWNER,
     ExplorationReference,
     QueueMessage,
-    named_in,
+    find_exploration_id,
     parse_message,
 )
 from idea_explorer.ports import EventSink, Explorations, Log, Workflow, WorkQueue
@@ -156,7 +156,7 @@ def _stored_id(message: QueueMessage) -> ExplorationId | None:
     try:
         return parse_message(message).id
     except ExplorerError:
-        return named_in(message)
+        return find_exploration_id(message)
 
 
 def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> None:
