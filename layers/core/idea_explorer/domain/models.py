@@ -53,7 +53,7 @@ class ModelProfile(BaseModel):
         return self.model_copy(update={"gathering": wanted, "writing": writing})
 
 
-class AskedModel(BaseModel):
+class ModelChoice(BaseModel):
     """A model by its id, and how it is asked."""
 
     model_config = ConfigDict(frozen=True)

@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.models import AskedModel
+from idea_explorer.domain.models import ModelChoice
 from idea_explorer.ports import EventSink, Transcript
 from idea_explorer.usecases.allowance import charge, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, act, all_decided, ask, is_over
@@ -103,7 +103,7 @@ def _run(
         )
         model_id = engine.model_ids[exploration.request.model]
         budget = _budget(exploration, model_id, engine)
-        model = AskedModel(id=model_id, profile=engine.profiles.get(model_id))
+        model = ModelChoice(id=model_id, profile=engine.profiles.get(model_id))
         framework = engine.framework_for(exploration, earlier, model_id)
         begin_or_resume(transcript, exploration, earlier, toolset, model, framework, budget)
     sink.emit(

@@ -14,7 +14,7 @@ from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.exploration import OFFLINE, Exploration, Receipt
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.models import AskedModel, ModelProfile
+from idea_explorer.domain.models import ModelChoice, ModelProfile
 from idea_explorer.domain.transcript import Answered, Instruction, Opening, effort_of
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
@@ -80,7 +80,7 @@ def begin_or_resume(
     exploration: Exploration,
     earlier: Continuation | None,
     toolset: Toolset,
-    model: AskedModel,
+    model: ModelChoice,
     framework: Framework | None,
     budget: Budget,
 ) -> None:
@@ -117,7 +117,7 @@ def opening(
     exploration: Exploration,
     earlier: Continuation | None,
     toolset: Toolset,
-    model: AskedModel,
+    model: ModelChoice,
     framework: Framework | None = None,
 ) -> Opening:
     request = exploration.request
