@@ -21,7 +21,7 @@ from pydantic import (
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.errors import InvalidSettingError
-from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, profile_of
+from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, find_profile
 from idea_explorer.domain.request import WebhookUrl, key_of
 from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.usage import Price
@@ -184,7 +184,7 @@ class Settings(BaseModel):
     def profiles(self) -> dict[str, ModelProfile]:
         """How each model is asked here."""
         known = {*PROFILES, *self.efforts}
-        return {name: profile for name in known if (profile := profile_of(name, self.efforts))}
+        return {name: profile for name in known if (profile := find_profile(name, self.efforts))}
 
     @property
     def uses_github(self) -> bool:

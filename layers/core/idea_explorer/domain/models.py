@@ -74,7 +74,7 @@ PROFILES: Mapping[str, ModelProfile] = {
 }
 
 
-def profile_of(model_id: str, efforts: Mapping[str, Efforts]) -> ModelProfile | None:
+def find_profile(model_id: str, efforts: Mapping[str, Efforts]) -> ModelProfile | None:
     """How a model is asked here; None for one of which nothing is known, which is asked plainly."""
     known, own = PROFILES.get(model_id), efforts.get(model_id)
     if own is None:
