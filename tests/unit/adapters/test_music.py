@@ -20,7 +20,7 @@ from idea_explorer.domain.music import (
     content_words,
     covers,
     fused,
-    normal_isrc,
+    normalize_isrc,
     shortened,
 )
 from idea_explorer.ports.music import Vector
@@ -44,7 +44,7 @@ def a_track(**changes: Any) -> IndexedTrack:
 
 
 def test_an_isrc_is_stored_in_upper_case() -> None:
-    assert normal_isrc("gbum71029604") == "GBUM71029604"
+    assert normalize_isrc("gbum71029604") == "GBUM71029604"
     assert a_track(isrc="zztst1900001").isrc == "ZZTST1900001"
 
 
@@ -53,7 +53,7 @@ def test_an_isrc_is_stored_in_upper_case() -> None:
 )
 def test_what_cannot_be_an_isrc_is_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="invalid ISRC"):
-        normal_isrc(wrong)
+        normalize_isrc(wrong)
 
 
 def test_a_short_description_is_made_of_the_first_sentences() -> None:

@@ -29,7 +29,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 _NOT_A_LETTER = re.compile(r"[^\w]+", re.UNICODE)
 
 
-def normal_isrc(text: str) -> str:
+def normalize_isrc(text: str) -> str:
     """The ISRC as it is stored: upper case. Raises ValueError for what cannot be one."""
     upper = text.upper()
     if not _ISRC.fullmatch(upper):
