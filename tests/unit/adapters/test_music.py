@@ -21,7 +21,7 @@ from idea_explorer.domain.music import (
     covers,
     fused,
     normalize_isrc,
-    shortened,
+    shorten,
 )
 from idea_explorer.ports.music import Vector
 from idea_explorer.tools.discover.flags import Flag, any_of
@@ -57,13 +57,13 @@ def test_what_cannot_be_an_isrc_is_refused(wrong: str) -> None:
 
 
 def test_a_short_description_is_made_of_the_first_sentences() -> None:
-    assert shortened("One two. Three! Four?") == "One two. Three! Four?"
+    assert shorten("One two. Three! Four?") == "One two. Three! Four?"
     first = " ".join(["word"] * 30) + "."
-    assert shortened(f"{first} {first}") == first
+    assert shorten(f"{first} {first}") == first
 
 
 def test_a_first_sentence_beyond_fifty_words_is_cut() -> None:
-    cut = shortened(" ".join(["word"] * 80) + ".")
+    cut = shorten(" ".join(["word"] * 80) + ".")
     assert len(cut.split()) == 50
     assert cut.endswith(" …")
 

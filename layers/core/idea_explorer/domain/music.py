@@ -68,7 +68,7 @@ class IndexedTrack(BaseModel):
         if len(given.split()) > MAX_SHORT_WORDS:
             raise ValueError(f"shortDescription has more than {MAX_SHORT_WORDS} words")
         # the model is frozen for everyone but its own validation
-        object.__setattr__(self, "short_description", given or shortened(self.description))
+        object.__setattr__(self, "short_description", given or shorten(self.description))
         return self
 
     @property
@@ -128,7 +128,7 @@ def plain(text: str) -> str:
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
-def shortened(description: str) -> str:
+def shorten(description: str) -> str:
     """The first sentences that stay within 50 words together; a longer first one is cut."""
     kept: list[str] = []
     for sentence in _SENTENCE_END.split(description):
