@@ -17,8 +17,8 @@ from idea_explorer.domain.music import (
     IndexedTrack,
     OwnedTrack,
     album_key,
-    content_words,
     covers,
+    extract_words,
     fused,
     normalize_isrc,
     shorten,
@@ -100,9 +100,9 @@ def test_a_library_line_without_names_knows_no_album() -> None:
 
 
 def test_words_that_say_nothing_are_left_out() -> None:
-    assert content_words("Find me some songs about the RAIN, the rain!") == ["rain"]
-    assert content_words("the of and") == []
-    assert len(content_words(" ".join(f"w{number}" for number in range(100)))) == 32
+    assert extract_words("Find me some songs about the RAIN, the rain!") == ["rain"]
+    assert extract_words("the of and") == []
+    assert len(extract_words(" ".join(f"w{number}" for number in range(100)))) == 32
 
 
 def test_a_text_covers_words_in_other_forms() -> None:

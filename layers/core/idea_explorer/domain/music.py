@@ -166,7 +166,7 @@ _MAX_SUFFIX = 3
 K = TypeVar("K", bound=Hashable)
 
 
-def content_words(query: str) -> list[str]:
+def extract_words(query: str) -> list[str]:
     """The words that say something, each once. Any text is a valid query."""
     words = dict.fromkeys(_WORD.findall(plain(query)))
     return [word for word in words if word not in _IGNORED][:MAX_TERMS]

@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue
 from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.music import DEPTH, IndexedTrack, content_words, covers, fused
+from idea_explorer.domain.music import DEPTH, IndexedTrack, covers, extract_words, fused
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 
 MEANING, WORDS = "meaning", "words"
@@ -112,7 +112,7 @@ class QdrantTrackIndex:
             self._put(f"{self._path}/points?wait=true", {"points": [*points]})
 
     def search(self, query: str, limit: int) -> FoundTracks:
-        words = content_words(query)
+        words = extract_words(query)
         try:
             vector = self._query_vector(query)
             found = self._run(self._searches(words, vector))

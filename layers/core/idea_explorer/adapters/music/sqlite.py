@@ -10,7 +10,7 @@ from typing import Any
 from idea_explorer.adapters.music.similarity import Similarity
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.music import DEPTH, IndexedTrack, OwnedTrack, content_words, covers, fused
+from idea_explorer.domain.music import DEPTH, IndexedTrack, OwnedTrack, covers, extract_words, fused
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
 
 
@@ -128,7 +128,7 @@ class SqliteTrackIndex:
 
     def search(self, query: str, limit: int) -> FoundTracks:
         by_meaning = self._by_meaning(query)
-        by_words = self._by_words(content_words(query))
+        by_words = self._by_words(extract_words(query))
         ranked = fused([by_words] if by_meaning is None else [by_words, by_meaning])
         tracks = self._tracks([row_id for row_id, _ in ranked[:limit]])
         return FoundTracks(
