@@ -17,7 +17,7 @@ from idea_explorer.domain.music import (
     IndexedTrack,
     OwnedTrack,
     album_key,
-    covers,
+    build_matcher,
     extract_words,
     fused,
     normalize_isrc,
@@ -106,16 +106,16 @@ def test_words_that_say_nothing_are_left_out() -> None:
 
 
 def test_a_text_covers_words_in_other_forms() -> None:
-    enough = covers(["driving", "rainy"])
+    enough = build_matcher(["driving", "rainy"])
     assert enough("A drive through the rain.")
     assert not enough("Nothing of the kind.")
-    assert not covers([])("anything")
+    assert not build_matcher([])("anything")
 
 
 def test_a_quarter_of_the_words_is_enough_and_less_is_not() -> None:
     words = ["alpha", "bravo", "charlie", "delta"]
-    assert covers(words)("bravo")
-    assert not covers([*words, "echo"])("bravo")
+    assert build_matcher(words)("bravo")
+    assert not build_matcher([*words, "echo"])("bravo")
 
 
 def test_ranks_add_up_and_the_best_of_both_comes_first() -> None:

@@ -172,7 +172,7 @@ def extract_words(query: str) -> list[str]:
     return [word for word in words if word not in _IGNORED][:MAX_TERMS]
 
 
-def covers(words: Sequence[str]) -> Callable[[str], bool]:
+def build_matcher(words: Sequence[str]) -> Callable[[str], bool]:
     """Whether a text holds enough of the words, in one form or another."""
     if not words:
         return lambda _: False

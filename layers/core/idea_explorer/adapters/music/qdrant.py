@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue
 from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.music import DEPTH, IndexedTrack, covers, extract_words, fused
+from idea_explorer.domain.music import DEPTH, IndexedTrack, build_matcher, extract_words, fused
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 
 MEANING, WORDS = "meaning", "words"
@@ -118,7 +118,7 @@ class QdrantTrackIndex:
             found = self._run(self._searches(words, vector))
         except NotThereError:
             return FoundTracks(hits=[], total=0, by_meaning=False, index_is_empty=True)
-        enough = covers(words)
+        enough = build_matcher(words)
         by_words = [track for track in found.get(WORDS, []) if enough(track.text)]
         rankings = [by_words] if vector is None else [by_words, found.get(MEANING, [])]
         tracks = {track.isrc: track for ranking in rankings for track in ranking}

@@ -10,7 +10,14 @@ from typing import Any
 from idea_explorer.adapters.music.similarity import Similarity
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.music import DEPTH, IndexedTrack, OwnedTrack, covers, extract_words, fused
+from idea_explorer.domain.music import (
+    DEPTH,
+    IndexedTrack,
+    OwnedTrack,
+    build_matcher,
+    extract_words,
+    fused,
+)
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
 
 
@@ -162,7 +169,7 @@ class SqliteTrackIndex:
             "  ORDER BY rank LIMIT ?) JOIN tracks ON id = found ORDER BY rank, id",
             (" OR ".join(f'"{word}"' for word in self._telling(words)), DEPTH),
         )
-        enough = covers(words)
+        enough = build_matcher(words)
         return [row_id for row_id, *texts in rows if enough(" ".join(texts))]
 
     def _telling(self, words: Sequence[str]) -> list[str]:
