@@ -19,7 +19,7 @@ from idea_explorer.domain.music import (
     album_key,
     build_matcher,
     extract_words,
-    fused,
+    fuse_rankings,
     normalize_isrc,
     shorten,
 )
@@ -119,10 +119,10 @@ def test_a_quarter_of_the_words_is_enough_and_less_is_not() -> None:
 
 
 def test_ranks_add_up_and_the_best_of_both_comes_first() -> None:
-    ranked = fused([["a", "b", "c"], ["b", "d"]])
+    ranked = fuse_rankings([["a", "b", "c"], ["b", "d"]])
     assert [key for key, _ in ranked] == ["b", "a", "d", "c"]
-    assert fused([["a"], ["a"]]) == [("a", 1.0)]
-    assert fused([[], []]) == []
+    assert fuse_rankings([["a"], ["a"]]) == [("a", 1.0)]
+    assert fuse_rankings([[], []]) == []
 
 
 # The lexicon

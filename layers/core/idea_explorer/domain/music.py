@@ -182,7 +182,7 @@ def build_matcher(words: Sequence[str]) -> Callable[[str], bool]:
     return lambda text: len(set(pattern.findall(plain(text)))) >= needed
 
 
-def fused(rankings: Iterable[Sequence[K]]) -> list[tuple[K, float]]:
+def fuse_rankings(rankings: Iterable[Sequence[K]]) -> list[tuple[K, float]]:
     """Reciprocal rank fusion: best first, scores between 0 and 1, where 1 is first in every ranking."""
     lists = list(rankings)
     scores: dict[K, float] = {}

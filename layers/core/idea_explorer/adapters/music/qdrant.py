@@ -14,7 +14,13 @@ from pydantic import BaseModel, JsonValue
 from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.music import DEPTH, IndexedTrack, build_matcher, extract_words, fused
+from idea_explorer.domain.music import (
+    DEPTH,
+    IndexedTrack,
+    build_matcher,
+    extract_words,
+    fuse_rankings,
+)
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 
 MEANING, WORDS = "meaning", "words"
@@ -122,7 +128,7 @@ class QdrantTrackIndex:
         by_words = [track for track in found.get(WORDS, []) if enough(track.text)]
         rankings = [by_words] if vector is None else [by_words, found.get(MEANING, [])]
         tracks = {track.isrc: track for ranking in rankings for track in ranking}
-        ranked = fused([track.isrc for track in ranking] for ranking in rankings)
+        ranked = fuse_rankings([track.isrc for track in ranking] for ranking in rankings)
         return FoundTracks(
             hits=[ScoredTrack(tracks[isrc], score) for isrc, score in ranked[:limit]],
             total=len(ranked),

@@ -16,7 +16,7 @@ from idea_explorer.domain.music import (
     OwnedTrack,
     build_matcher,
     extract_words,
-    fused,
+    fuse_rankings,
 )
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
 
@@ -136,7 +136,7 @@ class SqliteTrackIndex:
     def search(self, query: str, limit: int) -> FoundTracks:
         by_meaning = self._by_meaning(query)
         by_words = self._by_words(extract_words(query))
-        ranked = fused([by_words] if by_meaning is None else [by_words, by_meaning])
+        ranked = fuse_rankings([by_words] if by_meaning is None else [by_words, by_meaning])
         tracks = self._tracks([row_id for row_id, _ in ranked[:limit]])
         return FoundTracks(
             hits=[ScoredTrack(tracks[row_id], score) for row_id, score in ranked[:limit]],
