@@ -46,7 +46,7 @@ _RESEARCH_RULES = (
 )
 
 
-def research_path(given: str) -> ResearchPath:
+def check_research_path(given: str) -> ResearchPath:
     """Check a path for read_research; raises ToolError `path_validation` with the broken rule."""
     path = trim(given)
     for breaks, message in _RESEARCH_RULES:
@@ -58,7 +58,7 @@ def research_path(given: str) -> ResearchPath:
 def is_research_path(path: str) -> bool:
     """Whether read_research takes a path just as it is spelled."""
     try:
-        return research_path(path) == path
+        return check_research_path(path) == path
     except ToolError:
         return False
 

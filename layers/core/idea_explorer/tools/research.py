@@ -20,8 +20,8 @@ from idea_explorer.domain.paths import (
     MAX_RESEARCH_PATH,
     RESEARCH_ROOT,
     ResearchPath,
+    check_research_path,
     is_research_path,
-    research_path,
 )
 from idea_explorer.domain.publication import is_log
 from idea_explorer.domain.report import title_of
