@@ -109,7 +109,7 @@ _REPOSITORY_RULES = (
 )
 
 
-def repository_path(given: str) -> RepositoryPath:
+def check_repository_path(given: str) -> RepositoryPath:
     """Check a path for the code tools; raises ToolError `path_validation` with the broken rule."""
     path = trim(given)
     for breaks, message in _REPOSITORY_RULES:
@@ -117,7 +117,7 @@ def repository_path(given: str) -> RepositoryPath:
             raise ToolError("path_validation", message)
     plain = "/".join(s for s in _segments(path) if s not in {"", "."})
     # what stood before a slash may be blank now that it stands at an end
-    return RepositoryPath(plain) if plain == trim(plain) else repository_path(plain)
+    return RepositoryPath(plain) if plain == trim(plain) else check_repository_path(plain)
 
 
 _STRANGE = re.compile(r"[\x00-\x1f\\\ud800-\udfff]+")

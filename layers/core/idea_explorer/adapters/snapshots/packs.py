@@ -18,7 +18,7 @@ from typing import BinaryIO
 from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, blob_sha, ensure_newline
 from idea_explorer.domain.errors import RejectedError, ToolError
 from idea_explorer.domain.limits import CodeLimits
-from idea_explorer.domain.paths import repository_path, spell
+from idea_explorer.domain.paths import check_repository_path, spell
 
 _TAIL = struct.Struct(">Q8s")
 _MAGIC = b"IDEAPCK1"
@@ -130,6 +130,6 @@ def _without_shadowed(entries: dict[str, SnapshotEntry]) -> list[SnapshotEntry]:
 
 def _is_usable(path: str) -> bool:
     try:
-        return repository_path(path) == path
+        return check_repository_path(path) == path
     except ToolError:
         return False
