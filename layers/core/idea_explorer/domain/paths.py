@@ -123,7 +123,7 @@ def check_repository_path(given: str) -> RepositoryPath:
 _STRANGE = re.compile(r"[\x00-\x1f\\\ud800-\udfff]+")
 
 
-def spell(name: bytes) -> tuple[str, bool]:
+def encode_name(name: bytes) -> tuple[str, bool]:
     """A name as a path that can be shown and given back, and whether it is the very name.
 
     Bytes that are not UTF-8, control characters, backslashes and spaces at the ends become %XX.

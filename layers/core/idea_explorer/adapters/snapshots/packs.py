@@ -18,7 +18,7 @@ from typing import BinaryIO
 from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, blob_sha, ensure_newline
 from idea_explorer.domain.errors import RejectedError, ToolError
 from idea_explorer.domain.limits import CodeLimits
-from idea_explorer.domain.paths import check_repository_path, spell
+from idea_explorer.domain.paths import check_repository_path, encode_name
 
 _TAIL = struct.Struct(">Q8s")
 _MAGIC = b"IDEAPCK1"
@@ -59,7 +59,7 @@ def write_pack(file: BinaryIO, items: Iterable[Item], limits: CodeLimits) -> str
     """Write all items and return a name for exactly this content."""
     entries: dict[str, SnapshotEntry] = {}
     for item in items:
-        path, exact = spell(item.name)
+        path, exact = encode_name(item.name)
         if not _is_usable(path):
             continue
         if entry := _entry(path, exact, item, entries, file):
@@ -90,10 +90,10 @@ def _entry(
     path: str, exact: bool, item: Item, known: dict[str, SnapshotEntry], file: BinaryIO
 ) -> SnapshotEntry | None:
     if item.same_as is not None:
-        original = known.get(spell(item.same_as)[0])
+        original = known.get(encode_name(item.same_as)[0])
         return replace(_copy(original, file), path=path, exact=exact) if original else None
     if item.target is not None:
-        target = spell(item.target)[0]
+        target = encode_name(item.target)[0]
         return SnapshotEntry(path, "link", item.size, item.modified, target=target, exact=exact)
     if item.data is None:
         return SnapshotEntry(path, "large", item.size, item.modified, exact=exact)
