@@ -16,7 +16,7 @@ from idea_explorer.domain.documents import (
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
-from idea_explorer.domain.publication import ResearchFolder, find_folders, idea_key, parse_log
+from idea_explorer.domain.publication import ResearchFolder, find_folders, hash_idea, parse_log
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import slug
 
@@ -155,22 +155,22 @@ def test_the_folders_of_an_idea_come_newest_first() -> None:
 
 
 def test_ideas_are_the_same_apart_from_case_spaces_and_punctuation() -> None:
-    assert idea_key("A tea-room,  in Bern!") == idea_key("a TEA room in bern")
-    assert idea_key("a tea room in Bern") != idea_key("a tea room in Basel")
-    assert idea_key("!!!") != idea_key("???")
+    assert hash_idea("A tea-room,  in Bern!") == hash_idea("a TEA room in bern")
+    assert hash_idea("a tea room in Bern") != hash_idea("a tea room in Basel")
+    assert hash_idea("!!!") != hash_idea("???")
 
 
 LANGUAGES = ["A linter for C", "A linter for C++", "A linter for C#", "A linter for C+"]
 
 
 def test_languages_that_differ_in_a_sign_are_different_ideas() -> None:
-    assert len({idea_key(idea) for idea in LANGUAGES}) == len(LANGUAGES)
+    assert len({hash_idea(idea) for idea in LANGUAGES}) == len(LANGUAGES)
     assert len({slug(idea) for idea in LANGUAGES}) == len(LANGUAGES)
     assert slug("C# & C++ in one editor") == "c-sharp-c-plus-plus-in-one-editor"
 
 
 def test_signs_that_belong_to_no_word_are_punctuation() -> None:
-    assert idea_key("# Tea + cake #") == idea_key("tea cake")
+    assert hash_idea("# Tea + cake #") == hash_idea("tea cake")
     assert slug("# Tea + cake #") == "tea-cake"
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from idea_explorer.domain.publication import idea_key
+from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, similar
 from idea_explorer.domain.text import harmless, one_line
@@ -69,7 +69,7 @@ def _options(request: ExploreRequest, nearest: IndexEntry) -> dict[str, tuple[st
         "y": ("run it all the same", Choice(request)),
         "r": ("read the first instead", Choice(document=nearest.path)),
     }
-    if nearest.idea_key == idea_key(request.idea):
+    if nearest.idea_key == hash_idea(request.idea):
         updated = request.model_copy(update={"update": True})
         options["u"] = ("update the first", Choice(updated))
     if nearest.exploration_id:

@@ -71,7 +71,7 @@ def find_folders(idea: str, names: Iterable[str]) -> list[ResearchFolder]:
     return sorted(found, key=lambda folder: folder.sequence, reverse=True)
 
 
-def idea_key(idea: str) -> str:
+def hash_idea(idea: str) -> str:
     """The same for two ideas that say the same, apart from case, spaces and punctuation. The signs of
     a word are no punctuation: C++ is not C."""
     words = " ".join(re.findall(r"\w+", with_signs_spelled(idea.casefold()))) or idea

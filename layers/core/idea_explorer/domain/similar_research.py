@@ -16,7 +16,7 @@ from functools import cached_property
 from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.documents import parse_document
-from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, idea_key
+from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
 from idea_explorer.domain.report import title_of, verdict_of
 from idea_explorer.domain.text import one_line, with_signs_spelled
 
@@ -107,7 +107,7 @@ def entry_of(path: str, text: str) -> IndexEntry:
         verdict=verdict_of(parsed.body),
         date=matter.get("date") or (dated.group(1) if dated else None),
         idea=one_line(idea, MAX_RECORDED_IDEA),
-        idea_key=idea_key(idea) if idea else "",
+        idea_key=hash_idea(idea) if idea else "",
         mode=matter.get("mode", ""),
         status=matter.get("status", ""),
         exploration_id=matter.get("exploration_id", ""),
@@ -117,7 +117,7 @@ def entry_of(path: str, text: str) -> IndexEntry:
 
 def similar(idea: str, index: Index) -> list[Similar]:
     """The published research that is nearest to an idea, best first; empty where nothing is near."""
-    asked, key = terms_of(idea)[:MAX_QUERY_TERMS], idea_key(idea)
+    asked, key = terms_of(idea)[:MAX_QUERY_TERMS], hash_idea(idea)
     known = Counter(term for entry in index.entries for term in {*entry.subject, *entry.terms})
     rarity = {
         term: math.log(1 + (len(index.entries) - known[term] + 0.5) / (known[term] + 0.5))
@@ -142,7 +142,7 @@ def similar(idea: str, index: Index) -> list[Similar]:
 
 def existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
     """The newest whole research of this very idea in this mode."""
-    wanted = (idea_key(idea), mode, "completed")
+    wanted = (hash_idea(idea), mode, "completed")
     found = [
         entry
         for entry in index.entries

@@ -19,7 +19,7 @@ from idea_explorer.domain.publication import (
     MAX_REWRITTEN_BYTES,
     ResearchFolder,
     find_folders,
-    idea_key,
+    hash_idea,
     parse_log,
     recorded_ideas,
 )
@@ -174,7 +174,7 @@ def _same_idea(idea: str, research: ResearchRepository) -> PriorDocument | None:
             text = _read(research, path)
             recorded = parse_document(text).matter.get("idea", "")
             ideas = {recorded} if recorded.strip() else set()
-        if not ideas or idea_key(idea) in {idea_key(known) for known in ideas}:
+        if not ideas or hash_idea(idea) in {hash_idea(known) for known in ideas}:
             return PriorDocument(folder.document, path, text or _read(research, path))
     return None
 
