@@ -102,7 +102,7 @@ def parse_log(existing: str | None) -> list[JsonObject]:
     return entries
 
 
-def written_by(entries: Iterable[JsonObject], exploration_id: str) -> set[str] | None:
+def find_fingerprints(entries: Iterable[JsonObject], exploration_id: str) -> set[str] | None:
     """The fingerprints of what an exploration wrote here, or None where it never wrote."""
     own = [entry for entry in entries if entry.get("jobId") == exploration_id]
     return {text_of(entry.get("sha256")) for entry in own} if own else None

@@ -14,10 +14,10 @@ from idea_explorer.domain.publication import (
     ResearchFolder,
     appended_log,
     commit_message,
+    find_fingerprints,
     find_folders,
     new_folder,
     parse_log,
-    written_by,
 )
 from idea_explorer.ports import Change, Tree
 
@@ -43,7 +43,7 @@ def _updated(
     base: str,
 ) -> Change:
     log = tree.read_text(place.log)
-    written = written_by(parse_log(log), exploration.id) or set()
+    written = find_fingerprints(parse_log(log), exploration.id) or set()
     section = render_update(exploration.id, exploration.created_at.date(), report)
     updated = add_section(base, section, exploration.id, written)
     notice = (
@@ -92,7 +92,7 @@ def _own(
     """Where an earlier run wrote, and the log there if the document still is what was written."""
     for place in find_folders(exploration.request.idea, names):
         log = tree.read_text(place.log)
-        written = written_by(parse_log(log), exploration.id)
+        written = find_fingerprints(parse_log(log), exploration.id)
         if written is None:
             continue
         text = tree.read_text(place.document)

@@ -16,10 +16,10 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
     ResearchFolder,
+    find_fingerprints,
     find_folders,
     log_without,
     parse_log,
-    written_by,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided
 from idea_explorer.ports import Approvals, Restorer, Reverter, Transcripts, Tree, Undone
@@ -152,7 +152,7 @@ def undo_research(exploration: Exploration, tree: Tree) -> Plan:
     plan: dict[str, str | None] = {}
     changed: list[str] = []
     for place, log in _own_places(exploration, tree):
-        written = written_by(parse_log(log), exploration.id) or set()
+        written = find_fingerprints(parse_log(log), exploration.id) or set()
         text = tree.read_text(place.document)
         if text is not None and has_section(text, exploration.id):
             plan[place.document] = remove_section(text, exploration.id, written)
@@ -176,7 +176,7 @@ def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[Research
     found = find_folders(exploration.request.idea, tree.names(RESEARCH_ROOT))
     for place in dict.fromkeys([*named, *found]):
         log = tree.read_text(place.log)
-        if log is not None and written_by(parse_log(log), exploration.id) is not None:
+        if log is not None and find_fingerprints(parse_log(log), exploration.id) is not None:
             yield place, log
 
 
