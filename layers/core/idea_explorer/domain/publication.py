@@ -108,7 +108,7 @@ def find_fingerprints(entries: Iterable[JsonObject], exploration_id: str) -> set
     return {text_of(entry.get("sha256")) for entry in own} if own else None
 
 
-def recorded_ideas(entries: Iterable[JsonObject]) -> set[str]:
+def list_ideas(entries: Iterable[JsonObject]) -> set[str]:
     return {idea for entry in entries if (idea := text_of(entry.get("idea")))}
 
 

@@ -20,8 +20,8 @@ from idea_explorer.domain.publication import (
     ResearchFolder,
     find_folders,
     hash_idea,
+    list_ideas,
     parse_log,
-    recorded_ideas,
 )
 from idea_explorer.domain.report import title_of
 from idea_explorer.domain.threads import turns_of
@@ -183,7 +183,7 @@ def _logged_ideas(folder: ResearchFolder, research: ResearchRepository) -> set[s
     """A log that cannot be read says nothing; publishing will say that it cannot be added to."""
     try:
         path = ResearchPath(f"{folder.name}/{LOG}")
-        return recorded_ideas(parse_log(research.read(path, limit=MAX_REWRITTEN_BYTES).content))
+        return list_ideas(parse_log(research.read(path, limit=MAX_REWRITTEN_BYTES).content))
     except (ConflictError, DocumentError):
         return set()
 
