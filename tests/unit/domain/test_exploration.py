@@ -11,7 +11,7 @@ from idea_explorer.domain.documents import render_document
 from idea_explorer.domain.errors import InvalidRequestError, InvalidTransitionError
 from idea_explorer.domain.exploration import NEXT, Exploration, Status
 from idea_explorer.domain.ids import id_for_day, id_from_key, is_id, new_id
-from idea_explorer.domain.publication import appended_log, new_folder
+from idea_explorer.domain.publication import append_log_entry, new_folder
 from idea_explorer.domain.report import title_of, verdict_of, without_preamble
 from idea_explorer.domain.request import ExploreRequest, parse_request
 from idea_explorer.domain.text import slug
@@ -144,6 +144,6 @@ def test_the_same_idea_on_the_same_day_gets_a_folder_of_its_own() -> None:
 
 def test_the_log_has_one_entry_per_run() -> None:
     subject = exploration()
-    once = appended_log(None, subject, "p", NOW, sha256="")
-    assert appended_log(once, subject, "p", NOW, sha256="") == once
-    assert appended_log(once, exploration(), "p", NOW, sha256="").count("jobId") == 2
+    once = append_log_entry(None, subject, "p", NOW, sha256="")
+    assert append_log_entry(once, subject, "p", NOW, sha256="") == once
+    assert append_log_entry(once, exploration(), "p", NOW, sha256="").count("jobId") == 2

@@ -112,7 +112,7 @@ def list_ideas(entries: Iterable[JsonObject]) -> set[str]:
     return {idea for entry in entries if (idea := text_of(entry.get("idea")))}
 
 
-def appended_log(
+def append_log_entry(
     existing: str | None,
     exploration: Exploration,
     path: str,

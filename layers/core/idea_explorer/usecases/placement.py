@@ -12,7 +12,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
     ResearchFolder,
-    appended_log,
+    append_log_entry,
     commit_message,
     find_fingerprints,
     find_folders,
@@ -51,7 +51,7 @@ def _updated(
         if updated.kept_edited
         else None
     )
-    new_log = appended_log(
+    new_log = append_log_entry(
         log, exploration, place.document, now, sha256=fingerprint(section), note=notice
     )
     return Change(
@@ -75,7 +75,7 @@ def _written(
         )
     place = own if own and log is not None else new_folder(exploration, names)
     text = render_document(exploration, report)
-    new_log = appended_log(
+    new_log = append_log_entry(
         log, exploration, place.document, now, sha256=fingerprint(text), note=notice
     )
     return Change(
