@@ -130,7 +130,7 @@ def append_log_entry(
     return _dumped([*kept, entry], existing)
 
 
-def log_without(existing: str, exploration_id: str) -> str | None:
+def remove_log_entries(existing: str, exploration_id: str) -> str | None:
     """The log without an exploration's entries; None where no others are left."""
     kept = [entry for entry in parse_log(existing) if entry.get("jobId") != exploration_id]
     return _dumped(kept, existing) if kept else None

@@ -18,8 +18,8 @@ from idea_explorer.domain.publication import (
     ResearchFolder,
     find_fingerprints,
     find_folders,
-    log_without,
     parse_log,
+    remove_log_entries,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided
 from idea_explorer.ports import Approvals, Restorer, Reverter, Transcripts, Tree, Undone
@@ -160,7 +160,7 @@ def undo_research(exploration: Exploration, tree: Tree) -> Plan:
         elif text is not None and not _is_of_another(text, exploration):
             plan[place.document] = None
             changed += [] if fingerprint(text) in written else [place.document]
-        plan[place.log] = log_without(log, exploration.id)
+        plan[place.log] = remove_log_entries(log, exploration.id)
     _refuse(changed)
     return plan
 
