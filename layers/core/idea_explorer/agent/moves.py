@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import (
     RejectedError,
     TooLongError,
 )
-from idea_explorer.domain.report import best_text, reported_text, without_preamble, written_text
+from idea_explorer.domain.report import best_text, read_final_turn, reported_text, without_preamble
 from idea_explorer.domain.transcript import (
     Answered,
     ModelCallFailed,
@@ -203,7 +203,7 @@ def _after_max_tokens(state: State, bounds: Bounds) -> Move:
 
 
 def _cut_off(state: State) -> Move:
-    if written_text(state.entries):
+    if read_final_turn(state.entries):
         return Finish("partial", "max_tokens")
     return _after_no_text(state, "max_tokens")
 

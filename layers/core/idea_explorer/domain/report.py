@@ -32,7 +32,7 @@ _VERDICT_LINE = re.compile(
 _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E"})
 
 
-def written_text(entries: Sequence[AnyEntry]) -> str:
+def read_final_turn(entries: Sequence[AnyEntry]) -> str:
     """The text of the whole final turn, paused and continued parts joined, citations kept as links."""
     return cited_text([block for a in _last_turn(entries) for block in a.content]).strip()
 
@@ -54,7 +54,7 @@ def _last_turn(entries: Sequence[AnyEntry]) -> list[Answered]:
 
 def reported_text(entries: Sequence[AnyEntry]) -> str:
     """The text of the final turn where it is more than remarks beside calls."""
-    return "" if _only_remarks(_last_turn(entries)) else written_text(entries)
+    return "" if _only_remarks(_last_turn(entries)) else read_final_turn(entries)
 
 
 def best_text(entries: Sequence[AnyEntry]) -> str:

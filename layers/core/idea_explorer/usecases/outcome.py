@@ -15,10 +15,10 @@ from idea_explorer.domain.exploration import Exploration, Receipt, Stats
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import (
     best_text,
+    read_final_turn,
     title_of,
     verdict_of,
     without_preamble,
-    written_text,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
 from idea_explorer.domain.usage import Price, Usage, cost_of
@@ -155,7 +155,9 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     `page` is where the team's repository is on the web.
     """
     whole = finish.status == "completed"
-    written = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
+    written = without_preamble(
+        read_final_turn(state.entries) if whole else best_text(state.entries)
+    )
     quotes = cited_passages([block for answer in state.answers for block in answer.content])
     given = asked_for(state.opening)
     checked = check_citations(written, state.evidence, quotes, page=page, given=given)
