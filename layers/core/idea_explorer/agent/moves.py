@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import (
     RejectedError,
     TooLongError,
 )
-from idea_explorer.domain.report import best_text, read_final_turn, reported_text, without_preamble
+from idea_explorer.domain.report import best_text, read_final_turn, read_report, without_preamble
 from idea_explorer.domain.transcript import (
     Answered,
     ModelCallFailed,
@@ -152,7 +152,7 @@ def _after_pause(state: State, bounds: Bounds) -> Move:
 
 def _after_end(state: State, bounds: Bounds) -> Move:
     answer = state.answers[-1]
-    if not (text := reported_text(state.entries)):
+    if not (text := read_report(state.entries)):
         return _after_no_text(state, "empty_answer")
     if state.writing in CUT_SHORT:
         return Finish("partial", state.writing)

@@ -52,7 +52,7 @@ def _last_turn(entries: Sequence[AnyEntry]) -> list[Answered]:
     return turn
 
 
-def reported_text(entries: Sequence[AnyEntry]) -> str:
+def read_report(entries: Sequence[AnyEntry]) -> str:
     """The text of the final turn where it is more than remarks beside calls."""
     return "" if _only_remarks(_last_turn(entries)) else read_final_turn(entries)
 
@@ -64,7 +64,7 @@ def best_text(entries: Sequence[AnyEntry]) -> str:
     asked_again = [
         n for n, e in enumerate(entries) if isinstance(e, Instruction) and e.again == "incomplete"
     ]
-    before = reported_text(entries[: asked_again[-1]]) if asked_again else ""
+    before = read_report(entries[: asked_again[-1]]) if asked_again else ""
     framework = entries[0].framework if entries and isinstance(entries[0], Opening) else None
     if not before or framework is None:
         return last
@@ -78,7 +78,7 @@ def best_text(entries: Sequence[AnyEntry]) -> str:
 def _latest_text(entries: Sequence[AnyEntry]) -> str:
     """The text of the turn that was being written, else the reports that were whole, or begun beside a
     call. Remarks beside calls are no report."""
-    if reported := reported_text(entries):
+    if reported := read_report(entries):
         tail = entries[-1]
         return (
             f"{reported}\n\n{tail.text}".strip() if isinstance(tail, ModelCallFailed) else reported
