@@ -35,7 +35,7 @@ from idea_explorer.domain.errors import ExplorerError, ExternalError, RejectedEr
 from idea_explorer.domain.events import EventUsage, StepFinished, TryingAgain
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
-from idea_explorer.domain.report import best_text
+from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     Answered,
@@ -292,6 +292,6 @@ def _stopped(state: State, stop: Interrupted) -> Finish:
 
 def _ended(state: State, reason: str, error: ExplorerError | None) -> Finish:
     """Ended early: `partial` where there is any text to keep."""
-    if best_text(state.entries):
+    if choose_report(state.entries):
         return Finish("partial", reason, error)
     return Finish("timed_out" if reason == "deadline" else "failed", reason, error)

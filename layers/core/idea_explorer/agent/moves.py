@@ -14,7 +14,12 @@ from idea_explorer.domain.errors import (
     RejectedError,
     TooLongError,
 )
-from idea_explorer.domain.report import best_text, read_final_turn, read_report, without_preamble
+from idea_explorer.domain.report import (
+    choose_report,
+    read_final_turn,
+    read_report,
+    without_preamble,
+)
 from idea_explorer.domain.transcript import (
     Answered,
     ModelCallFailed,
@@ -192,7 +197,7 @@ def _kept(state: State) -> Finish | None:
     """The end with the report that was there before it was asked for again, if it was."""
     if not state.rewritten("incomplete"):
         return None
-    gaps = _gaps(state, best_text(state.entries))
+    gaps = _gaps(state, choose_report(state.entries))
     return Finish("partial", "incomplete", IncompleteReportError(gaps))
 
 
@@ -231,7 +236,7 @@ def _after_overflow(state: State, _: Bounds) -> Move:
         if isinstance(last, ModelCallFailed)
         else "The conversation is too long for the model."
     )
-    status: FinalStatus = "partial" if best_text(state.entries) else "failed"
+    status: FinalStatus = "partial" if choose_report(state.entries) else "failed"
     if rejected:
         return Finish(status, "model_error", RejectedError(said))
     return Finish(status, "context_window", TooLongError(said))

@@ -57,7 +57,7 @@ def read_report(entries: Sequence[AnyEntry]) -> str:
     return "" if _only_remarks(_last_turn(entries)) else read_final_turn(entries)
 
 
-def best_text(entries: Sequence[AnyEntry]) -> str:
+def choose_report(entries: Sequence[AnyEntry]) -> str:
     """What there is to keep when a run ends early. Where a report was asked for again because it lacked
     parts, the one that lacks fewer is kept, and of two alike the longer."""
     last = _latest_text(entries)

@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import (
-    best_text,
+    choose_report,
     read_final_turn,
     title_of,
     verdict_of,
@@ -156,7 +156,7 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     """
     whole = finish.status == "completed"
     written = without_preamble(
-        read_final_turn(state.entries) if whole else best_text(state.entries)
+        read_final_turn(state.entries) if whole else choose_report(state.entries)
     )
     quotes = cited_passages([block for answer in state.answers for block in answer.content])
     given = asked_for(state.opening)
