@@ -34,7 +34,7 @@ _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C",
 
 def read_final_turn(entries: Sequence[AnyEntry]) -> str:
     """The text of the whole final turn, paused and continued parts joined, citations kept as links."""
-    return cited_text([block for a in _last_turn(entries) for block in a.content]).strip()
+    return render_citations([block for a in _last_turn(entries) for block in a.content]).strip()
 
 
 def _last_turn(entries: Sequence[AnyEntry]) -> list[Answered]:
@@ -89,7 +89,9 @@ def _latest_text(entries: Sequence[AnyEntry]) -> str:
         if isinstance(entry, ToolsRan):
             break
     answers = [e for e in entries if isinstance(e, Answered) and not _only_remarks([e])]
-    return "\n\n".join(text for answer in answers if (text := cited_text(answer.content).strip()))
+    return "\n\n".join(
+        text for answer in answers if (text := render_citations(answer.content).strip())
+    )
 
 
 def _only_remarks(turn: Sequence[Answered]) -> bool:
@@ -99,10 +101,10 @@ def _only_remarks(turn: Sequence[Answered]) -> bool:
     content = [block for answer in turn for block in answer.content]
     calling = any(block.get("type") in CALLS for block in content)
     citing = any(_cited_urls(block) for block in content)
-    return calling and not citing and not _FIRST_HEADING.search(cited_text(content))
+    return calling and not citing and not _FIRST_HEADING.search(render_citations(content))
 
 
-def cited_text(content: Sequence[Block]) -> str:
+def render_citations(content: Sequence[Block]) -> str:
     """The text of blocks, each followed by numbered links to what it cites."""
     numbers: dict[str, int] = {}
     parts: list[str] = []
