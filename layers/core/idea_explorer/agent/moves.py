@@ -18,7 +18,7 @@ from idea_explorer.domain.report import (
     choose_report,
     read_final_turn,
     read_report,
-    without_preamble,
+    strip_preamble,
 )
 from idea_explorer.domain.transcript import (
     Answered,
@@ -172,7 +172,7 @@ def _after_end(state: State, bounds: Bounds) -> Move:
 def _gaps(state: State, text: str) -> tuple[str, ...]:
     """What a text lacks of what its framework asks for."""
     framework = state.opening.framework
-    return tuple(framework.missing(without_preamble(text))) if framework else ()
+    return tuple(framework.missing(strip_preamble(text))) if framework else ()
 
 
 def _after_no_text(state: State, stop_reason: str) -> Move:

@@ -70,7 +70,7 @@ def choose_report(entries: Sequence[AnyEntry]) -> str:
         return last
 
     def rank(text: str) -> tuple[int, int]:
-        return len(framework.missing(without_preamble(text))), -len(text)
+        return len(framework.missing(strip_preamble(text))), -len(text)
 
     return min((last, before), key=rank) if last else before
 
@@ -132,7 +132,7 @@ def _cited_urls(block: Block) -> list[str]:
     return list(dict.fromkeys(url for url in urls if url.startswith(("https://", "http://"))))
 
 
-def without_preamble(text: str) -> str:
+def strip_preamble(text: str) -> str:
     """The report from its first heading on; all of it where there is none."""
     heading = _FIRST_HEADING.search(text)
     return text[heading.start() :].strip() if heading else text.strip()

@@ -16,9 +16,9 @@ from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import (
     choose_report,
     read_final_turn,
+    strip_preamble,
     title_of,
     verdict_of,
-    without_preamble,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
 from idea_explorer.domain.usage import Price, Usage, cost_of
@@ -155,7 +155,7 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     `page` is where the team's repository is on the web.
     """
     whole = finish.status == "completed"
-    written = without_preamble(
+    written = strip_preamble(
         read_final_turn(state.entries) if whole else choose_report(state.entries)
     )
     quotes = cited_passages([block for answer in state.answers for block in answer.content])

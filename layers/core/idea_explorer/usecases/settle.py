@@ -19,7 +19,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.report import choose_report, title_of, verdict_of, without_preamble
+from idea_explorer.domain.report import choose_report, strip_preamble, title_of, verdict_of
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import EventSink, Explorations, Reports, Spend, Transcripts
 from idea_explorer.usecases.allowance import charge
@@ -128,7 +128,7 @@ def _from_checkpoint(
         ending = Ending("failed", error.code, error.sentence)
     entries = books.transcripts.open(exploration.id, exploration.lease).entries
     ending = replace(ending, message=ending.message + unproposed_changes(exploration, entries))
-    text = without_preamble(choose_report(entries))
+    text = strip_preamble(choose_report(entries))
     if text:
         books.reports.save_report(exploration.id, exploration.lease, text)
     state = State(entries) if entries else None
