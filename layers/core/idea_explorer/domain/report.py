@@ -138,7 +138,7 @@ def strip_preamble(text: str) -> str:
     return text[heading.start() :].strip() if heading else text.strip()
 
 
-def title_of(report: str, idea: str) -> str:
+def find_title(report: str, idea: str) -> str:
     found = _TITLE.search(report)
     return one_line(unescaped(found.group(1)) if found else idea, 120)
 

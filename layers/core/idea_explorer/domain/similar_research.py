@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
-from idea_explorer.domain.report import title_of, verdict_of
+from idea_explorer.domain.report import find_title, verdict_of
 from idea_explorer.domain.text import one_line, with_signs_spelled
 
 MAX_TERMS = 40  # the words that tell a document from others; 5,000 such entries are still 2 MB
@@ -103,7 +103,7 @@ def entry_of(path: str, text: str) -> IndexEntry:
     counted = Counter(_terms(_MARKUP.sub(" ", parsed.body)))
     return IndexEntry(
         path=path,
-        title=title_of(parsed.body, idea or path),
+        title=find_title(parsed.body, idea or path),
         verdict=verdict_of(parsed.body),
         date=matter.get("date") or (dated.group(1) if dated else None),
         idea=one_line(idea, MAX_RECORDED_IDEA),

@@ -24,7 +24,7 @@ from idea_explorer.domain.paths import (
     is_research_path,
 )
 from idea_explorer.domain.publication import is_log
-from idea_explorer.domain.report import title_of
+from idea_explorer.domain.report import find_title
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools.fulltext import FullText
@@ -178,7 +178,7 @@ class _Research:
     def search(self, arguments: SearchResearch) -> ToolOutput:
         try:
             index = self._index or FullText(
-                (path, title_of(text, path), text) for path, text in self._repository.read_all()
+                (path, find_title(text, path), text) for path, text in self._repository.read_all()
             )
         except ExternalError as error:
             raise _api_error("search", error) from error

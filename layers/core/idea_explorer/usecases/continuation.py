@@ -23,7 +23,7 @@ from idea_explorer.domain.publication import (
     list_ideas,
     parse_log,
 )
-from idea_explorer.domain.report import title_of
+from idea_explorer.domain.report import find_title
 from idea_explorer.domain.threads import turns_of
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import Explorations, Reports, ResearchRepository, Transcripts
@@ -45,7 +45,7 @@ class PriorDocument:
     @property
     def passages(self) -> list[Passage]:
         """The document as evidence: it may be cited without being read again."""
-        title = title_of(parse_document(self.text).body, self.name)
+        title = find_title(parse_document(self.text).body, self.name)
         return [make_passage(self.path, self.text, title=title)] if self.path else []
 
     @property

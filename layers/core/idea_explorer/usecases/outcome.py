@@ -15,9 +15,9 @@ from idea_explorer.domain.exploration import Exploration, Receipt, Stats
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import (
     choose_report,
+    find_title,
     read_final_turn,
     strip_preamble,
-    title_of,
     verdict_of,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
@@ -140,7 +140,7 @@ class Conclusion:
     unmatched: int
 
     def title(self, idea: str) -> str:
-        return title_of(self.text, idea)
+        return find_title(self.text, idea)
 
 
 def asked_for(opening: Opening) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Turn
 from idea_explorer.domain.json import text_of
-from idea_explorer.domain.report import title_of, verdict_of
+from idea_explorer.domain.report import find_title, verdict_of
 from idea_explorer.domain.text import escaped, one_line
 
 DOCUMENTS_READ = 3
@@ -109,7 +109,7 @@ def _sources(conversation: Conversation) -> list[Source]:
         text = text_of(result.payload.get("content"))
         path = text_of(result.input.get("path"))
         body = _FRONT_MATTER.sub("", text)
-        sources.append(Source(path, title_of(body, path), body, verdict_of(body)))
+        sources.append(Source(path, find_title(body, path), body, verdict_of(body)))
     return sources
 
 
