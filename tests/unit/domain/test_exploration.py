@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import InvalidRequestError, InvalidTransitionEr
 from idea_explorer.domain.exploration import NEXT, Exploration, Status
 from idea_explorer.domain.ids import id_for_day, id_from_key, is_id, new_id
 from idea_explorer.domain.publication import append_log_entry, new_folder
-from idea_explorer.domain.report import find_title, strip_preamble, verdict_of
+from idea_explorer.domain.report import find_title, find_verdict, strip_preamble
 from idea_explorer.domain.request import ExploreRequest, parse_request
 from idea_explorer.domain.text import slug
 from idea_explorer.domain.usage import Usage, cost_of
@@ -122,8 +122,8 @@ def test_the_verdict_is_read_from_its_own_section() -> None:
     text = (
         "# T\n\nThe earlier verdict was PASS.\n\n## Verdict\n\n**Verdict: STRONG YES**\n\nNot PASS."
     )
-    assert verdict_of(text) == "STRONG YES"
-    assert verdict_of("# T\n\nPASS") is None
+    assert find_verdict(text) == "STRONG YES"
+    assert find_verdict("# T\n\nPASS") is None
     assert find_title(text, "idea") == "T"
     assert strip_preamble("Sure!\n\n## A\nb") == "## A\nb"
 

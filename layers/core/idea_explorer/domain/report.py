@@ -143,7 +143,7 @@ def find_title(report: str, idea: str) -> str:
     return one_line(unescaped(found.group(1)) if found else idea, 120)
 
 
-def verdict_of(report: str) -> str | None:
+def find_verdict(report: str) -> str | None:
     """The verdict that the business framework ends in: from its own section, else from the line that
     names it, which is there in any language."""
     sections = list(_VERDICT_SECTION.finditer(report))

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
-from idea_explorer.domain.report import find_title, verdict_of
+from idea_explorer.domain.report import find_title, find_verdict
 from idea_explorer.domain.text import one_line, with_signs_spelled
 
 MAX_TERMS = 40  # the words that tell a document from others; 5,000 such entries are still 2 MB
@@ -104,7 +104,7 @@ def entry_of(path: str, text: str) -> IndexEntry:
     return IndexEntry(
         path=path,
         title=find_title(parsed.body, idea or path),
-        verdict=verdict_of(parsed.body),
+        verdict=find_verdict(parsed.body),
         date=matter.get("date") or (dated.group(1) if dated else None),
         idea=one_line(idea, MAX_RECORDED_IDEA),
         idea_key=hash_idea(idea) if idea else "",

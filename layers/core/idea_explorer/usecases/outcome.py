@@ -16,9 +16,9 @@ from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import (
     choose_report,
     find_title,
+    find_verdict,
     read_final_turn,
     strip_preamble,
-    verdict_of,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
 from idea_explorer.domain.usage import Price, Usage, cost_of
@@ -161,4 +161,6 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     quotes = cited_passages([block for answer in state.answers for block in answer.content])
     given = asked_for(state.opening)
     checked = check_citations(written, state.evidence, quotes, page=page, given=given)
-    return Conclusion(checked.text, verdict_of(checked.text), checked.citations, checked.unmatched)
+    return Conclusion(
+        checked.text, find_verdict(checked.text), checked.citations, checked.unmatched
+    )

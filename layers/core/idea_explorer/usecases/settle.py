@@ -19,7 +19,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.report import choose_report, find_title, strip_preamble, verdict_of
+from idea_explorer.domain.report import choose_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import EventSink, Explorations, Reports, Spend, Transcripts
 from idea_explorer.usecases.allowance import charge
@@ -142,7 +142,7 @@ def _from_checkpoint(
         stats=stats,
         min_resume_usd=least_to_write(state, Budget(price=price)) if state else None,
         title=find_title(text, exploration.request.idea),
-        verdict=verdict_of(text),
+        verdict=find_verdict(text),
         receipt=_receipt(exploration, ending, stats, has_text=bool(text)),
     )
 
