@@ -10,7 +10,7 @@ LONGEST_SECONDS = 86_400.0  # nobody here waits longer, whatever a header says
 _SECONDS = re.compile(r"\d+(\.\d+)?")
 
 
-def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """The seconds that `Retry-After` asks for, which is a number of them or a date; None without it.
 
     A date is measured by the service's own clock where the answer tells it. Names are in lower case.

@@ -23,7 +23,7 @@ from idea_explorer.domain.errors import (
     UpstreamConflictError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.retry_after import quota_reset, retry_after
+from idea_explorer.domain.retry_after import parse_retry_after, quota_reset
 
 TIMEOUT = httpx.Timeout(10.0)
 API_VERSION = "2022-11-28"
@@ -174,7 +174,7 @@ class GitHubClient:
 
     def _seconds_to_wait(self, response: httpx.Response) -> float:
         now = datetime.now(UTC)
-        named = retry_after(response.headers, now)
+        named = parse_retry_after(response.headers, now)
         if named is None:
             named = quota_reset(response.headers, now)
         if named is not None:
