@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from idea_explorer.domain.retry_after import parse_retry_after, quota_reset
+from idea_explorer.domain.retry_after import parse_quota_reset, parse_retry_after
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 DATE = "Mon, 16 Nov 2026 12:00:00 GMT"
@@ -66,4 +66,4 @@ def test_without_the_header_nothing_was_asked_for() -> None:
 def test_a_quota_that_is_used_up_starts_anew_at_its_time(
     headers: dict[str, str], seconds: float | None
 ) -> None:
-    assert quota_reset({**headers, "date": DATE}, NOW) == seconds
+    assert parse_quota_reset({**headers, "date": DATE}, NOW) == seconds

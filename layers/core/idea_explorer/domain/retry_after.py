@@ -22,7 +22,7 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
     return None if moment is None else _bounded((moment - _now(headers, now)).total_seconds())
 
 
-def quota_reset(headers: Mapping[str, str], now: datetime) -> float | None:
+def parse_quota_reset(headers: Mapping[str, str], now: datetime) -> float | None:
     """The seconds until a used-up quota starts anew, by `x-ratelimit-…`; None where it is not used up."""
     reset = headers.get("x-ratelimit-reset", "").strip()
     if headers.get("x-ratelimit-remaining", "").strip() != "0" or not _SECONDS.fullmatch(reset):

@@ -23,7 +23,7 @@ from idea_explorer.domain.errors import (
     UpstreamConflictError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.retry_after import parse_retry_after, quota_reset
+from idea_explorer.domain.retry_after import parse_quota_reset, parse_retry_after
 
 TIMEOUT = httpx.Timeout(10.0)
 API_VERSION = "2022-11-28"
@@ -176,7 +176,7 @@ class GitHubClient:
         now = datetime.now(UTC)
         named = parse_retry_after(response.headers, now)
         if named is None:
-            named = quota_reset(response.headers, now)
+            named = parse_quota_reset(response.headers, now)
         if named is not None:
             return named
         method = response.request.method
