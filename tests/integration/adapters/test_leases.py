@@ -17,7 +17,7 @@ from idea_explorer.adapters.research_index import KEY, S3ResearchIndex
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
-from idea_explorer.domain.similar_research import Index, entry_of, similar
+from idea_explorer.domain.similar_research import Index, index_document, similar
 from idea_explorer.ports import BranchLease, ResearchIndex
 from idea_explorer.settings import Settings
 from tests.fakes.clock import ManualClock
@@ -91,7 +91,7 @@ def index(aws: Settings) -> S3ResearchIndex:
 
 
 def with_document(number: int) -> Callable[[Index], Index]:
-    entry = entry_of(f"ideas/2026-01-01-tea-{number}/research.md", f"# Tea number {number}")
+    entry = index_document(f"ideas/2026-01-01-tea-{number}/research.md", f"# Tea number {number}")
     return lambda known: known.with_entry(entry)
 
 

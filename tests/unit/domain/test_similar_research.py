@@ -7,8 +7,8 @@ import pytest
 from idea_explorer.domain.similar_research import (
     Index,
     IndexEntry,
-    entry_of,
     existing,
+    index_document,
     similar,
     terms_of,
 )
@@ -21,7 +21,7 @@ def index() -> Index:
     files = sorted((EXAMPLES / "ideas").rglob("*.md"))
     return Index(
         entries=tuple(
-            entry_of(file.relative_to(EXAMPLES).as_posix(), file.read_text("utf-8"))
+            index_document(file.relative_to(EXAMPLES).as_posix(), file.read_text("utf-8"))
             for file in files
         )
     )
@@ -56,7 +56,7 @@ def written(*ideas: str) -> Index:
     text = "---\nidea: {0}\nmode: business\nstatus: completed\n---\n\n# {0}\n\nA step, a test.\n"
     return Index(
         entries=tuple(
-            entry_of(f"ideas/2026-01-0{day}-x/research.md", text.format(idea))
+            index_document(f"ideas/2026-01-0{day}-x/research.md", text.format(idea))
             for day, idea in enumerate(ideas, start=1)
         )
     )
@@ -109,7 +109,7 @@ def test_the_same_idea_in_the_same_mode_can_be_reused(index: Index) -> None:
 def test_the_newest_is_reused_and_a_partial_one_is_not() -> None:
     def written(folder: str, status: str = "completed") -> IndexEntry:
         matter = f"---\nidea: Tea\nmode: business\nstatus: {status}\n---\n\n# Tea\n"
-        return entry_of(f"ideas/{folder}/research.md", matter)
+        return index_document(f"ideas/{folder}/research.md", matter)
 
     folders = ["2026-01-02-tea-2", "2026-01-02-tea", "2026-01-01-tea-9"]
     entries = [*(written(folder) for folder in folders), written("2026-01-03-tea", "partial")]
@@ -120,11 +120,13 @@ def test_the_newest_is_reused_and_a_partial_one_is_not() -> None:
 
 
 def test_a_document_of_people_is_known_by_its_title() -> None:
-    entry = entry_of("ideas/market/notes.md", "# Tea in Bern\n\nPeople drink tea.")
+    entry = index_document("ideas/market/notes.md", "# Tea in Bern\n\nPeople drink tea.")
     assert (entry.title, entry.idea_key, entry.date) == ("Tea in Bern", "", None)
 
 
 def test_an_entry_written_again_replaces_the_one_before() -> None:
     path = "ideas/2026-01-01-tea/research.md"
-    index = Index().with_entry(entry_of(path, "# Old")).with_entry(entry_of(path, "# New"))
+    index = (
+        Index().with_entry(index_document(path, "# Old")).with_entry(index_document(path, "# New"))
+    )
     assert [entry.title for entry in index.entries] == ["New"]

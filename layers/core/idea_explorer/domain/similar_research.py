@@ -94,7 +94,7 @@ class Similar(BaseModel):
     score: float
 
 
-def entry_of(path: str, text: str) -> IndexEntry:
+def index_document(path: str, text: str) -> IndexEntry:
     """A document as the index knows it. Documents that people wrote need no front matter."""
     parsed = parse_document(text)
     matter = parsed.matter

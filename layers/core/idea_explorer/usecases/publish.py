@@ -9,7 +9,7 @@ from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.similar_research import Index, entry_of
+from idea_explorer.domain.similar_research import Index, index_document
 from idea_explorer.ports import (
     Change,
     EventSink,
@@ -152,11 +152,13 @@ def _remember(
         fresh = known.rebuilt_at is not None and now - known.rebuilt_at < INDEX_AGE
         if research and not fresh:
             documents = research.read_all()
-            entries = tuple(entry_of(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
+            entries = tuple(
+                index_document(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents
+            )
             known = Index(entries=entries, rebuilt_at=now)
         if not published.text:
             return known
-        return known.with_entry(entry_of(published.document, published.text))
+        return known.with_entry(index_document(published.document, published.text))
 
     try:
         index.change(change)
