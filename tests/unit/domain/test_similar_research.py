@@ -8,8 +8,8 @@ from idea_explorer.domain.similar_research import (
     Index,
     IndexEntry,
     existing,
+    find_similar,
     index_document,
-    similar,
     terms_of,
 )
 
@@ -39,7 +39,7 @@ NEAR = {
 
 @pytest.mark.parametrize("idea", NEAR)
 def test_the_nearest_research_comes_first(index: Index, idea: str) -> None:
-    best = similar(idea, index)[0]
+    best = find_similar(idea, index)[0]
     assert NEAR[idea] in best.path
     assert 0.3 <= best.score <= 1
 
@@ -49,7 +49,7 @@ FAR = ["Quantum computing for banks", "A CRM for dentists", "AI that reviews con
 
 @pytest.mark.parametrize("idea", FAR)
 def test_an_idea_of_another_field_is_near_to_nothing(index: Index, idea: str) -> None:
-    assert similar(idea, index) == []
+    assert find_similar(idea, index) == []
 
 
 def written(*ideas: str) -> Index:
@@ -65,21 +65,21 @@ def written(*ideas: str) -> Index:
 @pytest.mark.parametrize("idea", ["One step", "A test", "First steps", "Step 2"])
 def test_one_common_word_makes_nothing_alike(index: Index, idea: str) -> None:
     entries = (*index.entries, *written("Two steps", "Pipe test one").entries)
-    assert similar(idea, Index(entries=entries)) == []
+    assert find_similar(idea, Index(entries=entries)) == []
 
 
 def test_only_the_same_words_are_wholly_alike() -> None:
     known = written("Pipe test one", "Tea rooms in town libraries")
 
-    assert similar("pipe test one!", known)[0].score == 1.0
-    assert 0.3 < similar("Pipe test two", known)[0].score < 0.8
-    assert similar("Tea rooms in libraries", known)[0].score < 1.0
-    assert [hit.score for hit in similar("Tea", written("Tea"))] == [1.0]
-    assert similar("Linting rules for C#", written("Linting rules for C++"))[0].score < 1.0
+    assert find_similar("pipe test one!", known)[0].score == 1.0
+    assert 0.3 < find_similar("Pipe test two", known)[0].score < 0.8
+    assert find_similar("Tea rooms in libraries", known)[0].score < 1.0
+    assert [hit.score for hit in find_similar("Tea", written("Tea"))] == [1.0]
+    assert find_similar("Linting rules for C#", written("Linting rules for C++"))[0].score < 1.0
 
 
 def test_a_hit_carries_what_a_person_decides_by(index: Index) -> None:
-    best = similar("Local honey marketplace for small apiaries", index)[0]
+    best = find_similar("Local honey marketplace for small apiaries", index)[0]
 
     assert best.model_dump() == {
         "path": "ideas/2026-06-09-local-honey-marketplace-for-small-apiaries/research.md",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, similar
+from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, find_similar
 from idea_explorer.domain.text import harmless, one_line
 
 SHOWN = 3
@@ -34,7 +34,7 @@ def consider(
     ask: Callable[[str], str] | None,
 ) -> Choice:
     """Show what is similar; where there is somebody to ask, let them choose."""
-    found = similar(request.idea, index)[:SHOWN]
+    found = find_similar(request.idea, index)[:SHOWN]
     if not found:
         return Choice(request)
     tell("Similar research is there already:")

@@ -115,7 +115,7 @@ def index_document(path: str, text: str) -> IndexEntry:
     )
 
 
-def similar(idea: str, index: Index) -> list[Similar]:
+def find_similar(idea: str, index: Index) -> list[Similar]:
     """The published research that is nearest to an idea, best first; empty where nothing is near."""
     asked, key = terms_of(idea)[:MAX_QUERY_TERMS], hash_idea(idea)
     known = Counter(term for entry in index.entries for term in {*entry.subject, *entry.terms})

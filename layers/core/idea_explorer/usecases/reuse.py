@@ -11,7 +11,7 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import IndexEntry, Similar, existing
-from idea_explorer.domain.similar_research import similar as rank
+from idea_explorer.domain.similar_research import find_similar as rank
 from idea_explorer.ports import (
     EventSink,
     Explorations,
@@ -23,7 +23,7 @@ from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
 from idea_explorer.usecases.run_events import announce_end
 
 
-def similar(idea: str, index: ResearchIndex) -> list[Similar]:
+def find_similar(idea: str, index: ResearchIndex) -> list[Similar]:
     """The published research that is nearest to an idea, best first."""
     return rank(idea, index.load())
 
