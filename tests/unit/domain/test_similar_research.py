@@ -7,7 +7,7 @@ import pytest
 from idea_explorer.domain.similar_research import (
     Index,
     IndexEntry,
-    existing,
+    find_existing,
     find_similar,
     index_document,
     terms_of,
@@ -98,12 +98,12 @@ def test_words_meet_across_plural_case_and_accents() -> None:
 
 def test_the_same_idea_in_the_same_mode_can_be_reused(index: Index) -> None:
     idea = "local honey marketplace, for small apiaries"
-    found = existing(idea, "business", index)
+    found = find_existing(idea, "business", index)
 
     assert found is not None
     assert found.path.endswith("local-honey-marketplace-for-small-apiaries/research.md")
-    assert existing(idea, "exploration", index) is None
-    assert existing("local honey marketplace", "business", index) is None
+    assert find_existing(idea, "exploration", index) is None
+    assert find_existing("local honey marketplace", "business", index) is None
 
 
 def test_the_newest_is_reused_and_a_partial_one_is_not() -> None:
@@ -113,7 +113,7 @@ def test_the_newest_is_reused_and_a_partial_one_is_not() -> None:
 
     folders = ["2026-01-02-tea-2", "2026-01-02-tea", "2026-01-01-tea-9"]
     entries = [*(written(folder) for folder in folders), written("2026-01-03-tea", "partial")]
-    found = existing("tea", "business", Index(entries=tuple(entries)))
+    found = find_existing("tea", "business", Index(entries=tuple(entries)))
 
     assert found is not None
     assert found.path == "ideas/2026-01-02-tea-2/research.md"

@@ -140,7 +140,7 @@ def find_similar(idea: str, index: Index) -> list[Similar]:
     ]
 
 
-def existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
+def find_existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
     """The newest whole research of this very idea in this mode."""
     wanted = (hash_idea(idea), mode, "completed")
     found = [

@@ -10,7 +10,7 @@ from idea_explorer.domain.exploration import Exploration, Stats
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar_research import IndexEntry, Similar, existing
+from idea_explorer.domain.similar_research import IndexEntry, Similar, find_existing
 from idea_explorer.domain.similar_research import find_similar as rank
 from idea_explorer.ports import (
     EventSink,
@@ -48,7 +48,7 @@ def reuse(
     """
     if request.if_exists != "reuse" or request.toolset != "research":
         return None
-    found = existing(request.idea, request.mode, index.load())
+    found = find_existing(request.idea, request.mode, index.load())
     text = _text(found, reports, research) if found else None
     if found is None or text is None:
         return None
