@@ -7,10 +7,10 @@ import pytest
 from idea_explorer.domain.similar_research import (
     Index,
     IndexEntry,
+    extract_terms,
     find_existing,
     find_similar,
     index_document,
-    terms_of,
 )
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -91,9 +91,9 @@ def test_a_hit_carries_what_a_person_decides_by(index: Index) -> None:
 
 
 def test_words_meet_across_plural_case_and_accents() -> None:
-    assert terms_of("Cafés") == terms_of("CAFE")
-    assert terms_of("boxes of subscriptions") == terms_of("box subscriber")
-    assert set(terms_of("茶室开店")) & set(terms_of("开茶室"))
+    assert extract_terms("Cafés") == extract_terms("CAFE")
+    assert extract_terms("boxes of subscriptions") == extract_terms("box subscriber")
+    assert set(extract_terms("茶室开店")) & set(extract_terms("开茶室"))
 
 
 def test_the_same_idea_in_the_same_mode_can_be_reused(index: Index) -> None:

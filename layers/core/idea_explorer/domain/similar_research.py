@@ -70,7 +70,7 @@ class IndexEntry(BaseModel):
 
     @cached_property
     def subject(self) -> frozenset[str]:
-        return frozenset(terms_of(f"{self.idea} {self.title}"))
+        return frozenset(extract_terms(f"{self.idea} {self.title}"))
 
 
 class Index(BaseModel):
@@ -117,7 +117,7 @@ def index_document(path: str, text: str) -> IndexEntry:
 
 def find_similar(idea: str, index: Index) -> list[Similar]:
     """The published research that is nearest to an idea, best first; empty where nothing is near."""
-    asked, key = terms_of(idea)[:MAX_QUERY_TERMS], hash_idea(idea)
+    asked, key = extract_terms(idea)[:MAX_QUERY_TERMS], hash_idea(idea)
     known = Counter(term for entry in index.entries for term in {*entry.subject, *entry.terms})
     rarity = {
         term: math.log(1 + (len(index.entries) - known[term] + 0.5) / (known[term] + 0.5))
@@ -152,7 +152,7 @@ def find_existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
     return max(found, key=lambda entry: ResearchFolder.of(entry.path).sequence, default=None)
 
 
-def terms_of(text: str) -> list[str]:
+def extract_terms(text: str) -> list[str]:
     """The words a text is about, in order, each once. Numbers tell one short text from another."""
     return list(dict.fromkeys(_terms(with_signs_spelled(text), numbers=True)))
 
