@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.links import Link, find_definitions, find_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings, find_prose
-from idea_explorer.domain.source_lists import ListedSource, SourceList, source_lists
+from idea_explorer.domain.source_lists import ListedSource, SourceList, find_source_lists
 from idea_explorer.domain.sources import (
     NOT_FOUND,
     UNMATCHED,
@@ -83,7 +83,7 @@ class _Check:
         prose = find_prose(text)
         self.defined = find_definitions(text, prose)
         self.links = find_links(text, prose, self.defined)
-        self.lists = source_lists(text, find_headings(text), prose, self.links, self.defined)
+        self.lists = find_source_lists(text, find_headings(text), prose, self.links, self.defined)
         self.starts = [listed.start for listed in self.lists]
         self.targets = {d.name: d.target for d in reversed(self.defined) if not d.is_note}
         self.names = [{} if _is_own(text, listed) else self._named(listed) for listed in self.lists]

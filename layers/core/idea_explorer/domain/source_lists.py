@@ -88,7 +88,7 @@ class SourceList:
         return {entry.name: entry for entry in reversed(self.entries) if entry.name}
 
 
-def source_lists(
+def find_source_lists(
     text: str,
     headings: Sequence[Heading],
     prose: Sequence[Span],
