@@ -104,7 +104,7 @@ def _file_key(path: str) -> str:
     return f"../{path}" if ups > 1 else path  # the report stands one folder below ideas/
 
 
-def addresses_in(text: str) -> Iterator[str]:
+def find_addresses(text: str) -> Iterator[str]:
     """The addresses of web pages in a text of any kind."""
     return (trimmed(found[0]) for found in _ADDRESS.finditer(text))
 
@@ -159,7 +159,7 @@ class Ledger:
     def mentions(self, key: str) -> bool:
         """Whether an address stands in what was read or asked: to repeat it is no citation of its own."""
         if self._mentioned is None:
-            found = (address for text in self._texts for address in addresses_in(text))
+            found = (address for text in self._texts for address in find_addresses(text))
             self._mentioned = {source_key(address, self._page) for address in found}
         return key in self._mentioned
 
