@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from idea_explorer.domain.markdown import Span
-from idea_explorer.domain.sources import ADDRESS_CHARS, trimmed
+from idea_explorer.domain.sources import ADDRESS_CHARS, trim_address
 
 Form = Literal["inline", "reference", "note", "number", "address", "html"]
 
@@ -244,7 +244,7 @@ class _Scan:
     def _address(self, at: int) -> None:
         found = _ADDRESS.match(self.text, at, self.end)
         assert found is not None
-        address = trimmed(found[0])
+        address = trim_address(found[0])
         if address.partition("//")[2] or (
             address.lower().startswith("www.") and "." in address[4:]
         ):

@@ -106,10 +106,10 @@ def _file_key(path: str) -> str:
 
 def find_addresses(text: str) -> Iterator[str]:
     """The addresses of web pages in a text of any kind."""
-    return (trimmed(found[0]) for found in _ADDRESS.finditer(text))
+    return (trim_address(found[0]) for found in _ADDRESS.finditer(text))
 
 
-def trimmed(address: str) -> str:
+def trim_address(address: str) -> str:
     """An address without what the sentence around it adds: punctuation, and brackets it did not open."""
     opened, closed = address.count("("), address.count(")")
     end = len(address)
