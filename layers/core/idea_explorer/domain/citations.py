@@ -20,7 +20,7 @@ from idea_explorer.domain.sources import (
     UNMATCHED,
     Ledger,
     NumberedSource,
-    cited_passages,
+    collect_quotes,
     in_link,
     is_citation,
 )

@@ -180,7 +180,7 @@ class Ledger:
         return f"../{quote(key)}{mark}{fragment}"
 
 
-def cited_passages(content: Sequence[Block]) -> dict[str, str]:
+def collect_quotes(content: Sequence[Block]) -> dict[str, str]:
     """What was quoted from each page, by address."""
     quotes: dict[str, str] = {}
     for block in content:
