@@ -21,7 +21,7 @@ from idea_explorer.domain.sources import (
     Ledger,
     NumberedSource,
     collect_quotes,
-    in_link,
+    escape_target,
     is_citation,
 )
 from idea_explorer.domain.text import one_line
@@ -167,7 +167,7 @@ class _Check:
         shown = self.text[link.start : link.end]
         if link.form in {"inline", "reference"} and _NUMBER.match(link.label):
             shown = f"[[{source.number}]]({self._address(target)})"
-        elif link.form == "inline" and self._address(target) != in_link(target):
+        elif link.form == "inline" and self._address(target) != escape_target(target):
             before, after = link.target_span
             address = self._address(target)
             shown = f"{self.text[link.start : before]}{address}{self.text[after : link.end]}"
@@ -216,7 +216,7 @@ class _Check:
 
     def _address(self, target: str) -> str:
         """Where a link to a target leads; a file of the team by the way that works in a report."""
-        return in_link(self.ledger.link(target, self.ledger.key(target)))
+        return escape_target(self.ledger.link(target, self.ledger.key(target)))
 
     def _cite(self, target: str, *, title: str = "") -> NumberedSource:
         key = self.ledger.key(target)

@@ -224,7 +224,7 @@ class NumberedSource:
         return f"{line}: “{escaped(one_line(quoted, _QUOTE_LENGTH))}”" if quoted else line
 
 
-def in_link(target: str) -> str:
+def escape_target(target: str) -> str:
     """A target as it can stand in a link."""
     if target[:4].lower() == "www.":
         target = f"https://{target}"
