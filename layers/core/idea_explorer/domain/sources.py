@@ -37,7 +37,7 @@ def is_citation(target: str) -> bool:
     return is_web_address(target) or not _NO_SOURCE.match(target)
 
 
-def source_key(target: str, page: str | None = None) -> str:
+def normalize_source(target: str, page: str | None = None) -> str:
     """The same for spellings of the same source. `page` is where the repository is on the web."""
     if not is_web_address(target):
         return _file_key(unquote(target.partition("#")[0].partition("?")[0]))
@@ -138,7 +138,7 @@ class Ledger:
         self._mentioned: set[str] | None = None
         self._keys: dict[str, str] = {}
         first_wins = list(reversed(evidence))
-        self._passages = {source_key(passage.source, page): passage for passage in first_wins}
+        self._passages = {normalize_source(passage.source, page): passage for passage in first_wins}
         titled = ((_plain(passage.title), key) for key, passage in self._passages.items())
         self._titles = {title: key for title, key in titled if title}
 
@@ -146,7 +146,7 @@ class Ledger:
         """What a target means. A folder means the document in it, where that was read."""
         if (known := self._keys.get(target)) is not None:
             return known
-        key = source_key(target, self._page)
+        key = normalize_source(target, self._page)
         inside = f"{key}/{DOCUMENT}"
         if key not in self._passages and inside in self._passages:
             key = inside
@@ -160,7 +160,7 @@ class Ledger:
         """Whether an address stands in what was read or asked: to repeat it is no citation of its own."""
         if self._mentioned is None:
             found = (address for text in self._texts for address in find_addresses(text))
-            self._mentioned = {source_key(address, self._page) for address in found}
+            self._mentioned = {normalize_source(address, self._page) for address in found}
         return key in self._mentioned
 
     def titled(self, text: str) -> str | None:
@@ -187,7 +187,7 @@ def collect_quotes(content: Sequence[Block]) -> dict[str, str]:
         citations = block.get("citations")
         for citation in citations if isinstance(citations, list) else []:
             if isinstance(citation, dict) and (url := text_of(citation.get("url"))):
-                quotes.setdefault(source_key(url), text_of(citation.get("cited_text")))
+                quotes.setdefault(normalize_source(url), text_of(citation.get("cited_text")))
     return quotes
 
 
