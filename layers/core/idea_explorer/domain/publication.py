@@ -11,7 +11,7 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.text import slug, slugs, with_signs_spelled
+from idea_explorer.domain.text import slug, slugs, spell_out_signs
 
 DOCUMENT = "research.md"
 LOG = "exploration-log.json"
@@ -74,7 +74,7 @@ def find_folders(idea: str, names: Iterable[str]) -> list[ResearchFolder]:
 def hash_idea(idea: str) -> str:
     """The same for two ideas that say the same, apart from case, spaces and punctuation. The signs of
     a word are no punctuation: C++ is not C."""
-    words = " ".join(re.findall(r"\w+", with_signs_spelled(idea.casefold()))) or idea
+    words = " ".join(re.findall(r"\w+", spell_out_signs(idea.casefold()))) or idea
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
 from idea_explorer.domain.report import find_title, find_verdict
-from idea_explorer.domain.text import one_line, with_signs_spelled
+from idea_explorer.domain.text import one_line, spell_out_signs
 
 MAX_TERMS = 40  # the words that tell a document from others; 5,000 such entries are still 2 MB
 MAX_QUERY_TERMS = 60
@@ -154,7 +154,7 @@ def find_existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
 
 def extract_terms(text: str) -> list[str]:
     """The words a text is about, in order, each once. Numbers tell one short text from another."""
-    return list(dict.fromkeys(_terms(with_signs_spelled(text), numbers=True)))
+    return list(dict.fromkeys(_terms(spell_out_signs(text), numbers=True)))
 
 
 def _score(asked: Sequence[str], key: str, entry: IndexEntry, rarity: dict[str, float]) -> float:

@@ -26,7 +26,7 @@ def is_blank(text: str) -> bool:
 
 def slug(idea: str) -> str:
     """A folder name from the idea's words: deterministic and never empty."""
-    return _slug(idea, with_signs_spelled(idea[:_NAMING]))
+    return _slug(idea, spell_out_signs(idea[:_NAMING]))
 
 
 def slugs(idea: str) -> set[str]:
@@ -43,7 +43,7 @@ def _slug(idea: str, naming: str) -> str:
     return f"idea-{hashlib.sha256(idea.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
-def with_signs_spelled(text: str) -> str:
+def spell_out_signs(text: str) -> str:
     """The text with the signs that belong to a word as words: C, C++ and C# are three languages."""
     return _SIGNS.sub(lambda found: "".join(_SPELLED[sign] for sign in found[0]), text)
 
