@@ -54,7 +54,7 @@ def one_line(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
-def counted(number: int, thing: str, things: str | None = None) -> str:
+def pluralize(number: int, thing: str, things: str | None = None) -> str:
     """`1 step`, `2 steps`."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 

@@ -12,7 +12,7 @@ from idea_explorer.cli.endings import money, summary
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Delivery, Stats
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import counted, harmless, one_line
+from idea_explorer.domain.text import harmless, one_line, pluralize
 
 MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
 
