@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.text import escaped, one_line
+from idea_explorer.domain.text import escape_markdown, one_line
 
 UNMATCHED = "⚠ unverified"
 DOCUMENT = "research.md"  # what a link to the folder of a document means
@@ -218,7 +218,7 @@ class NumberedSource:
             address = f"<{target}>" if target else ""
             said = ": ".join(part for part in (self.title, address) if part)
             return f"{self.number}. {said} {UNMATCHED}: {NOT_FOUND}"
-        title = escaped(one_line(passage.title or passage.source, _TITLE_LENGTH))
+        title = escape_markdown(one_line(passage.title or passage.source, _TITLE_LENGTH))
         age = f", {escaped(passage.age)}" if passage.age else ""
         line = f"{self.number}. [{title}]({self.target}){age} `{passage.sha256[:12]}`"
         return f"{line}: “{escaped(one_line(quoted, _QUOTE_LENGTH))}”" if quoted else line

@@ -63,7 +63,7 @@ def pluralize(number: int, thing: str, things: str | None = None) -> str:
 _MARKUP = re.compile(r"[\\`*~\[\]<>|]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """The text as markdown that shows it as it is: no links, emphasis, code, tables or HTML."""
     return _MARKUP.sub(r"\\\g<0>", text)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Turn
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import find_title, find_verdict
-from idea_explorer.domain.text import escaped, one_line
+from idea_explorer.domain.text import escape_markdown, one_line
 
 DOCUMENTS_READ = 3
 UNKNOWN = "a usual angle to look from; nothing was read that speaks for or against it"
