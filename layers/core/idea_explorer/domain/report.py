@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from idea_explorer.domain.json import Block, text_of
-from idea_explorer.domain.text import one_line, unescaped
+from idea_explorer.domain.text import one_line, unescape_markdown
 from idea_explorer.domain.transcript import (
     Answered,
     AnyEntry,
@@ -140,7 +140,7 @@ def strip_preamble(text: str) -> str:
 
 def find_title(report: str, idea: str) -> str:
     found = _TITLE.search(report)
-    return one_line(unescaped(found.group(1)) if found else idea, 120)
+    return one_line(unescape_markdown(found.group(1)) if found else idea, 120)
 
 
 def find_verdict(report: str) -> str | None:

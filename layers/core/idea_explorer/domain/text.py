@@ -68,7 +68,7 @@ def escape_markdown(text: str) -> str:
     return _MARKUP.sub(r"\\\g<0>", text)
 
 
-def unescaped(markdown: str) -> str:
+def unescape_markdown(markdown: str) -> str:
     """Markdown's text without the backslashes that kept it from being markup."""
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
 
