@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, find_similar
-from idea_explorer.domain.text import harmless, one_line
+from idea_explorer.domain.text import one_line, strip_control_characters
 
 SHOWN = 3
 
@@ -87,4 +87,4 @@ def _line(hit: Similar) -> str:
     """One line of a document's own words, which may hold anything, without what steers a terminal."""
     facts = [hit.date or "", hit.verdict or "", f"{hit.score:.0%}"]
     text = f"{one_line(hit.title, 80)} · {' · '.join(fact for fact in facts if fact)} · {hit.path}"
-    return harmless(text)
+    return strip_control_characters(text)

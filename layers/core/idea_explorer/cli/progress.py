@@ -20,7 +20,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import harmless, one_line
+from idea_explorer.domain.text import one_line, strip_control_characters
 from idea_explorer.settings import Settings
 
 
@@ -163,7 +163,7 @@ class PlainScreen:
     """Lines only: for pipes, files and CI."""
 
     def line(self, text: str, style: str = "") -> None:
-        print(harmless(text), file=sys.stderr, flush=True)
+        print(strip_control_characters(text), file=sys.stderr, flush=True)
 
     def working(self, text: str) -> None:
         pass
@@ -192,7 +192,7 @@ class TerminalScreen:
 
     def line(self, text: str, style: str = "") -> None:
         # as Text, so that brackets in an idea or a result are never read as markup
-        self._console.print(self._text(harmless(text), style=style), soft_wrap=True)
+        self._console.print(self._text(strip_control_characters(text), style=style), soft_wrap=True)
         self.working("thinking")
 
     def working(self, text: str) -> None:

@@ -16,7 +16,7 @@ from idea_explorer.domain.errors import ConfigurationError, MissingError
 from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.text import harmless
+from idea_explorer.domain.text import strip_control_characters
 from idea_explorer.ports import Undone
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.find import find
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.quiet:
         print(undone.url or "\n".join(undone.files))
     else:
-        print(harmless(_in_words(undone)))
+        print(strip_control_characters(_in_words(undone)))
     return 0
 
 

@@ -73,7 +73,7 @@ def unescape_markdown(markdown: str) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
 
 
-def harmless(text: str) -> str:
+def strip_control_characters(text: str) -> str:
     """The text without what could steer a terminal: models, pages and files choose these words."""
     return "".join(char for char in text if char.isprintable() or char in "\n\t")
 

@@ -12,7 +12,7 @@ from idea_explorer.cli.endings import money, summary
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Delivery, Stats
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import harmless, one_line, pluralize
+from idea_explorer.domain.text import one_line, pluralize, strip_control_characters
 
 MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
 
@@ -23,7 +23,9 @@ def show(found: JsonObject, arguments: argparse.Namespace) -> None:
         print(json.dumps(found, ensure_ascii=False))
         return
     details = details_in(found)
-    print(details.status if arguments.quiet else harmless("\n".join(lines(details))))
+    print(
+        details.status if arguments.quiet else strip_control_characters("\n".join(lines(details)))
+    )
 
 
 def details_in(found: JsonObject) -> Details:
@@ -124,7 +126,7 @@ def row(line: Summary, width: int | None) -> str:
         room = MAX_TITLE if width is None else width - len(head.rpartition("\n")[2])
         if room >= MIN_TITLE:
             break
-    return harmless(head + one_line(line.title or line.idea, min(room, MAX_TITLE)))
+    return strip_control_characters(head + one_line(line.title or line.idea, min(room, MAX_TITLE)))
 
 
 def age(moment: datetime) -> str:
