@@ -23,7 +23,7 @@ from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, find_profile
 from idea_explorer.domain.request import WebhookUrl, key_of
-from idea_explorer.domain.text import is_sendable
+from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.usage import Price
 from idea_explorer.domain.wording import findings
 
@@ -53,7 +53,7 @@ KEPT = Path(".idea-explorer")
 
 def _key(secret: SecretStr) -> SecretStr:
     """A stray line end would fail at each call, and look like a network that does not work."""
-    if not is_sendable(secret.get_secret_value()):
+    if not is_header_safe(secret.get_secret_value()):
         raise ValueError("holds characters that no key has")
     return secret
 

@@ -17,7 +17,7 @@ from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.text import is_sendable
+from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
 from idea_explorer.ports import Clock
 from idea_explorer.usecases.approvals.apply import all_decided, expire
@@ -76,7 +76,7 @@ def _token(clock: Clock) -> tuple[str, str]:
     """The given token or a new one, and the list that knows it."""
     given = os.environ.get("IDEA_API_TOKEN")
     if given:
-        if not is_sendable(given):
+        if not is_header_safe(given):
             raise ConfigurationError("IDEA_API_TOKEN holds characters that no token has.")
         return given, dump_tokens([stored_token(given, OWNER, now=clock.now())])
     token, stored = issue_token(OWNER, now=clock.now())

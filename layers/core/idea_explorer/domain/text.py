@@ -78,6 +78,6 @@ def strip_control_characters(text: str) -> str:
     return "".join(char for char in text if char.isprintable() or char in "\n\t")
 
 
-def is_sendable(key: str) -> bool:
+def is_header_safe(key: str) -> bool:
     """Whether a key or token can stand in a header: ASCII that shows, without spaces or line ends."""
     return bool(key) and all("!" <= char <= "~" for char in key)
