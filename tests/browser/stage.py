@@ -22,7 +22,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.tokens import dump_tokens, stored_token
+from idea_explorer.domain.tokens import dump_tokens, make_token_record
 from idea_explorer.domain.tools import ToolRecord
 from tests.fakes.api import Api
 from tests.fakes.serving import Serving
@@ -37,7 +37,7 @@ class Stage(Serving):
 
     def __init__(self, folder: Path) -> None:
         self.api = Api(folder)
-        tokens = dump_tokens([stored_token(TOKEN, OWNER, now=self.api.clock.now())])
+        tokens = dump_tokens([make_token_record(TOKEN, OWNER, now=self.api.clock.now())])
         handle = handler_for(self.api.service)
 
         def under_a_prefix(event: Mapping[str, Any], context: Context) -> dict[str, Any]:

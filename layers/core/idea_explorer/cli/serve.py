@@ -18,7 +18,7 @@ from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.text import is_header_safe
-from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
+from idea_explorer.domain.tokens import dump_tokens, issue_token, make_token_record
 from idea_explorer.ports import Clock
 from idea_explorer.usecases.approvals.apply import all_decided, expire
 from idea_explorer.usecases.jobs import settle_abandoned, work
@@ -78,7 +78,7 @@ def _token(clock: Clock) -> tuple[str, str]:
     if given:
         if not is_header_safe(given):
             raise ConfigurationError("IDEA_API_TOKEN holds characters that no token has.")
-        return given, dump_tokens([stored_token(given, OWNER, now=clock.now())])
+        return given, dump_tokens([make_token_record(given, OWNER, now=clock.now())])
     token, stored = issue_token(OWNER, now=clock.now())
     return token, dump_tokens([stored])
 

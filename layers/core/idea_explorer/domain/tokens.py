@@ -31,10 +31,10 @@ _ADAPTER: TypeAdapter[list[ApiToken]] = TypeAdapter(list[ApiToken])
 def issue_token(owner: str, *, now: datetime) -> tuple[str, ApiToken]:
     """A new token for an owner, to be shown once, and what is to be stored of it."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    return token, stored_token(token, owner, now=now)
+    return token, make_token_record(token, owner, now=now)
 
 
-def stored_token(token: str, owner: str, *, now: datetime) -> ApiToken:
+def make_token_record(token: str, owner: str, *, now: datetime) -> ApiToken:
     try:
         return ApiToken(owner=owner, hash=hash_of(token), created=now)
     except ValidationError as error:
