@@ -36,7 +36,7 @@ def issue_token(owner: str, *, now: datetime) -> tuple[str, ApiToken]:
 
 def make_token_record(token: str, owner: str, *, now: datetime) -> ApiToken:
     try:
-        return ApiToken(owner=owner, hash=hash_of(token), created=now)
+        return ApiToken(owner=owner, hash=hash_token(token), created=now)
     except ValidationError as error:
         raise InvalidRequestError(
             "An owner is named by 1 to 64 letters, digits and the characters _ . @ -.",
@@ -44,13 +44,13 @@ def make_token_record(token: str, owner: str, *, now: datetime) -> ApiToken:
         ) from error
 
 
-def hash_of(token: str) -> str:
+def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def owner_of(token: str, tokens: Sequence[ApiToken]) -> str | None:
     """The owner a token names, if any. Every entry is compared, each in constant time."""
-    given = hash_of(token)
+    given = hash_token(token)
     owner: str | None = None
     for known in tokens:
         if hmac.compare_digest(given, known.hash):
