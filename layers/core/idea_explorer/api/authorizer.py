@@ -7,7 +7,7 @@ from aws_lambda_powertools.utilities.data_classes.api_gateway_authorizer_event i
     APIGatewayAuthorizerResponse,
 )
 
-from idea_explorer.domain.tokens import owner_of, parse_tokens
+from idea_explorer.domain.tokens import find_owner, parse_tokens
 
 MAX_TOKEN = 1_000
 
@@ -25,7 +25,7 @@ def authorize(event: Mapping[str, Any], tokens: Callable[[], str]) -> dict[str, 
     The policy covers all routes, because API Gateway caches it by token: one for a single route would
     be answered to the next. `tokens` gives the secret's current text.
     """
-    owner = owner_of(_bearer(event), parse_tokens(tokens()))
+    owner = find_owner(_bearer(event), parse_tokens(tokens()))
     if owner is None:
         raise UnauthorizedError
     policy = APIGatewayAuthorizerResponse.from_route_arn(

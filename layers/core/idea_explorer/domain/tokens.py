@@ -48,7 +48,7 @@ def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def owner_of(token: str, tokens: Sequence[ApiToken]) -> str | None:
+def find_owner(token: str, tokens: Sequence[ApiToken]) -> str | None:
     """The owner a token names, if any. Every entry is compared, each in constant time."""
     given = hash_token(token)
     owner: str | None = None
