@@ -6,7 +6,7 @@ import pytest
 
 from idea_explorer.domain.errors import RejectedError
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Asked, Instruction, messages
+from idea_explorer.domain.transcript import Asked, Instruction, build_messages
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from tests.fakes.engine import Bench
@@ -218,7 +218,7 @@ def test_instructions_stand_in_the_transcript_as_they_were_sent(tmp_path: Path) 
     done = b.run(max_steps=2)
     said = [e for e in b.entries(done) if isinstance(e, Instruction)]
     assert [(s.purpose, s.reason, s.effort) for s in said] == [("write", "max_steps", "low")]
-    assert messages(b.entries(done))[: len(model.requests[1].messages)] == list(
+    assert build_messages(b.entries(done))[: len(model.requests[1].messages)] == list(
         model.requests[1].messages
     )
 

@@ -22,8 +22,8 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     ToolsRan,
     WriteReason,
+    build_messages,
     effort_of,
-    messages,
     pending_server_calls,
     sendable,
 )
@@ -177,7 +177,7 @@ class State:
 
     @property
     def effort_now(self) -> str | None:
-        return effort_of(messages(self.entries), self.effort)
+        return effort_of(build_messages(self.entries), self.effort)
 
     @property
     def resumed(self) -> set[int | None]:

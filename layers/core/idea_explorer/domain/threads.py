@@ -8,8 +8,8 @@ from idea_explorer.domain.transcript import (
     AnyEntry,
     ToolsRan,
     blocks_of,
+    build_messages,
     closed,
-    messages,
     result_block,
     without_pending,
 )
@@ -28,7 +28,7 @@ def turns_of(entries: Sequence[AnyEntry], *, same_model: bool) -> list[JsonObjec
     that never ended is left out. Thinking is signed for the model that thought, and no other gets it; nor
     does it get the changes of effort, which it may not take.
     """
-    turns = messages(entries)
+    turns = build_messages(entries)
     if not same_model:
         turns = [_without_thinking(turn) for turn in turns if turn["role"] != "system"]
     if turns and turns[-1]["role"] == "assistant":

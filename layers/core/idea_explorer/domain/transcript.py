@@ -188,7 +188,7 @@ def dump_entry(entry: AnyEntry) -> bytes:
     return _ADAPTER.dump_json(entry, exclude_defaults=False)
 
 
-def messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
+def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
     """The `messages` of the next request. Each request extends the one before."""
     turns: list[JsonObject] = []
     waiting: list[StoredResult] = []
