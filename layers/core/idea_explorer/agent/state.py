@@ -23,7 +23,7 @@ from idea_explorer.domain.transcript import (
     ToolsRan,
     WriteReason,
     build_messages,
-    effort_of,
+    find_effort,
     pending_server_calls,
     sendable,
 )
@@ -177,7 +177,7 @@ class State:
 
     @property
     def effort_now(self) -> str | None:
-        return effort_of(build_messages(self.entries), self.effort)
+        return find_effort(build_messages(self.entries), self.effort)
 
     @property
     def resumed(self) -> set[int | None]:

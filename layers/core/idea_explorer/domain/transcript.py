@@ -239,7 +239,7 @@ def _effort_change(effort: str) -> JsonObject:
     return {"role": "system", "content": [], "output_config": {"effort": effort}}
 
 
-def effort_of(turns: Sequence[JsonObject], effort: str | None) -> str | None:
+def find_effort(turns: Sequence[JsonObject], effort: str | None) -> str | None:
     """The effort in effect after some turns that began with one."""
     for message in reversed(turns):
         changed = message.get("output_config")

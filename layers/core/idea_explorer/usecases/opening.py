@@ -15,7 +15,7 @@ from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.exploration import OFFLINE, Exploration, Receipt
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
-from idea_explorer.domain.transcript import Answered, Instruction, Opening, effort_of
+from idea_explorer.domain.transcript import Answered, Instruction, Opening, find_effort
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
 
@@ -144,7 +144,7 @@ def _going_on(begun: Opening, thread: Thread) -> Opening:
     changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
     if thread.model_id == begun.model_id:
         changes |= {"thinking": thread.thinking, "effort": thread.effort}
-        now = effort_of(turns, thread.effort)
+        now = find_effort(turns, thread.effort)
         if not begun.changes_effort:
             changes |= {"write_effort": thread.effort}
         elif now and begun.effort != now:
