@@ -15,7 +15,7 @@ from idea_explorer.domain.publication import append_log_entry, new_folder
 from idea_explorer.domain.report import find_title, find_verdict, strip_preamble
 from idea_explorer.domain.request import ExploreRequest, parse_request
 from idea_explorer.domain.text import slug
-from idea_explorer.domain.usage import Usage, cost_of
+from idea_explorer.domain.usage import Usage, compute_cost
 from idea_explorer.settings import PRICES
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -107,8 +107,8 @@ def test_only_legal_transitions_are_possible() -> None:
 
 
 def test_an_unknown_price_is_unknown() -> None:
-    assert cost_of([Usage(input_tokens=1)], "mystery", PRICES) is None
-    assert cost_of([Usage(input_tokens=1_000_000)], "claude-sonnet-5-5", PRICES) == 2.0
+    assert compute_cost([Usage(input_tokens=1)], "mystery", PRICES) is None
+    assert compute_cost([Usage(input_tokens=1_000_000)], "claude-sonnet-5-5", PRICES) == 2.0
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,9 @@ def affordable_hold(wanted: float, limit: float, taken: Iterable[float]) -> floa
     return max(0.0, min(wanted, limit - math.fsum(taken)))
 
 
-def cost_of(calls: Iterable[Usage], model_id: str, prices: Mapping[str, Price]) -> float | None:
+def compute_cost(
+    calls: Iterable[Usage], model_id: str, prices: Mapping[str, Price]
+) -> float | None:
     """The cost in dollars, or None where the model's price is not known."""
     price = prices.get(model_id)
     return price.total(calls) if price else None

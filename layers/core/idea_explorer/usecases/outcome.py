@@ -21,13 +21,13 @@ from idea_explorer.domain.report import (
     strip_preamble,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
-from idea_explorer.domain.usage import Price, Usage, cost_of
+from idea_explorer.domain.usage import Price, Usage, compute_cost
 
 
 def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price]) -> Stats:
     spent, model_id = Usage.total(state.billed), state.opening.model_id
-    cost = cost_of(state.billed, model_id, prices)
-    confirmed = cost_of(state.confirmed, model_id, prices)
+    cost = compute_cost(state.billed, model_id, prices)
+    confirmed = compute_cost(state.confirmed, model_id, prices)
     return Stats(
         steps=state.steps,
         input_tokens=spent.input_tokens,
