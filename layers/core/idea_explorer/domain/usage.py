@@ -75,7 +75,7 @@ class Price(BaseModel):
         return per_million / 1_000_000 + usage.searches * self.search
 
 
-def affordable_hold(wanted: float, limit: float, taken: Iterable[float]) -> float:
+def limit_hold(wanted: float, limit: float, taken: Iterable[float]) -> float:
     """How much of the dollars wanted can be held back beside what others have taken of a limit."""
     return max(0.0, min(wanted, limit - math.fsum(taken)))
 

@@ -21,7 +21,7 @@ from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
-from idea_explorer.domain.usage import affordable_hold
+from idea_explorer.domain.usage import limit_hold
 from idea_explorer.ports import ExplorationPage, Filter, NumberedEvent, Transcript
 
 SCHEMA = """
@@ -203,7 +203,7 @@ class SqliteStore:
     def reserve(self, owner: str, day: date, run: str, usd: float, *, limit: float) -> float:
         with self._db.transaction() as db:
             rows = db.execute(TAKEN, (owner, day.isoformat()))
-            held = affordable_hold(usd, limit, (taken for other, taken in rows if other != run))
+            held = limit_hold(usd, limit, (taken for other, taken in rows if other != run))
             db.execute(
                 "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?)",
                 (owner, day.isoformat(), run, held),
