@@ -10,7 +10,7 @@ from idea_explorer.domain.errors import (
     TimeSpentError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.webhook import WAITS, is_final, may_pass, raw_url
+from idea_explorer.domain.webhook import WAITS, is_final, is_temporary, raw_url
 from tests.fakes.explorations import an_exploration
 
 DOCUMENT = "ideas/2026-04-22-grüße/research.md"
@@ -51,15 +51,15 @@ def test_elsewhere_no_raw_address_is_known(record: dict[str, str]) -> None:
 def test_one_that_cannot_be_reached_or_does_not_answer_may_later(
     error: type[ExternalError],
 ) -> None:
-    assert may_pass(error("It did not work."))
+    assert is_temporary(error("It did not work."))
 
 
 def test_a_blocked_address_and_one_that_is_gone_are_not_even_tried_twice() -> None:
     assert is_final(BlockedAddressError("no"))
     assert is_final(HttpError("gone", status=410))
     assert not is_final(HttpError("missing", status=404))
-    assert not may_pass(BlockedAddressError("no"))
-    assert not may_pass(HttpError("The server does not speak proper HTTP."))
+    assert not is_temporary(BlockedAddressError("no"))
+    assert not is_temporary(HttpError("The server does not speak proper HTTP."))
 
 
 def test_the_waits_are_minutes_then_hours_a_day_in_all() -> None:

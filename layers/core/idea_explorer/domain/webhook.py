@@ -41,7 +41,7 @@ class Target:
     secret: str | None = field(default=None, repr=False)
 
 
-def may_pass(error: ExternalError) -> bool:
+def is_temporary(error: ExternalError) -> bool:
     """Whether the receiver may take the same message later: it is down or busy, and has not refused it."""
     if isinstance(error, HttpError):
         status = error.status or 0

@@ -26,7 +26,7 @@ from idea_explorer.domain.webhook import (
     WebhookMessage,
     headers_of,
     is_final,
-    may_pass,
+    is_temporary,
     message_of,
     test_message,
 )
@@ -78,8 +78,8 @@ class _Round:
         return self.error is None
 
     @property
-    def may_pass(self) -> bool:
-        return isinstance(self.error, ExternalError) and may_pass(self.error)
+    def is_temporary(self) -> bool:
+        return isinstance(self.error, ExternalError) and is_temporary(self.error)
 
 
 def notify(
