@@ -62,7 +62,7 @@ class WebhookMessage:
     body: bytes
 
 
-def message_of(
+def build_message(
     exploration: Exploration, report: str, *, repository: str | None, branch: str | None
 ) -> WebhookMessage:
     """What a receiver is told about a run that has come to its end."""

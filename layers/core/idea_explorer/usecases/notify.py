@@ -24,10 +24,10 @@ from idea_explorer.domain.webhook import (
     WAITS,
     Target,
     WebhookMessage,
+    build_message,
     headers_of,
     is_final,
     is_temporary,
-    message_of,
     test_message,
 )
 from idea_explorer.ports import Explorations, Log, Notices, Reports, Webhooks
@@ -185,7 +185,7 @@ def _send(exploration: Exploration, sender: Sender) -> _Round:
         return _Round(0, error)
     if target is None:
         return _Round(0, ConfigurationError(NO_TARGET))
-    message = message_of(
+    message = build_message(
         exploration,
         _report(exploration, sender.reports),
         repository=sender.repository,
