@@ -75,7 +75,7 @@ def build_message(
         "idea": exploration.request.idea,
         "mode": exploration.request.mode,
         "github_url": exploration.url,
-        "github_raw_url": raw_url(exploration),
+        "github_raw_url": build_raw_url(exploration),
         "report_excerpt": one_line(report, EXCERPT_CHARS) or None,
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
         "repo": exploration.request.repository or repository,
@@ -86,7 +86,7 @@ def build_message(
     return WebhookMessage(f"msg_{exploration.id}_{exploration.run}", _json(fields))
 
 
-def raw_url(exploration: Exploration) -> str | None:
+def build_raw_url(exploration: Exploration) -> str | None:
     """Where the document's markdown itself is read, as it was committed; None where that is not known.
 
     A server of GitHub Enterprise has it at /raw/ or, with subdomain isolation, at raw.HOST; which of them
