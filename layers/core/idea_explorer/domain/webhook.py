@@ -121,7 +121,7 @@ def _json(fields: JsonObject) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def headers_of(message: WebhookMessage, secret: str | None, now: datetime) -> Mapping[str, str]:
+def build_headers(message: WebhookMessage, secret: str | None, now: datetime) -> Mapping[str, str]:
     """Standard Webhooks headers, and a plain signature of the body; without a secret no signature."""
     headers = {
         "Content-Type": "application/json",

@@ -24,8 +24,8 @@ from idea_explorer.domain.webhook import (
     WAITS,
     Target,
     WebhookMessage,
+    build_headers,
     build_message,
-    headers_of,
     is_final,
     is_temporary,
     test_message,
@@ -214,7 +214,7 @@ def _post(
     for pause in pauses:
         clock.sleep(pause)
         attempts += 1
-        headers = headers_of(message, target.secret, clock.now())
+        headers = build_headers(message, target.secret, clock.now())
         try:
             webhooks.post(target.url, message.body, headers, TIMEOUT_SECONDS)
         except ExternalError as error:
