@@ -25,7 +25,7 @@ from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_e
 from idea_explorer.domain.request import WebhookUrl, key_of
 from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.usage import Price
-from idea_explorer.domain.wording import findings
+from idea_explorer.domain.wording import describe_errors
 
 MODELS = {
     "sonnet": "claude-sonnet-5-5",
@@ -253,7 +253,7 @@ class Settings(BaseModel):
             raise InvalidSettingError(
                 {
                     _NAMES.get(field, f"IDEA_{field.upper()}"): rule
-                    for field, rule in findings(error, within="code_limits").items()
+                    for field, rule in describe_errors(error, within="code_limits").items()
                 }
             ) from error
         check_efforts(settings.efforts, "IDEA_EFFORTS")

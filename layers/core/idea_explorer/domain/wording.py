@@ -41,7 +41,7 @@ SHAPES = {
 }
 
 
-def findings(error: ValidationError, *, within: str = "") -> dict[str, str]:
+def describe_errors(error: ValidationError, *, within: str = "") -> dict[str, str]:
     """The first finding of each field, without echoing any value; "" is the whole. The fields of
     `within` are named as if they stood at the top."""
     found: dict[str, str] = {}
