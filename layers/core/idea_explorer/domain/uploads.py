@@ -17,7 +17,7 @@ def new_file_id() -> FileId:
     return FileId(f"file-{uuid.uuid4().hex}")
 
 
-def known_shape(file_id: str) -> FileId:
+def check_file_id(file_id: str) -> FileId:
     """The id, safe to be part of a path; raises MissingError where it cannot be one of ours."""
     if not _SHAPE.fullmatch(file_id):
         raise no_such_file(file_id)
