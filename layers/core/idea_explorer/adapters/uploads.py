@@ -22,8 +22,8 @@ from idea_explorer.domain.uploads import (
     FileId,
     check_file_id,
     check_upload,
+    missing_file_error,
     new_file_id,
-    no_such_file,
 )
 from idea_explorer.ports import FileInfo, Upload, UploadedFile, Uploads
 
@@ -61,7 +61,7 @@ class CloudUploads:
         try:
             size, metadata = self._bucket.about(_place(owner, check_file_id(file_id)))
         except MissingError as error:
-            raise no_such_file(file_id) from error
+            raise missing_file_error(file_id) from error
         return FileInfo(_name(metadata), size)
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
@@ -70,7 +70,7 @@ class CloudUploads:
                 _place(owner, check_file_id(file_id))
             )
         except MissingError as error:
-            raise no_such_file(file_id) from error
+            raise missing_file_error(file_id) from error
         return UploadedFile(_name(metadata), content)
 
 
@@ -118,7 +118,7 @@ class LocalUploads:
     def about(self, owner: str, file_id: str) -> FileInfo:
         path = self._path(owner, check_file_id(file_id))
         if not path.is_file():
-            raise no_such_file(file_id)
+            raise missing_file_error(file_id)
         return FileInfo(self._about(path).name, path.stat().st_size)
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
@@ -129,7 +129,7 @@ class LocalUploads:
         try:
             return _Announced(**json.loads(path.with_suffix(".json").read_text()))
         except FileNotFoundError as error:
-            raise no_such_file(path.name) from error
+            raise missing_file_error(path.name) from error
 
     def _path(self, owner: str, file_id: FileId) -> Path:
         return self._folder / _place(owner, file_id)

@@ -20,11 +20,11 @@ def new_file_id() -> FileId:
 def check_file_id(file_id: str) -> FileId:
     """The id, safe to be part of a path; raises MissingError where it cannot be one of ours."""
     if not _SHAPE.fullmatch(file_id):
-        raise no_such_file(file_id)
+        raise missing_file_error(file_id)
     return FileId(file_id)
 
 
-def no_such_file(file_id: str) -> MissingError:
+def missing_file_error(file_id: str) -> MissingError:
     return MissingError(f"There is no file {file_id[:60]!r}.", hint="Upload it first.")
 
 
