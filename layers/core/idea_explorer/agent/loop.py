@@ -32,7 +32,7 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExplorerError, ExternalError, RejectedError, TooLongError
-from idea_explorer.domain.events import EventUsage, StepFinished, TryingAgain
+from idea_explorer.domain.events import EventUsage, RetryScheduled, StepFinished
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
 from idea_explorer.domain.report import choose_report
@@ -153,7 +153,7 @@ class Agent:
             state = self._state
         return None
 
-    def _wait(self, again: TryingAgain) -> None:
+    def _wait(self, again: RetryScheduled) -> None:
         """Say what is waited for, then wait. A store that cannot be reached to tell of it ends nothing."""
         with suppress(ExternalError):
             self.sink.emit(again)

@@ -8,6 +8,7 @@ from idea_explorer.domain.events import (
     AnswerBegins,
     ApprovalRequested,
     MessageStart,
+    RetryScheduled,
     RunEvent,
     StatusChanged,
     StepFinished,
@@ -16,7 +17,6 @@ from idea_explorer.domain.events import (
     ToolCallEnd,
     ToolCallError,
     ToolCallStart,
-    TryingAgain,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
@@ -100,7 +100,7 @@ class Progress:
                     "dim",
                 )
                 self._written = 0
-            case TryingAgain():
+            case RetryScheduled():
                 self.waits(event.sentence)
             case AnswerBegins():
                 self._written = 0

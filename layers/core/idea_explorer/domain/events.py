@@ -152,7 +152,7 @@ AnyEvent: TypeAlias = Annotated[
 ]
 
 
-class TryingAgain(BaseModel):
+class RetryScheduled(BaseModel):
     """A model call failed and will be made again, or, as step 0, a first look at the repository. Told to
     whoever listens here; the live view's set of events is closed, so it is never sent or kept as one."""
 
@@ -189,7 +189,7 @@ class RunFinished(BaseModel):
     exploration: Exploration
 
 
-RunEvent: TypeAlias = AnyEvent | TryingAgain | AnswerBegins | RunFinished
+RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerBegins | RunFinished
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from idea_explorer.domain.events import (
     Failed,
+    RetryScheduled,
     RunEvent,
     RunFinished,
     StatusChanged,
     StepFinished,
     ToolCallEnd,
-    TryingAgain,
 )
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
@@ -102,7 +102,7 @@ class LogSink:
                     cost=event.cost,
                     **usage,
                 )
-            case TryingAgain():
+            case RetryScheduled():
                 self._log.warning(
                     "model_retry_attempt" if event.step else "repository_retry_attempt",
                     explorationId=self._id,

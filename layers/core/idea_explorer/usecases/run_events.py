@@ -11,6 +11,7 @@ from idea_explorer.domain.events import (
     AnyEvent,
     Failed,
     MessageStart,
+    RetryScheduled,
     RunEvent,
     RunFinished,
     StatusChanged,
@@ -18,7 +19,6 @@ from idea_explorer.domain.events import (
     TextDelta,
     ThinkingDelta,
     ToolCallStart,
-    TryingAgain,
 )
 from idea_explorer.domain.exploration import Exploration, Pause
 from idea_explorer.domain.usage import Price
@@ -43,7 +43,7 @@ class History:
 
     def emit(self, event: RunEvent) -> None:
         match event:
-            case TryingAgain() | RunFinished():
+            case RetryScheduled() | RunFinished():
                 return
             case AnswerBegins():
                 if self._start and self._unfinished:
@@ -192,12 +192,12 @@ class ProgressSink:
         self._prices = prices
 
     def emit(self, event: RunEvent) -> None:
-        if not isinstance(event, StepFinished | TryingAgain):
+        if not isinstance(event, StepFinished | RetryScheduled):
             return
         now = self._clock.now()
         stats = stats_of(State(self._journal.entries), None, self._prices)
         pause = None
-        if isinstance(event, TryingAgain):
+        if isinstance(event, RetryScheduled):
             until = now + timedelta(seconds=event.seconds)
             pause = Pause(sentence=event.sentence, until=until)
         changes = {"stats": stats, "updated_at": now, "pause": pause}
