@@ -15,7 +15,7 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     RunEvent,
     TextDelta,
     ThinkingDelta,
@@ -115,7 +115,7 @@ class StreamWatcher:
         return self._usage.model_copy(update={"output_tokens": capped}) + found
 
     def begin(self) -> None:
-        self._tell(AnswerBegins(step=self._step))
+        self._tell(AnswerStarted(step=self._step))
 
     def tick(self) -> None:
         if self.deadline.passed:

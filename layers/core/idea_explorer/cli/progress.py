@@ -5,7 +5,7 @@ import threading
 from typing import Protocol, Self
 
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     ApprovalRequested,
     MessageStart,
     RetryScheduled,
@@ -102,7 +102,7 @@ class Progress:
                 self._written = 0
             case RetryScheduled():
                 self.waits(event.sentence)
-            case AnswerBegins():
+            case AnswerStarted():
                 self._written = 0
             case MessageStart() if self._written:
                 self._screen.line("  … The answer broke off and is written again.", "yellow")

@@ -172,7 +172,7 @@ class RetryScheduled(BaseModel):
         return f"{one_line(self.reason, 160).rstrip('.')}. Trying again {after} ({tries})."
 
 
-class AnswerBegins(BaseModel):
+class AnswerStarted(BaseModel):
     """A model call is made. What was told of one before it that did not come to a `step_finished` is
     void. Never sent or kept as an event, as above."""
 
@@ -189,7 +189,7 @@ class RunFinished(BaseModel):
     exploration: Exploration
 
 
-RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerBegins | RunFinished
+RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerStarted | RunFinished
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 

@@ -13,7 +13,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     MessageEnd,
     MessageStart,
     RunEvent,
@@ -85,7 +85,7 @@ class SpanSink:
 
     def _go_on(self, event: RunEvent, run: Span) -> None:
         match event:
-            case AnswerBegins():
+            case AnswerStarted():
                 self._text = []  # of one that broke off
             case TextDelta():
                 self._text.append(event.content)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     AnyEvent,
     Failed,
     MessageStart,
@@ -45,7 +45,7 @@ class History:
         match event:
             case RetryScheduled() | RunFinished():
                 return
-            case AnswerBegins():
+            case AnswerStarted():
                 if self._start and self._unfinished:
                     self.emit(self._start)
                 return
