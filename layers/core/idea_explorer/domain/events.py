@@ -129,7 +129,7 @@ class MessageEnd(StreamEvent):
     error_code: ErrorCode | None = Field(default=None, exclude=True)
 
 
-class Failed(StreamEvent):
+class ErrorEvent(StreamEvent):
     type: Literal["error"] = "error"
     code: ErrorCode
     message: str
@@ -147,7 +147,7 @@ AnyEvent: TypeAlias = Annotated[
     | ApprovalDecided
     | StatusChanged
     | MessageEnd
-    | Failed,
+    | ErrorEvent,
     Field(discriminator="type"),
 ]
 

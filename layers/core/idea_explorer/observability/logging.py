@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
 from idea_explorer.domain.events import (
-    Failed,
+    ErrorEvent,
     RetryScheduled,
     RunEvent,
     RunFinished,
@@ -119,7 +119,7 @@ class LogSink:
                     fromStatus=event.from_,
                     toStatus=event.to,
                 )
-            case Failed():
+            case ErrorEvent():
                 self._log.error(
                     "exploration_error",
                     explorationId=self._id,

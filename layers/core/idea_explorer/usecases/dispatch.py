@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import (
     MissingError,
     QuotaSpentError,
 )
-from idea_explorer.domain.events import AnyEvent, Failed, StatusChanged
+from idea_explorer.domain.events import AnyEvent, ErrorEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import (
@@ -179,7 +179,7 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> No
     told: list[AnyEvent] = []
 
     def tell(before: Exploration, after: Exploration) -> list[AnyEvent]:
-        failure = Failed(code=error.code, message=error.sentence)
+        failure = ErrorEvent(code=error.code, message=error.sentence)
         told[:] = events_of_end(before, after, failure)
         return told
 

@@ -10,7 +10,13 @@ from idea_explorer.agent.state import State
 from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
-from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
+from idea_explorer.domain.events import (
+    ErrorEvent,
+    EventUsage,
+    MessageEnd,
+    MessageStart,
+    StatusChanged,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import ModelChoice
@@ -189,7 +195,7 @@ def _refuse(
     exploration: Exploration, error: ExplorerError, sink: RunSink, engine: Engine
 ) -> Exploration:
     ended = refused(exploration, error, engine.clock.now())
-    sink.save(ended, Failed(code=error.code, message=error.sentence))
+    sink.save(ended, ErrorEvent(code=error.code, message=error.sentence))
     return ended
 
 
@@ -277,6 +283,6 @@ def _conclude(
         error_code=finish.error.code if finish.error else None,
     )
     error = finish.error
-    failed = [Failed(code=error.code, message=error.sentence)] if error else []
+    failed = [ErrorEvent(code=error.code, message=error.sentence)] if error else []
     sink.save(ended, end, *failed)
     return ended

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
-from idea_explorer.domain.events import Failed
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
@@ -74,7 +74,7 @@ def publish(
     if published and published.document and index:
         _remember(published, index, research, clock, log)
     settled = _settled(exploration, published, failure, clock)
-    failed = Failed(code=failure.code, message=failure.sentence) if failure else None
+    failed = ErrorEvent(code=failure.code, message=failure.sentence) if failure else None
     close_run(exploration, settled, explorations=explorations, sinks=sinks, failure=failed)
     return settled
 

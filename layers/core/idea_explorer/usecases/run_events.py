@@ -9,7 +9,7 @@ from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
     AnswerStarted,
     AnyEvent,
-    Failed,
+    ErrorEvent,
     MessageStart,
     RetryScheduled,
     RunEvent,
@@ -146,7 +146,7 @@ def close_run(
     *,
     explorations: Explorations,
     sinks: Iterable[EventSink],
-    failure: Failed | None = None,
+    failure: ErrorEvent | None = None,
 ) -> None:
     """Store the end under the lease, then tell whoever else listens; raises LeaseLostError."""
     events = events_of_end(before, ended, failure)
@@ -155,7 +155,7 @@ def close_run(
 
 
 def events_of_end(
-    before: Exploration, ended: Exploration, failure: Failed | None = None
+    before: Exploration, ended: Exploration, failure: ErrorEvent | None = None
 ) -> list[AnyEvent]:
     changed = StatusChanged(from_=before.status, to=ended.status)
     return [failure, changed] if failure else [changed]

@@ -16,7 +16,7 @@ from idea_explorer.domain.errors import (
     LeaseLostError,
     MissingError,
 )
-from idea_explorer.domain.events import Failed
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.report import choose_report, find_title, find_verdict, strip_preamble
@@ -95,7 +95,7 @@ def settle(
         settled,
         explorations=books.explorations,
         sinks=books.sinks_for(settled),
-        failure=Failed(code=receipt.code, message=receipt.message) if receipt else None,
+        failure=ErrorEvent(code=receipt.code, message=receipt.message) if receipt else None,
     )
     return settled
 
