@@ -6,7 +6,7 @@ import pytest
 
 from idea_explorer.domain.errors import RejectedError
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Asked, Instruction, build_messages
+from idea_explorer.domain.transcript import Instruction, ModelCallStarted, build_messages
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from tests.fakes.engine import Bench
@@ -195,7 +195,7 @@ def test_what_is_kept_for_the_report_holds_its_thinking(tmp_path: Path) -> None:
     done = b.run(max_cost_usd=0.6)
     assert all(r.max_tokens >= 4_096 for r in model.requests)
     assert (done.stats.cost_usd or 0) <= 0.6
-    asked = [e for e in b.entries(done) if isinstance(e, Asked)]
+    asked = [e for e in b.entries(done) if isinstance(e, ModelCallStarted)]
     assert asked[-1].max_tokens >= 8_192 - 4_096
 
 

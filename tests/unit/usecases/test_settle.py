@@ -11,7 +11,7 @@ from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import LeaseLostError, MissingError
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.transcript import Answered, Asked, Opening
+from idea_explorer.domain.transcript import Answered, ModelCallStarted, Opening
 from idea_explorer.domain.usage import Usage
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import PRICES
@@ -69,7 +69,9 @@ class World:
         """A run that asked twice and was answered once."""
         exploration = self.running()
         transcript = self.store.open(exploration.id, exploration.lease)
-        asked = Asked(step=1, tools_off=False, max_tokens=9, reserved=Usage(output_tokens=9))
+        asked = ModelCallStarted(
+            step=1, tools_off=False, max_tokens=9, reserved=Usage(output_tokens=9)
+        )
         transcript.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
         transcript.append(asked)
         transcript.append(

@@ -39,8 +39,8 @@ from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     Answered,
-    Asked,
     ModelCallFailed,
+    ModelCallStarted,
     PendingCall,
     Restarted,
     StoredResult,
@@ -167,7 +167,7 @@ class Agent:
             return Interrupted("budget")
         step = state.steps + 1
         self.transcript.append(
-            Asked(
+            ModelCallStarted(
                 step=step,
                 tools_off=request.tools_off,
                 max_tokens=allowance.max_tokens,

@@ -11,10 +11,10 @@ from idea_explorer.domain.tools import ToolCall, ToolRecord
 from idea_explorer.domain.transcript import (
     Answered,
     AnyEntry,
-    Asked,
     Decided,
     Instruction,
     ModelCallFailed,
+    ModelCallStarted,
     Opening,
     PendingCall,
     Restarted,
@@ -45,7 +45,9 @@ class State:
     @property
     def last(self) -> AnyEntry:
         """The last entry that says something; a call that was only announced does not."""
-        return next(entry for entry in reversed(self.entries) if not isinstance(entry, Asked))
+        return next(
+            entry for entry in reversed(self.entries) if not isinstance(entry, ModelCallStarted)
+        )
 
     @cached_property
     def answers(self) -> list[Answered]:
@@ -94,10 +96,10 @@ class State:
     def billed(self) -> list[Usage]:
         """What each call was billed. One that was announced and never answered counts in full."""
         parts: list[Usage] = []
-        open_call: Asked | None = None
+        open_call: ModelCallStarted | None = None
         for entry in self.entries:
             match entry:
-                case Asked():
+                case ModelCallStarted():
                     if open_call:
                         parts.append(open_call.reserved)
                     open_call = entry
@@ -145,7 +147,7 @@ class State:
     @property
     def tools_were_off(self) -> bool:
         """Whether the last answer was asked for without tools."""
-        asked = next((e for e in reversed(self.entries) if isinstance(e, Asked)), None)
+        asked = next((e for e in reversed(self.entries) if isinstance(e, ModelCallStarted)), None)
         return asked is not None and asked.tools_off
 
     @cached_property

@@ -59,7 +59,7 @@ class Opening(TranscriptEntry):
     new_effort: str | None = None  # from here on, where the turns before ended with another
 
 
-class Asked(TranscriptEntry):
+class ModelCallStarted(TranscriptEntry):
     """A model call is about to be made. `reserved` is the most it can cost; if no answer follows,
     that is what it is taken to have cost."""
 
@@ -174,7 +174,14 @@ class Restarted(TranscriptEntry):
 
 
 AnyEntry: TypeAlias = Annotated[
-    Opening | Asked | Answered | ModelCallFailed | ToolsRan | Decided | Instruction | Restarted,
+    Opening
+    | ModelCallStarted
+    | Answered
+    | ModelCallFailed
+    | ToolsRan
+    | Decided
+    | Instruction
+    | Restarted,
     Field(discriminator="kind"),
 ]
 _ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)

@@ -12,10 +12,10 @@ from idea_explorer.agent.state import State
 from idea_explorer.domain.transcript import (
     Answered,
     AnyEntry,
-    Asked,
     Decided,
     Instruction,
     ModelCallFailed,
+    ModelCallStarted,
     Opening,
     PendingCall,
     Restarted,
@@ -97,7 +97,7 @@ class _Tape:
     def skip_interruptions(self) -> None:
         """Calls that broke off and resumes by a person are taken as they were."""
         while self.upcoming is not None and (
-            isinstance(self.upcoming, Asked | ModelCallFailed)
+            isinstance(self.upcoming, ModelCallStarted | ModelCallFailed)
             or (isinstance(self.upcoming, Instruction) and self.upcoming.purpose == "resume")
         ):
             self.play()
