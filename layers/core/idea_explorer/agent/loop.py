@@ -38,7 +38,7 @@ from idea_explorer.domain.json import sanitize_block
 from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
-    Answered,
+    ModelAnswer,
     ModelCallFailed,
     ModelCallStarted,
     PendingCall,
@@ -204,7 +204,7 @@ class Agent:
             return error
         took = round((clock.monotonic() - began) * 1_000)
         self.transcript.append(
-            Answered(
+            ModelAnswer(
                 step=step,
                 content=[sanitize_block(block) for block in answer.content],
                 stop_reason=answer.stop_reason,

@@ -9,10 +9,10 @@ from idea_explorer.domain.evidence import Passage, parse_search_results
 from idea_explorer.domain.json import dump_canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord
 from idea_explorer.domain.transcript import (
-    Answered,
     AnyEntry,
     Decided,
     Instruction,
+    ModelAnswer,
     ModelCallFailed,
     ModelCallStarted,
     Opening,
@@ -50,8 +50,8 @@ class State:
         )
 
     @cached_property
-    def answers(self) -> list[Answered]:
-        return [entry for entry in self.entries if isinstance(entry, Answered)]
+    def answers(self) -> list[ModelAnswer]:
+        return [entry for entry in self.entries if isinstance(entry, ModelAnswer)]
 
     @property
     def steps(self) -> int:
@@ -78,7 +78,7 @@ class State:
         found: list[ToolRecord] = []
         for entry in self.entries:
             match entry:
-                case Answered():
+                case ModelAnswer():
                     results = [b for b in entry.content if b.get("type") == RESULT]
                     found.extend(search_record(block, entry.step) for block in results)
                 case ToolsRan(refused=False) | Decided():
@@ -103,7 +103,7 @@ class State:
                     if open_call:
                         parts.append(open_call.reserved)
                     open_call = entry
-                case Answered() | ModelCallFailed():
+                case ModelAnswer() | ModelCallFailed():
                     parts.append(entry.usage)
                     open_call = None
                 case _:
@@ -120,7 +120,7 @@ class State:
             match entry:
                 case Opening():
                     found.extend(entry.passages)
-                case Answered():
+                case ModelAnswer():
                     found.extend(parse_search_results(entry.content))
                 case ToolsRan() | Decided():
                     found.extend(p for result in entry.results for p in result.passages)
@@ -213,7 +213,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, Restarted):
                 return False
-            if isinstance(entry, Answered):
+            if isinstance(entry, ModelAnswer):
                 return bool(pending_server_calls(sendable(entry)))
         return False
 
@@ -223,10 +223,10 @@ class State:
         count = 0
         for entry in reversed(self.entries):
             taken_up = isinstance(entry, Instruction) and entry.purpose == "resume"
-            ended = isinstance(entry, Answered) and entry.stop_reason != "pause_turn"
+            ended = isinstance(entry, ModelAnswer) and entry.stop_reason != "pause_turn"
             if taken_up or ended or isinstance(entry, Restarted):
                 break
-            count += isinstance(entry, Answered)
+            count += isinstance(entry, ModelAnswer)
         return count
 
     @cached_property
@@ -247,7 +247,7 @@ class State:
                 case Restarted():
                     gathering = False
                     seen_calls.clear()  # their results stand in the conversation no longer
-                case Answered() if gathering:
+                case ModelAnswer() if gathering:
                     findings = {p.sha256 for p in parse_search_results(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
                     seen_findings |= findings

@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias, get_args
 from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.text import one_line, unescape_markdown
 from idea_explorer.domain.transcript import (
-    Answered,
     AnyEntry,
     Decided,
     Instruction,
+    ModelAnswer,
     ModelCallFailed,
     Opening,
     Restarted,
@@ -37,11 +37,11 @@ def read_final_turn(entries: Sequence[AnyEntry]) -> str:
     return render_citations([block for a in _last_turn(entries) for block in a.content]).strip()
 
 
-def _last_turn(entries: Sequence[AnyEntry]) -> list[Answered]:
-    turn: list[Answered] = []
+def _last_turn(entries: Sequence[AnyEntry]) -> list[ModelAnswer]:
+    turn: list[ModelAnswer] = []
     for entry in entries:
         match entry:
-            case Answered():
+            case ModelAnswer():
                 turn.append(entry)
             case Opening() | Restarted() | ToolsRan() | Decided():
                 turn = []
@@ -88,13 +88,13 @@ def _latest_text(entries: Sequence[AnyEntry]) -> str:
             return entry.text.strip()
         if isinstance(entry, ToolsRan):
             break
-    answers = [e for e in entries if isinstance(e, Answered) and not _only_remarks([e])]
+    answers = [e for e in entries if isinstance(e, ModelAnswer) and not _only_remarks([e])]
     return "\n\n".join(
         text for answer in answers if (text := render_citations(answer.content).strip())
     )
 
 
-def _only_remarks(turn: Sequence[Answered]) -> bool:
+def _only_remarks(turn: Sequence[ModelAnswer]) -> bool:
     """Whether a turn that stopped at a call says no more than what it is about to look up."""
     if not turn or turn[-1].stop_reason not in STOPPED_AT_A_CALL:
         return False

@@ -70,7 +70,7 @@ class ModelCallStarted(TranscriptEntry):
     reserved: Usage
 
 
-class Answered(TranscriptEntry):
+class ModelAnswer(TranscriptEntry):
     """A whole answer of the model."""
 
     kind: Literal["answered"] = "answered"
@@ -176,7 +176,7 @@ class Restarted(TranscriptEntry):
 AnyEntry: TypeAlias = Annotated[
     Opening
     | ModelCallStarted
-    | Answered
+    | ModelAnswer
     | ModelCallFailed
     | ToolsRan
     | Decided
@@ -208,7 +208,7 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                     turns.append(_effort_change(entry.new_effort))
             case Restarted():
                 turns = [{"role": "user", "content": [*entry.content]}]
-            case Answered() if sendable(entry):
+            case ModelAnswer() if sendable(entry):
                 _extend(turns, "assistant", sendable(entry))
             case ToolsRan():
                 waiting = [] if not entry.pending else list(entry.results)
@@ -261,7 +261,7 @@ def _in_order(results: list[StoredResult], answer: Sequence[Block]) -> list[Stor
     return sorted(results, key=lambda result: order.get(result.call_id, len(order)))
 
 
-def sendable(answer: Answered) -> list[Block]:
+def sendable(answer: ModelAnswer) -> list[Block]:
     """What of an answer may go back. A call cut off by the output limit is never half-executed:
     it is left out, as if the model had not begun it."""
     content = [block for block in answer.content if not _is_empty_text(block)]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from idea_explorer.agent.moves import Ask, Bounds, Finish, Move, Restart, RunTools, Say, next_move
 from idea_explorer.agent.state import State
 from idea_explorer.domain.transcript import (
-    Answered,
     AnyEntry,
     Decided,
     Instruction,
+    ModelAnswer,
     ModelCallFailed,
     ModelCallStarted,
     Opening,
@@ -51,7 +51,7 @@ def replay(entries: Sequence[AnyEntry], page: str | None = None) -> Replayed:
         if isinstance(move, Finish):
             return _ended(tape, state, move, page)
         if tape.at_end or not tape.agrees(move, state):
-            if tape.at_end and not isinstance(state.last, Answered):
+            if tape.at_end and not isinstance(state.last, ModelAnswer):
                 return _ended(tape, state, Finish("partial", "recording ends"), page)
             expected = tape.upcoming.kind if tape.upcoming else "the end"
             return _result(
@@ -115,7 +115,7 @@ class _Tape:
 
     def agrees(self, move: Move, state: State) -> bool:
         match move, self.upcoming:
-            case Ask(), Answered():
+            case Ask(), ModelAnswer():
                 return True
             case Say(), Instruction():
                 return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)
