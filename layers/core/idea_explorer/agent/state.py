@@ -10,7 +10,7 @@ from idea_explorer.domain.json import dump_canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord
 from idea_explorer.domain.transcript import (
     AnyEntry,
-    Decided,
+    ApprovalsDecided,
     Instruction,
     ModelAnswer,
     ModelCallFailed,
@@ -62,9 +62,9 @@ class State:
         return [result for entry in self._ran for result in entry.results]
 
     @property
-    def _ran(self) -> list[ToolsRan | Decided]:
+    def _ran(self) -> list[ToolsRan | ApprovalsDecided]:
         """The steps whose calls were run or decided."""
-        ran = (entry for entry in self.entries if isinstance(entry, ToolsRan | Decided))
+        ran = (entry for entry in self.entries if isinstance(entry, ToolsRan | ApprovalsDecided))
         return [entry for entry in ran if not (isinstance(entry, ToolsRan) and entry.refused)]
 
     @property
@@ -81,7 +81,7 @@ class State:
                 case ModelAnswer():
                     results = [b for b in entry.content if b.get("type") == RESULT]
                     found.extend(search_record(block, entry.step) for block in results)
-                case ToolsRan(refused=False) | Decided():
+                case ToolsRan(refused=False) | ApprovalsDecided():
                     found.extend(result.record for result in entry.results)
                 case _:
                     pass
@@ -122,7 +122,7 @@ class State:
                     found.extend(entry.passages)
                 case ModelAnswer():
                     found.extend(parse_search_results(entry.content))
-                case ToolsRan() | Decided():
+                case ToolsRan() | ApprovalsDecided():
                     found.extend(p for result in entry.results for p in result.passages)
                 case _:
                     pass
@@ -192,7 +192,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction):
                 return entry.purpose == "continue"
-            if isinstance(entry, ToolsRan | Decided | Opening | Restarted):
+            if isinstance(entry, ToolsRan | ApprovalsDecided | Opening | Restarted):
                 return False
         return False
 
@@ -251,7 +251,7 @@ class State:
                     findings = {p.sha256 for p in parse_search_results(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
                     seen_findings |= findings
-                case ToolsRan(refused=False) | Decided():
+                case ToolsRan(refused=False) | ApprovalsDecided():
                     new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
                     for result in entry.results:
                         key = f"{result.name} {canonical(result.input)}"

@@ -8,7 +8,7 @@ from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.text import one_line, unescape_markdown
 from idea_explorer.domain.transcript import (
     AnyEntry,
-    Decided,
+    ApprovalsDecided,
     Instruction,
     ModelAnswer,
     ModelCallFailed,
@@ -43,7 +43,7 @@ def _last_turn(entries: Sequence[AnyEntry]) -> list[ModelAnswer]:
         match entry:
             case ModelAnswer():
                 turn.append(entry)
-            case Opening() | Restarted() | ToolsRan() | Decided():
+            case Opening() | Restarted() | ToolsRan() | ApprovalsDecided():
                 turn = []
             case Instruction() if entry.purpose != "continue":
                 turn = []

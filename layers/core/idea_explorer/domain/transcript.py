@@ -143,7 +143,7 @@ class WrittenChange(TranscriptEntry):
     content: str
 
 
-class Decided(TranscriptEntry):
+class ApprovalsDecided(TranscriptEntry):
     """What became of the calls that waited: a result for each of them."""
 
     kind: Literal["decided"] = "decided"
@@ -179,7 +179,7 @@ AnyEntry: TypeAlias = Annotated[
     | ModelAnswer
     | ModelCallFailed
     | ToolsRan
-    | Decided
+    | ApprovalsDecided
     | Instruction
     | Restarted,
     Field(discriminator="kind"),
@@ -214,7 +214,7 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                 waiting = [] if not entry.pending else list(entry.results)
                 if not entry.pending:
                     _extend(turns, "user", [result_block(result) for result in entry.results])
-            case Decided():
+            case ApprovalsDecided():
                 results = _in_order([*waiting, *entry.results], blocks_of(turns[-1]))
                 _extend(turns, "user", [result_block(result) for result in results])
             case Instruction():

@@ -20,7 +20,7 @@ from idea_explorer.domain.report import (
     read_final_turn,
     strip_preamble,
 )
-from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
+from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided, Opening
 from idea_explorer.domain.usage import Price, Usage, compute_cost
 
 
@@ -108,7 +108,7 @@ def receipt_for(
 
 def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) -> str:
     """What a person has to know of changes that they approved and that no pull request shows yet."""
-    decided = [entry for entry in entries if isinstance(entry, Decided)]
+    decided = [entry for entry in entries if isinstance(entry, ApprovalsDecided)]
     written = [result for entry in decided for result in entry.results if result.record.ok]
     branch = next((text_of(result.payload.get("branch")) for result in written), "")
     if not branch or exploration.url:

@@ -11,7 +11,7 @@ from idea_explorer.agent.moves import Ask, Bounds, Finish, Move, Restart, RunToo
 from idea_explorer.agent.state import State
 from idea_explorer.domain.transcript import (
     AnyEntry,
-    Decided,
+    ApprovalsDecided,
     Instruction,
     ModelAnswer,
     ModelCallFailed,
@@ -45,7 +45,7 @@ def replay(entries: Sequence[AnyEntry], page: str | None = None) -> Replayed:
         tape.skip_interruptions()
         state = State(tape.played)
         move = next_move(state, tape.bounds(state))
-        if state.waiting and isinstance(tape.upcoming, Decided):
+        if state.waiting and isinstance(tape.upcoming, ApprovalsDecided):
             tape.play()  # what a person decided, and what came of it, is taken as it was
             continue
         if isinstance(move, Finish):

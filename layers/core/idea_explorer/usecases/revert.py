@@ -21,7 +21,7 @@ from idea_explorer.domain.publication import (
     parse_log,
     remove_log_entries,
 )
-from idea_explorer.domain.transcript import AnyEntry, Decided
+from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.ports import Approvals, Restorer, Reverter, Transcripts, Tree, Undone
 
 
@@ -97,7 +97,7 @@ def written_changes(
     return [
         known[result.call_id]
         for entry in entries
-        if isinstance(entry, Decided)
+        if isinstance(entry, ApprovalsDecided)
         for result in entry.results
         if result.record.ok and result.call_id in known
     ]

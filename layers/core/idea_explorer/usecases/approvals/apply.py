@@ -24,7 +24,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     AnyEntry,
-    Decided,
+    ApprovalsDecided,
     PendingCall,
     StoredResult,
     WrittenChange,
@@ -96,7 +96,7 @@ def is_over(entries: Sequence[AnyEntry], run: int) -> bool:
     """Whether the run ends here because nobody decided on one of its changes."""
     last = entries[-1] if entries else None
     return (
-        isinstance(last, Decided)
+        isinstance(last, ApprovalsDecided)
         and last.run == run
         and any(result.record.error_type == EXPIRED for result in last.results)
     )
@@ -139,7 +139,9 @@ def act(
             endings.append(closed)
         endings.append(_ending(call, result, record))
     transcript.append(
-        Decided(step=step, run=exploration.run, results=tuple(results), written=tuple(written))
+        ApprovalsDecided(
+            step=step, run=exploration.run, results=tuple(results), written=tuple(written)
+        )
     )
     for ending in endings:
         sink.emit(ending)
