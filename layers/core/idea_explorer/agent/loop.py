@@ -38,11 +38,11 @@ from idea_explorer.domain.json import sanitize_block
 from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
+    ConversationRestarted,
     ModelAnswer,
     ModelCallFailed,
     ModelCallStarted,
     PendingCall,
-    Restarted,
     StoredResult,
     ToolsRan,
 )
@@ -268,8 +268,8 @@ class Agent:
             proposal=result.proposal,
         )
 
-    def _fresh_start(self, state: State, move: Restart) -> Restarted | None:
-        def tokens_with(fresh: Restarted) -> int:
+    def _fresh_start(self, state: State, move: Restart) -> ConversationRestarted | None:
+        def tokens_with(fresh: ConversationRestarted) -> int:
             begun = State([*state.entries, fresh])
             return estimated_tokens(self._writing(begun, tools_off=True))
 

@@ -11,13 +11,13 @@ from idea_explorer.domain.tools import ToolCall, ToolRecord
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
+    ConversationRestarted,
     Instruction,
     ModelAnswer,
     ModelCallFailed,
     ModelCallStarted,
     Opening,
     PendingCall,
-    Restarted,
     RewriteReason,
     StoredResult,
     ToolsRan,
@@ -132,7 +132,7 @@ class State:
     def writing(self) -> WriteReason | None:
         """Why the report was asked for, or None while the work goes on. A resume takes it up again."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Restarted):
+            if isinstance(entry, ConversationRestarted):
                 return entry.reason
             if isinstance(entry, Instruction) and entry.purpose != "continue":
                 return entry.reason
@@ -155,7 +155,7 @@ class State:
         """How often a call came instead of the report since that was asked for."""
         count = 0
         for entry in reversed(self.entries):
-            if isinstance(entry, Restarted) or (
+            if isinstance(entry, ConversationRestarted) or (
                 isinstance(entry, Instruction) and entry.purpose in {"write", "resume"}
             ):
                 break
@@ -174,7 +174,7 @@ class State:
     @property
     def effort(self) -> str | None:
         """What the conversation began with; it is sent unchanged with every request of it."""
-        begun_anew = any(isinstance(entry, Restarted) for entry in self.entries)
+        begun_anew = any(isinstance(entry, ConversationRestarted) for entry in self.entries)
         return self.opening.write_effort if begun_anew else self.opening.effort
 
     @property
@@ -192,7 +192,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction):
                 return entry.purpose == "continue"
-            if isinstance(entry, ToolsRan | ApprovalsDecided | Opening | Restarted):
+            if isinstance(entry, ToolsRan | ApprovalsDecided | Opening | ConversationRestarted):
                 return False
         return False
 
@@ -202,7 +202,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction) and entry.purpose == "resume":
                 return False
-            if isinstance(entry, Restarted):
+            if isinstance(entry, ConversationRestarted):
                 return True
         return False
 
@@ -211,7 +211,7 @@ class State:
         """Whether a search of the last answer is still to be finished at Anthropic. Until then nothing
         but tool results may be added."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Restarted):
+            if isinstance(entry, ConversationRestarted):
                 return False
             if isinstance(entry, ModelAnswer):
                 return bool(pending_server_calls(sendable(entry)))
@@ -224,7 +224,7 @@ class State:
         for entry in reversed(self.entries):
             taken_up = isinstance(entry, Instruction) and entry.purpose == "resume"
             ended = isinstance(entry, ModelAnswer) and entry.stop_reason != "pause_turn"
-            if taken_up or ended or isinstance(entry, Restarted):
+            if taken_up or ended or isinstance(entry, ConversationRestarted):
                 break
             count += isinstance(entry, ModelAnswer)
         return count
@@ -244,7 +244,7 @@ class State:
                     barren, repeated, gathering = 0, False, True
                 case Instruction(purpose="write"):
                     gathering = False
-                case Restarted():
+                case ConversationRestarted():
                     gathering = False
                     seen_calls.clear()  # their results stand in the conversation no longer
                 case ModelAnswer() if gathering:

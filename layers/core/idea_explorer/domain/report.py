@@ -9,11 +9,11 @@ from idea_explorer.domain.text import one_line, unescape_markdown
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
+    ConversationRestarted,
     Instruction,
     ModelAnswer,
     ModelCallFailed,
     Opening,
-    Restarted,
     ToolsRan,
 )
 
@@ -43,7 +43,7 @@ def _last_turn(entries: Sequence[AnyEntry]) -> list[ModelAnswer]:
         match entry:
             case ModelAnswer():
                 turn.append(entry)
-            case Opening() | Restarted() | ToolsRan() | ApprovalsDecided():
+            case Opening() | ConversationRestarted() | ToolsRan() | ApprovalsDecided():
                 turn = []
             case Instruction() if entry.purpose != "continue":
                 turn = []

@@ -165,7 +165,7 @@ class Instruction(TranscriptEntry):
     text: str
 
 
-class Restarted(TranscriptEntry):
+class ConversationRestarted(TranscriptEntry):
     """A new conversation that only writes: the old turns do not fit, or do not end."""
 
     kind: Literal["restarted"] = "restarted"
@@ -181,7 +181,7 @@ AnyEntry: TypeAlias = Annotated[
     | ToolsRan
     | ApprovalsDecided
     | Instruction
-    | Restarted,
+    | ConversationRestarted,
     Field(discriminator="kind"),
 ]
 _ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)
@@ -206,7 +206,7 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                 _extend(turns, "user", entry.content)
                 if entry.new_effort:
                     turns.append(_effort_change(entry.new_effort))
-            case Restarted():
+            case ConversationRestarted():
                 turns = [{"role": "user", "content": [*entry.content]}]
             case ModelAnswer() if sendable(entry):
                 _extend(turns, "assistant", sendable(entry))

@@ -12,13 +12,13 @@ from idea_explorer.agent.state import State
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
+    ConversationRestarted,
     Instruction,
     ModelAnswer,
     ModelCallFailed,
     ModelCallStarted,
     Opening,
     PendingCall,
-    Restarted,
     StoredResult,
     ToolsRan,
 )
@@ -104,13 +104,16 @@ class _Tape:
 
     def bounds(self, state: State) -> Bounds:
         reason = (
-            self.upcoming.reason if isinstance(self.upcoming, Instruction | Restarted) else None
+            self.upcoming.reason
+            if isinstance(self.upcoming, Instruction | ConversationRestarted)
+            else None
         )
         return Bounds(
             max_steps=state.steps + (1 if reason == "max_steps" else 1_000),
             out_of_time=reason == "deadline",
             out_of_budget=reason == "budget",
-            too_dear_to_write=isinstance(self.upcoming, Restarted) and reason == "budget",
+            too_dear_to_write=isinstance(self.upcoming, ConversationRestarted)
+            and reason == "budget",
         )
 
     def agrees(self, move: Move, state: State) -> bool:
@@ -119,7 +122,7 @@ class _Tape:
                 return True
             case Say(), Instruction():
                 return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)
-            case Restart(), Restarted():
+            case Restart(), ConversationRestarted():
                 return True
             case RunTools(), ToolsRan():
                 called: list[StoredResult | PendingCall] = [
