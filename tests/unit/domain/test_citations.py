@@ -2,7 +2,7 @@
 
 import pytest
 
-from idea_explorer.domain.citations import UNMATCHED, check_citations, cited_passages
+from idea_explorer.domain.citations import UNMATCHED, check_citations, collect_quotes
 from idea_explorer.domain.evidence import Passage, make_passage
 
 PAGE = Passage(
@@ -63,7 +63,7 @@ def test_what_was_quoted_stands_with_its_source() -> None:
         "text": "x",
         "citations": [{"url": "https://example.org/tea", "cited_text": "Tea rooms\nare full."}],
     }
-    quotes = cited_passages([block])  # type: ignore[list-item]
+    quotes = collect_quotes([block])  # type: ignore[list-item]
     checked = check_citations("T [[1]](https://example.org/tea)", [PAGE], quotes)
     assert checked.text.endswith("`aaaaaaaaaaaa`: “Tea rooms are full.”")
 

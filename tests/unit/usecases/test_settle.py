@@ -11,7 +11,7 @@ from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import LeaseLostError, MissingError
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.transcript import ModelAnswer, ModelCallStarted, Opening
+from idea_explorer.domain.transcript import ModelCallFinished, ModelCallStarted, Opening
 from idea_explorer.domain.usage import Usage
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import PRICES
@@ -75,7 +75,7 @@ class World:
         transcript.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
         transcript.append(asked)
         transcript.append(
-            ModelAnswer(
+            ModelCallFinished(
                 step=1,
                 content=[{"type": "text", "text": text}],
                 stop_reason="tool_use",

@@ -108,7 +108,7 @@ def _quotes(state: State) -> dict[str, dict[str, None]]:
 
 def _as_passage(result: StoredResult) -> Passage:
     return Passage(
-        source=f"{result.name} {canonical(result.input)}",
+        source=f"{result.name} {dump_canonical(result.input)}",
         sha256=result.sha256,
         text=dump_canonical(result.payload),
     )

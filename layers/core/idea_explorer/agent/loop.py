@@ -39,8 +39,8 @@ from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     ConversationRestarted,
-    ModelAnswer,
     ModelCallFailed,
+    ModelCallFinished,
     ModelCallStarted,
     PendingCall,
     StoredResult,
@@ -204,7 +204,7 @@ class Agent:
             return error
         took = round((clock.monotonic() - began) * 1_000)
         self.transcript.append(
-            ModelAnswer(
+            ModelCallFinished(
                 step=step,
                 content=[sanitize_block(block) for block in answer.content],
                 stop_reason=answer.stop_reason,

@@ -21,8 +21,8 @@ from idea_explorer.domain.report import (
     strip_preamble,
 )
 from idea_explorer.domain.transcript import (
-    ModelAnswer,
     ModelCallFailed,
+    ModelCallFinished,
     RewriteReason,
     WriteReason,
     sendable,
@@ -94,7 +94,7 @@ class Bounds:
 
 def next_move(state: State, bounds: Bounds) -> Move:
     last = state.last
-    if isinstance(last, ModelAnswer):
+    if isinstance(last, ModelCallFinished):
         return AFTER.get(last.stop_reason, _after_end)(state, bounds)
     if isinstance(last, ModelCallFailed) and (last.overflow or last.rejected):
         return _after_overflow(state, bounds)

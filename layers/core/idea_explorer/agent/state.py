@@ -13,8 +13,8 @@ from idea_explorer.domain.transcript import (
     ApprovalsDecided,
     ConversationRestarted,
     Instruction,
-    ModelAnswer,
     ModelCallFailed,
+    ModelCallFinished,
     ModelCallStarted,
     Opening,
     PendingCall,
@@ -50,8 +50,8 @@ class State:
         )
 
     @cached_property
-    def answers(self) -> list[ModelAnswer]:
-        return [entry for entry in self.entries if isinstance(entry, ModelAnswer)]
+    def answers(self) -> list[ModelCallFinished]:
+        return [entry for entry in self.entries if isinstance(entry, ModelCallFinished)]
 
     @property
     def steps(self) -> int:
@@ -78,7 +78,7 @@ class State:
         found: list[ToolRecord] = []
         for entry in self.entries:
             match entry:
-                case ModelAnswer():
+                case ModelCallFinished():
                     results = [b for b in entry.content if b.get("type") == RESULT]
                     found.extend(search_record(block, entry.step) for block in results)
                 case ToolsRan(refused=False) | ApprovalsDecided():
@@ -103,7 +103,7 @@ class State:
                     if open_call:
                         parts.append(open_call.reserved)
                     open_call = entry
-                case ModelAnswer() | ModelCallFailed():
+                case ModelCallFinished() | ModelCallFailed():
                     parts.append(entry.usage)
                     open_call = None
                 case _:
@@ -120,7 +120,7 @@ class State:
             match entry:
                 case Opening():
                     found.extend(entry.passages)
-                case ModelAnswer():
+                case ModelCallFinished():
                     found.extend(parse_search_results(entry.content))
                 case ToolsRan() | ApprovalsDecided():
                     found.extend(p for result in entry.results for p in result.passages)
@@ -213,7 +213,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, ConversationRestarted):
                 return False
-            if isinstance(entry, ModelAnswer):
+            if isinstance(entry, ModelCallFinished):
                 return bool(pending_server_calls(sendable(entry)))
         return False
 
@@ -223,10 +223,10 @@ class State:
         count = 0
         for entry in reversed(self.entries):
             taken_up = isinstance(entry, Instruction) and entry.purpose == "resume"
-            ended = isinstance(entry, ModelAnswer) and entry.stop_reason != "pause_turn"
+            ended = isinstance(entry, ModelCallFinished) and entry.stop_reason != "pause_turn"
             if taken_up or ended or isinstance(entry, ConversationRestarted):
                 break
-            count += isinstance(entry, ModelAnswer)
+            count += isinstance(entry, ModelCallFinished)
         return count
 
     @cached_property
@@ -247,14 +247,14 @@ class State:
                 case ConversationRestarted():
                     gathering = False
                     seen_calls.clear()  # their results stand in the conversation no longer
-                case ModelAnswer() if gathering:
+                case ModelCallFinished() if gathering:
                     findings = {p.sha256 for p in parse_search_results(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
                     seen_findings |= findings
                 case ToolsRan(refused=False) | ApprovalsDecided():
                     new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
                     for result in entry.results:
-                        key = f"{result.name} {canonical(result.input)}"
+                        key = f"{result.name} {dump_canonical(result.input)}"
                         repeated |= key in seen_calls and result.sha256 not in new
                         seen_calls.add(key)
                     barren = 0 if new else barren

@@ -26,7 +26,7 @@ from idea_explorer.domain.sources import (
 )
 from idea_explorer.domain.text import one_line
 
-__all__ = ["UNMATCHED", "CheckedReport", "check_citations", "cited_passages"]
+__all__ = ["UNMATCHED", "CheckedReport", "check_citations", "collect_quotes"]
 
 HEADING = "## Sources"
 # What a strange text becomes may read in another way than before, so it is checked until it stays.
@@ -172,7 +172,7 @@ class _Check:
             address = self._address(target)
             shown = f"{self.text[link.start : before]}{address}{self.text[after : link.end]}"
         elif link.form == "reference" and link.target in self.all_names:
-            shown = f"[{link.label}]({in_link(target)})"  # its definition goes with the list
+            shown = f"[{link.label}]({escape_target(target)})"  # its definition goes with the list
         return source.marked(shown)
 
     def _told_numbers(self, link: Link) -> str | None:

@@ -42,7 +42,7 @@ def normalize_isrc(text: str) -> str:
 
 Isrc = Annotated[
     str,
-    AfterValidator(normal_isrc),
+    AfterValidator(normalize_isrc),
     WithJsonSchema({"type": "string", "pattern": ISRC_PATTERN}),
 ]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]

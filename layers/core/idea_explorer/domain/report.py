@@ -11,8 +11,8 @@ from idea_explorer.domain.transcript import (
     ApprovalsDecided,
     ConversationRestarted,
     Instruction,
-    ModelAnswer,
     ModelCallFailed,
+    ModelCallFinished,
     Opening,
     ToolsRan,
 )
@@ -37,11 +37,11 @@ def read_final_turn(entries: Sequence[AnyEntry]) -> str:
     return render_citations([block for a in _last_turn(entries) for block in a.content]).strip()
 
 
-def _last_turn(entries: Sequence[AnyEntry]) -> list[ModelAnswer]:
-    turn: list[ModelAnswer] = []
+def _last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
+    turn: list[ModelCallFinished] = []
     for entry in entries:
         match entry:
-            case ModelAnswer():
+            case ModelCallFinished():
                 turn.append(entry)
             case Opening() | ConversationRestarted() | ToolsRan() | ApprovalsDecided():
                 turn = []
@@ -88,13 +88,13 @@ def _latest_text(entries: Sequence[AnyEntry]) -> str:
             return entry.text.strip()
         if isinstance(entry, ToolsRan):
             break
-    answers = [e for e in entries if isinstance(e, ModelAnswer) and not _only_remarks([e])]
+    answers = [e for e in entries if isinstance(e, ModelCallFinished) and not _only_remarks([e])]
     return "\n\n".join(
         text for answer in answers if (text := render_citations(answer.content).strip())
     )
 
 
-def _only_remarks(turn: Sequence[ModelAnswer]) -> bool:
+def _only_remarks(turn: Sequence[ModelCallFinished]) -> bool:
     """Whether a turn that stopped at a call says no more than what it is about to look up."""
     if not turn or turn[-1].stop_reason not in STOPPED_AT_A_CALL:
         return False

@@ -219,9 +219,9 @@ class NumberedSource:
             said = ": ".join(part for part in (self.title, address) if part)
             return f"{self.number}. {said} {UNMATCHED}: {NOT_FOUND}"
         title = escape_markdown(one_line(passage.title or passage.source, _TITLE_LENGTH))
-        age = f", {escaped(passage.age)}" if passage.age else ""
+        age = f", {escape_markdown(passage.age)}" if passage.age else ""
         line = f"{self.number}. [{title}]({self.target}){age} `{passage.sha256[:12]}`"
-        return f"{line}: “{escaped(one_line(quoted, _QUOTE_LENGTH))}”" if quoted else line
+        return f"{line}: “{escape_markdown(one_line(quoted, _QUOTE_LENGTH))}”" if quoted else line
 
 
 def escape_target(target: str) -> str:

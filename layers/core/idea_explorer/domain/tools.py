@@ -33,7 +33,7 @@ class ToolCall:
     @property
     def key(self) -> str:
         """Equal for the same call, whatever the order of its arguments."""
-        return f"{self.name} {canonical(self.input)}"
+        return f"{self.name} {dump_canonical(self.input)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class ModelCallStarted(TranscriptEntry):
     reserved: Usage
 
 
-class ModelAnswer(TranscriptEntry):
+class ModelCallFinished(TranscriptEntry):
     """A whole answer of the model."""
 
     kind: Literal["answered"] = "answered"
@@ -176,7 +176,7 @@ class ConversationRestarted(TranscriptEntry):
 AnyEntry: TypeAlias = Annotated[
     Opening
     | ModelCallStarted
-    | ModelAnswer
+    | ModelCallFinished
     | ModelCallFailed
     | ToolsRan
     | ApprovalsDecided
@@ -208,7 +208,7 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                     turns.append(_effort_change(entry.new_effort))
             case ConversationRestarted():
                 turns = [{"role": "user", "content": [*entry.content]}]
-            case ModelAnswer() if sendable(entry):
+            case ModelCallFinished() if sendable(entry):
                 _extend(turns, "assistant", sendable(entry))
             case ToolsRan():
                 waiting = [] if not entry.pending else list(entry.results)
@@ -261,7 +261,7 @@ def _in_order(results: list[StoredResult], answer: Sequence[Block]) -> list[Stor
     return sorted(results, key=lambda result: order.get(result.call_id, len(order)))
 
 
-def sendable(answer: ModelAnswer) -> list[Block]:
+def sendable(answer: ModelCallFinished) -> list[Block]:
     """What of an answer may go back. A call cut off by the output limit is never half-executed:
     it is left out, as if the model had not begun it."""
     content = [block for block in answer.content if not _is_empty_text(block)]

@@ -63,7 +63,7 @@ class ReadResearch(Arguments):
         ),
         Rule("non-empty path relative to ideas/"),
         MayBeBlank(),
-        AfterValidator(research_path),
+        AfterValidator(check_research_path),
     ]
 
 

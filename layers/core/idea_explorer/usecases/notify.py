@@ -97,7 +97,7 @@ def notify(
         return exploration
     made = _send(exploration, sender)
     after = _after(before, made, sender)
-    if made.may_pass and retried and before.rounds < len(WAITS):
+    if made.is_temporary and retried and before.rounds < len(WAITS):
         wait = timedelta(seconds=WAITS[before.rounds])
         again = {"status": "pending", "next_try": sender.clock.now() + wait}
         _record(exploration, after.model_copy(update=again), sender)

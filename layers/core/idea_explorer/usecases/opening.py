@@ -15,7 +15,7 @@ from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.exploration import OFFLINE, Exploration, Receipt
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
-from idea_explorer.domain.transcript import Instruction, ModelAnswer, Opening, find_effort
+from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening, find_effort
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
 
@@ -108,7 +108,7 @@ def _ended_early(transcript: Transcript, exploration: Exploration) -> bool:
     if exploration.run == 1 or exploration.run in state.resumed:
         return False
     last = state.last
-    asked_for_tools = isinstance(last, ModelAnswer) and last.stop_reason == "tool_use"
+    asked_for_tools = isinstance(last, ModelCallFinished) and last.stop_reason == "tool_use"
     open_question = asked_for_tools or state.pending or bool(state.waiting)
     return state.steps == exploration.base_steps and not open_question
 

@@ -9,7 +9,7 @@ from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.minimum_cost import least_to_look_further, least_to_write
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
-from idea_explorer.domain.citations import check_citations, cited_passages
+from idea_explorer.domain.citations import check_citations, collect_quotes
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats
 from idea_explorer.domain.json import text_of
@@ -158,7 +158,7 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     written = strip_preamble(
         read_final_turn(state.entries) if whole else choose_report(state.entries)
     )
-    quotes = cited_passages([block for answer in state.answers for block in answer.content])
+    quotes = collect_quotes([block for answer in state.answers for block in answer.content])
     given = asked_for(state.opening)
     checked = check_citations(written, state.evidence, quotes, page=page, given=given)
     return Conclusion(

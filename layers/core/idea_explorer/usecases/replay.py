@@ -14,8 +14,8 @@ from idea_explorer.domain.transcript import (
     ApprovalsDecided,
     ConversationRestarted,
     Instruction,
-    ModelAnswer,
     ModelCallFailed,
+    ModelCallFinished,
     ModelCallStarted,
     Opening,
     PendingCall,
@@ -51,7 +51,7 @@ def replay(entries: Sequence[AnyEntry], page: str | None = None) -> Replayed:
         if isinstance(move, Finish):
             return _ended(tape, state, move, page)
         if tape.at_end or not tape.agrees(move, state):
-            if tape.at_end and not isinstance(state.last, ModelAnswer):
+            if tape.at_end and not isinstance(state.last, ModelCallFinished):
                 return _ended(tape, state, Finish("partial", "recording ends"), page)
             expected = tape.upcoming.kind if tape.upcoming else "the end"
             return _result(
@@ -118,7 +118,7 @@ class _Tape:
 
     def agrees(self, move: Move, state: State) -> bool:
         match move, self.upcoming:
-            case Ask(), ModelAnswer():
+            case Ask(), ModelCallFinished():
                 return True
             case Say(), Instruction():
                 return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)

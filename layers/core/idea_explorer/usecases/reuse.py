@@ -23,7 +23,7 @@ from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
 from idea_explorer.usecases.run_events import announce_end
 
 
-def find_similar(idea: str, index: ResearchIndex) -> list[Similar]:
+def similar(idea: str, index: ResearchIndex) -> list[Similar]:
     """The published research that is nearest to an idea, best first."""
     return rank(idea, index.load())
 

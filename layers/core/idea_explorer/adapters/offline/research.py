@@ -41,7 +41,7 @@ class Source:
 
     @property
     def link(self) -> str:
-        return f"[{escaped(self.title)}](../{self.path})"
+        return f"[{escape_markdown(self.title)}](../{self.path})"
 
 
 def research(conversation: Conversation) -> Turn:

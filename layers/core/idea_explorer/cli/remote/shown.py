@@ -57,7 +57,7 @@ def lines(details: Details) -> list[str]:
 
 def _delivery(delivery: Delivery, details: Details) -> str:
     """What became of the webhook; nothing where there is none, or none to be sent yet."""
-    tried = f"after {counted(delivery.attempts, 'attempt')}"
+    tried = f"after {pluralize(delivery.attempts, 'attempt')}"
     error = f": {delivery.last_error}" if delivery.last_error else "."
     match delivery.status:
         case "delivered":
@@ -93,7 +93,7 @@ def print_ending(details: Details, answer: str) -> None:
     if place := details.links.published or details.path:
         print(place)
     if answer:
-        print(f"{harmless(answer) if sys.stdout.isatty() else answer}\n")
+        print(f"{strip_control_characters(answer) if sys.stdout.isatty() else answer}\n")
     print(summary(details.status, details.verdict, stats_of(details)))
     if details.failure:
         print(f"idea: {details.failure.message}", file=sys.stderr)
