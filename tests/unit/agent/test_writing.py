@@ -6,7 +6,8 @@ import pytest
 
 from idea_explorer.domain.errors import RejectedError
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Instruction, ModelCallStarted, build_messages
+from idea_explorer.domain.transcript import Instruction, ModelCallStarted
+from idea_explorer.domain.turns import build_messages
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from tests.fakes.engine import Bench

@@ -25,8 +25,8 @@ from idea_explorer.domain.transcript import (
     ModelCallFinished,
     RewriteReason,
     WriteReason,
-    sendable,
 )
+from idea_explorer.domain.turns import prepare_answer
 
 FinalStatus = Literal[
     "completed", "partial", "failed", "timed_out", "cancelled", "awaiting_approval"
@@ -202,7 +202,7 @@ def _kept(state: State) -> Finish | None:
 
 
 def _after_max_tokens(state: State, bounds: Bounds) -> Move:
-    if state.continued or bounds.out_of_budget or not sendable(state.answers[-1]):
+    if state.continued or bounds.out_of_budget or not prepare_answer(state.answers[-1]):
         return _cut_off(state)
     return Say("continue")
 

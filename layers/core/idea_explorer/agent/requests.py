@@ -2,7 +2,7 @@
 
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
-from idea_explorer.domain.transcript import build_messages
+from idea_explorer.domain.turns import build_messages
 from idea_explorer.ports import ModelRequest
 
 

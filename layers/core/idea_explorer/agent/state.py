@@ -22,10 +22,12 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     ToolsRan,
     WriteReason,
+)
+from idea_explorer.domain.turns import (
     build_messages,
     find_effort,
-    pending_server_calls,
-    sendable,
+    find_pending_server_calls,
+    prepare_answer,
 )
 from idea_explorer.domain.usage import Usage
 
@@ -214,7 +216,7 @@ class State:
             if isinstance(entry, ConversationRestarted):
                 return False
             if isinstance(entry, ModelCallFinished):
-                return bool(pending_server_calls(sendable(entry)))
+                return bool(find_pending_server_calls(prepare_answer(entry)))
         return False
 
     @cached_property

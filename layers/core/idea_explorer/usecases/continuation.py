@@ -24,8 +24,8 @@ from idea_explorer.domain.publication import (
     parse_log,
 )
 from idea_explorer.domain.report import find_title
-from idea_explorer.domain.threads import turns_of
 from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.domain.turns import build_prior_turns
 from idea_explorer.ports import Explorations, Reports, ResearchRepository, Transcripts
 from idea_explorer.usecases.find import find
 
@@ -88,7 +88,7 @@ class Thread:
         return State(self.entries).evidence
 
     def turns(self, model_id: str) -> list[JsonObject]:
-        return turns_of(self.entries, same_model=self.model_id == model_id)
+        return build_prior_turns(self.entries, same_model=self.model_id == model_id)
 
 
 Continuation: TypeAlias = PriorDocument | Thread

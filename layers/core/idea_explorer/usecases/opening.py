@@ -15,7 +15,8 @@ from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.exploration import OFFLINE, Exploration, Receipt
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
-from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening, find_effort
+from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening
+from idea_explorer.domain.turns import find_effort
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
 
