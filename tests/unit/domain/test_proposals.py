@@ -54,7 +54,7 @@ def test_a_diff_leads_back_to_the_old_content_too(old: str, new: str) -> None:
 
 def test_a_diff_does_not_lead_back_from_another_content() -> None:
     diff = unified_diff(PATH, "a\nb\n", "a\nc\n")
-    with pytest.raises(ValueError, match="not what the diff leads to"):
+    with pytest.raises(ValueError, match="does not result in this text"):
         revert_diff("a\nd\n", diff)
 
 

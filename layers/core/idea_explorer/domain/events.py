@@ -1,7 +1,7 @@
-"""What happens in a run, as a closed set of events. Log, metrics, history and live view follow from them.
+"""The events of a run: a closed set, from which the log, metrics, history and live view are made.
 
-Fields are spelled as the live view sends them. Fields marked `exclude` feed log, metrics and spans and
-are never sent.
+Fields are named as the live view sends them. Fields marked `exclude` are for the log, metrics and spans
+and are never sent.
 """
 
 import json
@@ -53,7 +53,7 @@ class TextDelta(StreamEvent):
 
 
 class ThinkingDelta(StreamEvent):
-    """A piece of the summary of what the model thinks: progress, never part of a report."""
+    """A part of the summary of the model's thinking: progress, never part of a report."""
 
     type: Literal["thinking_delta"] = "thinking_delta"
     content: str
@@ -64,7 +64,7 @@ class ToolCallStart(StreamEvent):
     tool_call_id: str
     tool_name: str
     input: JsonObject
-    during_answer: bool = Field(default=False, exclude=True)  # run by the model's own side
+    during_answer: bool = Field(default=False, exclude=True)  # run by Anthropic
 
 
 class ToolCallEnd(StreamEvent):
@@ -153,13 +153,14 @@ AnyEvent: TypeAlias = Annotated[
 
 
 class RetryScheduled(BaseModel):
-    """A model call failed and will be made again, or, as step 0, a first look at the repository. Told to
-    whoever listens here; the live view's set of events is closed, so it is never sent or kept as one."""
+    """A failed model call will be retried, or, as step 0, a failed look at the repository. Only for
+    listeners in this process: it is never sent or stored, because the live view's events are a closed
+    set."""
 
     model_config = ConfigDict(frozen=True)
 
     step: int
-    attempt: int  # the one that comes
+    attempt: int  # the next one
     attempts: int
     seconds: float
     reason: str
@@ -173,8 +174,8 @@ class RetryScheduled(BaseModel):
 
 
 class AnswerStarted(BaseModel):
-    """A model call is made. What was told of one before it that did not come to a `step_finished` is
-    void. Never sent or kept as an event, as above."""
+    """A model call starts. The events of an earlier call without a `step_finished` no longer count.
+    Never sent or stored, as above."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -182,7 +183,7 @@ class AnswerStarted(BaseModel):
 
 
 class RunFinished(BaseModel):
-    """A run has its final status. For log lines that sum it up; the history has `status_changed`."""
+    """A run reached its final status. For the log; the history has `status_changed`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -194,8 +195,8 @@ _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 
 def parse_event(data: str) -> AnyEvent:
-    """An event as it was sent; raises ValidationError for a kind that is not known here. What is never
-    sent comes back empty."""
+    """Parse an event as it was sent; raises ValidationError for an unknown type. Fields that are never
+    sent are empty."""
     event = json.loads(data)
     if event.get("type") in {"tool_call_end", "tool_call_error"}:
         event["record"] = ToolRecord(
@@ -205,5 +206,5 @@ def parse_event(data: str) -> AnyEvent:
 
 
 def dump_event(event: AnyEvent) -> str:
-    """The event as the live view sends it. Optional fields that are not there are left out."""
+    """The event as the live view sends it, without optional fields that are None."""
     return _ADAPTER.dump_json(event, by_alias=True, exclude_none=True).decode()

@@ -83,7 +83,7 @@ def find_definitions(text: str, prose: Sequence[Span]) -> list[LinkDefinition]:
     found: list[LinkDefinition] = []
     for start, end in prose:
         for match in _DEFINITION.finditer(text, start, end):
-            name, defined = fold(match["name"]), _DEFINED.match(match["rest"])
+            name, defined = fold_name(match["name"]), _DEFINED.match(match["rest"])
             if name.startswith("^"):
                 found.append(LinkDefinition(name, "", match.start(), match.start("rest")))
             elif defined:
@@ -91,7 +91,7 @@ def find_definitions(text: str, prose: Sequence[Span]) -> list[LinkDefinition]:
     return found
 
 
-def fold(name: str) -> str:
+def fold_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
@@ -199,10 +199,10 @@ class _Scanner:
         if _NUMBERS.match(name):
             self._add("number", start, at, at + 1, name)
         elif following == "[" and (found := _NAME.match(self.text, at + 1, self.end)):
-            named = fold(found[1] or name)
+            named = fold_name(found[1] or name)
             if named in self.names and not named.startswith("^"):
                 self._add("reference", start, at, found.end(), named)
-        elif (folded := fold(name)) in self.names:
+        elif (folded := fold_name(name)) in self.names:
             self._add("note" if name.startswith("^") else "reference", start, at, at + 1, folded)
 
     def _add(

@@ -1,4 +1,4 @@
-"""From the model's last turn to a report: text, citations as links, title and verdict."""
+"""Extract a report from a transcript: its text with citations as links, its title and its verdict."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from idea_explorer.domain.transcript import (
 
 Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
 
-STOPPED_AT_A_CALL = frozenset({"tool_use", "pause_turn"})
+CALL_STOPS = frozenset({"tool_use", "pause_turn"})
 CALLS = frozenset({"tool_use", "server_tool_use"})
 _FIRST_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
@@ -33,7 +33,7 @@ _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C",
 
 
 def read_final_turn(entries: Sequence[AnyEntry]) -> str:
-    """The text of the whole final turn, paused and continued parts joined, citations kept as links."""
+    """The text of the whole final turn, including paused and continued parts, with citations as links."""
     return render_citations([block for a in _last_turn(entries) for block in a.content]).strip()
 
 
@@ -53,13 +53,13 @@ def _last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
 
 
 def read_report(entries: Sequence[AnyEntry]) -> str:
-    """The text of the final turn where it is more than remarks beside calls."""
-    return "" if _only_remarks(_last_turn(entries)) else read_final_turn(entries)
+    """The text of the final turn, unless it only announces tool calls."""
+    return "" if _only_announces_calls(_last_turn(entries)) else read_final_turn(entries)
 
 
 def choose_report(entries: Sequence[AnyEntry]) -> str:
-    """What there is to keep when a run ends early. Where a report was asked for again because it lacked
-    parts, the one that lacks fewer is kept, and of two alike the longer."""
+    """The best report of a run that ended early. If an incomplete report was asked for again, the one
+    that lacks fewer sections wins, then the longer one."""
     last = _latest_text(entries)
     asked_again = [
         n for n, e in enumerate(entries) if isinstance(e, Instruction) and e.again == "incomplete"
@@ -76,8 +76,7 @@ def choose_report(entries: Sequence[AnyEntry]) -> str:
 
 
 def _latest_text(entries: Sequence[AnyEntry]) -> str:
-    """The text of the turn that was being written, else the reports that were whole, or begun beside a
-    call. Remarks beside calls are no report."""
+    """The text of the unfinished turn, or else all reports so far, complete or begun beside a call."""
     if reported := read_report(entries):
         tail = entries[-1]
         return (
@@ -88,15 +87,17 @@ def _latest_text(entries: Sequence[AnyEntry]) -> str:
             return entry.text.strip()
         if isinstance(entry, ToolsRan):
             break
-    answers = [e for e in entries if isinstance(e, ModelCallFinished) and not _only_remarks([e])]
+    answers = [
+        e for e in entries if isinstance(e, ModelCallFinished) and not _only_announces_calls([e])
+    ]
     return "\n\n".join(
         text for answer in answers if (text := render_citations(answer.content).strip())
     )
 
 
-def _only_remarks(turn: Sequence[ModelCallFinished]) -> bool:
-    """Whether a turn that stopped at a call says no more than what it is about to look up."""
-    if not turn or turn[-1].stop_reason not in STOPPED_AT_A_CALL:
+def _only_announces_calls(turn: Sequence[ModelCallFinished]) -> bool:
+    """Whether a turn that stopped at a call says no more than what it will look up."""
+    if not turn or turn[-1].stop_reason not in CALL_STOPS:
         return False
     content = [block for answer in turn for block in answer.content]
     calling = any(block.get("type") in CALLS for block in content)
@@ -105,7 +106,7 @@ def _only_remarks(turn: Sequence[ModelCallFinished]) -> bool:
 
 
 def render_citations(content: Sequence[Block]) -> str:
-    """The text of blocks, each followed by numbered links to what it cites."""
+    """The text of blocks, each followed by numbered links to its citations."""
     numbers: dict[str, int] = {}
     parts: list[str] = []
     for block in content:
@@ -133,7 +134,7 @@ def _cited_urls(block: Block) -> list[str]:
 
 
 def strip_preamble(text: str) -> str:
-    """The report from its first heading on; all of it where there is none."""
+    """The report from its first heading on, if it has one."""
     heading = _FIRST_HEADING.search(text)
     return text[heading.start() :].strip() if heading else text.strip()
 
@@ -144,8 +145,8 @@ def find_title(report: str, idea: str) -> str:
 
 
 def find_verdict(report: str) -> str | None:
-    """The verdict that the business framework ends in: from its own section, else from the line that
-    names it, which is there in any language."""
+    """The verdict of the business framework: from its section, or else from the line `Verdict: …`, which
+    is in English in every language."""
     sections = list(_VERDICT_SECTION.finditer(report))
     section = sections[-1].end() if sections else len(report)
     found = _VERDICT.search(report, section) or _VERDICT_LINE.search(report)

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from idea_explorer.domain.links import Link, LinkDefinition, fold, select_links
+from idea_explorer.domain.links import Link, LinkDefinition, fold_name, select_links
 from idea_explorer.domain.markdown import BOLD_LINE, Heading, Span
 from idea_explorer.domain.sources import UNMATCHED
 
@@ -162,7 +162,7 @@ def _split(
                 end = stop
             continue
         if marker:
-            name = fold(marker["number"] or marker["name"] or marker["defined"] or "")
+            name = fold_name(marker["number"] or marker["name"] or marker["defined"] or "")
             indent = len(marker["indent"].expandtabs(4))
             entries.append(ListedSource(name, start, stop, marker.end(), indent))
             in_entry = True

@@ -8,10 +8,10 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.publication import DOCUMENT
 from idea_explorer.domain.text import escape_markdown, one_line
 
 UNMATCHED = "⚠ unverified"
-DOCUMENT = "research.md"  # which a link to its folder means
 _WEB = re.compile(r"(?:https?:)?//|www\.", re.IGNORECASE)
 # Ends where an address must end, also in scripts that put no space after it.
 ADDRESS_CHARS = r"[^\s<>\[\]{}|\\^`\"\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\u201c\u201d]+"

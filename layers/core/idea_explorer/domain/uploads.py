@@ -1,4 +1,4 @@
-"""Files that people send with their requests: ids that cannot be guessed, names that are only names."""
+"""Uploaded files: ids that cannot be guessed, and names without a path."""
 
 import re
 import uuid
@@ -18,7 +18,7 @@ def new_file_id() -> FileId:
 
 
 def check_file_id(file_id: str) -> FileId:
-    """The id, safe to be part of a path; raises MissingError where it cannot be one of ours."""
+    """An id that is safe to use in a path; raises MissingError if it cannot be one of ours."""
     if not _SHAPE.fullmatch(file_id):
         raise missing_file_error(file_id)
     return FileId(file_id)
