@@ -143,7 +143,9 @@ def test_entries_without_an_address_are_found_by_path_or_title() -> None:
 
 
 @pytest.mark.parametrize(
-    "heading", ["## Sources", "### Quellen", "## References"], ids=["sources", "german", "references"]
+    "heading",
+    ["## Sources", "### Quellen", "## References"],
+    ids=["sources", "german", "references"],
 )
 def test_text_around_entries_without_an_address_does_not_hide_them(heading: str) -> None:
     checked = check(
