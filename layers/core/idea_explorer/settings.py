@@ -27,7 +27,7 @@ from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_e
 from idea_explorer.domain.request import WebhookUrl, key_of
 from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.usage import Price
-from idea_explorer.domain.validation import describe_errors
+from idea_explorer.domain.validation_errors import describe_errors
 
 MODELS = {
     "sonnet": "claude-sonnet-5-5",

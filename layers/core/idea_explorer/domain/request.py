@@ -11,7 +11,7 @@ from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.models import RequestEffort
 from idea_explorer.domain.text import trim
-from idea_explorer.domain.validation import describe_errors
+from idea_explorer.domain.validation_errors import describe_errors
 
 PREFIX = "whsec_"
 

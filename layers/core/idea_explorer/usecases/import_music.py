@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
-from idea_explorer.domain.validation import describe_errors
+from idea_explorer.domain.validation_errors import describe_errors
 from idea_explorer.ports.music import Library, TrackIndex
 
 MAX_COMPLAINTS = 10  # enough to see the pattern
