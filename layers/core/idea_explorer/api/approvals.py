@@ -8,14 +8,14 @@ from pydantic import BaseModel
 from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Call
 from idea_explorer.api.fitting import Room
-from idea_explorer.domain.approvals import Approval, ProposalKind, Verdict
+from idea_explorer.domain.approvals import Approval, ApprovalOutcome, ProposalKind
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.service import Service
 
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired"]
-STATUSES: dict[Verdict, ApprovalStatus] = {
+STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
     "approve": "approved",
     "reject": "rejected",
     "expire": "expired",

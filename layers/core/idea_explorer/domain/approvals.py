@@ -61,7 +61,7 @@ def _match_style(old: str, new: str) -> str:
 
 
 Decision = Literal["approve", "reject"]
-Verdict = Literal[Decision, "expire"]  # "expire": nobody decided in time
+ApprovalOutcome = Literal[Decision, "expire"]  # "expire": nobody decided in time
 _NAMESPACE = uuid.UUID("8c1f3c0e-0a8e-4b8f-9d55-51a1c9d4b0a7")
 
 
@@ -75,7 +75,7 @@ class Approval(BaseModel):
     call_id: str
     proposal: Proposal
     requested_at: datetime
-    decision: Verdict | None = None
+    decision: ApprovalOutcome | None = None
     content: str | None = None
     reason: str | None = None
     decided_by: str | None = None

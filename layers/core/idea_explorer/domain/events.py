@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from idea_explorer.domain.approvals import Verdict
+from idea_explorer.domain.approvals import ApprovalOutcome
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
@@ -109,7 +109,7 @@ class ApprovalRequested(StreamEvent):
 class ApprovalDecided(StreamEvent):
     type: Literal["approval_decided"] = "approval_decided"
     approval_id: str
-    decision: Verdict
+    decision: ApprovalOutcome
     reason: str | None = None
 
 

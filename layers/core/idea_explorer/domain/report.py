@@ -8,14 +8,13 @@ from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.text import one_line, unescape_markdown
 from idea_explorer.domain.transcript import (
     AnyEntry,
-    ApprovalsDecided,
-    ConversationRestarted,
     Instruction,
     ModelCallFailed,
     ModelCallFinished,
     Opening,
     ToolsRan,
 )
+from idea_explorer.domain.turns import find_last_turn
 
 Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
 
@@ -34,27 +33,12 @@ _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C",
 
 def read_final_turn(entries: Sequence[AnyEntry]) -> str:
     """The text of the whole final turn, including paused and continued parts, with citations as links."""
-    return render_citations([block for a in _last_turn(entries) for block in a.content]).strip()
-
-
-def _last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
-    turn: list[ModelCallFinished] = []
-    for entry in entries:
-        match entry:
-            case ModelCallFinished():
-                turn.append(entry)
-            case Opening() | ConversationRestarted() | ToolsRan() | ApprovalsDecided():
-                turn = []
-            case Instruction() if entry.purpose != "continue":
-                turn = []
-            case _:
-                pass
-    return turn
+    return render_citations([block for a in find_last_turn(entries) for block in a.content]).strip()
 
 
 def read_report(entries: Sequence[AnyEntry]) -> str:
     """The text of the final turn, unless it only announces tool calls."""
-    return "" if _only_announces_calls(_last_turn(entries)) else read_final_turn(entries)
+    return "" if _only_announces_calls(find_last_turn(entries)) else read_final_turn(entries)
 
 
 def choose_report(entries: Sequence[AnyEntry]) -> str:

@@ -77,6 +77,22 @@ def build_prior_turns(entries: Sequence[AnyEntry], *, same_model: bool) -> list[
     return [turn for turn in turns if turn["content"] or turn["role"] == "system"]
 
 
+def find_last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
+    """The answers of the model's last turn: several if it was paused or continued."""
+    turn: list[ModelCallFinished] = []
+    for entry in entries:
+        match entry:
+            case ModelCallFinished():
+                turn.append(entry)
+            case Opening() | ConversationRestarted() | ToolsRan() | ApprovalsDecided():
+                turn = []
+            case Instruction() if entry.purpose != "continue":
+                turn = []
+            case _:
+                pass
+    return turn
+
+
 def find_effort(turns: Sequence[JsonObject], effort: str | None) -> str | None:
     """The effort in effect after these turns, which began with `effort`."""
     for message in reversed(turns):
