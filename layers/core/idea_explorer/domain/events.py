@@ -32,12 +32,7 @@ class EventUsage(StreamEvent):
 
     @classmethod
     def of(cls, usage: Usage) -> "EventUsage":
-        return cls(
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cache_read_tokens=usage.cache_read_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-        )
+        return cls(**usage.model_dump(exclude={"searches"}))
 
 
 class MessageStart(StreamEvent):

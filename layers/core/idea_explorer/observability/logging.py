@@ -49,11 +49,7 @@ class SilentLog:
     def info(self, message: str, **fields: object) -> None:
         pass
 
-    def warning(self, message: str, **fields: object) -> None:
-        pass
-
-    def error(self, message: str, **fields: object) -> None:
-        pass
+    warning = error = info
 
 
 def stream_log(stream: TextIO) -> PowertoolsLog:
