@@ -57,7 +57,7 @@ def submit_exploration(call: ApiCall, service: Service) -> ApiResponse:
 
     def accept() -> JsonObject:
         named = keyed(call.owner, key, request, service.explorations, service.clock)
-        if named.stored and not named.stored.reused:
+        if named.stored and not named.stored.publication.reused:
             return _enqueue(named.stored, service)
         return _reuse_or_start(request, call, service, named.id)
 
@@ -98,8 +98,8 @@ def _reuse(
         return None
     if found.delivery.status == "pending":  # no workflow runs that would send it
         with suppress(UndeliveredError):  # the sweep retries at the time in the record
-            notify(found.id, found.run, service.sender())
-    return ReuseView(id=found.id, reused=found.reused or "").model_dump(mode="json")
+            notify(found.id, found.run.number, service.sender())
+    return ReuseView(id=found.id, reused=found.publication.reused or "").model_dump(mode="json")
 
 
 def _start(
