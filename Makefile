@@ -112,7 +112,7 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
 
-.PHONY: browser browser-core axe
+.PHONY: browser browser-core axe picture
 axe:
 	@npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."
 
@@ -121,6 +121,9 @@ browser: $(DEV) axe ## Use the console in a real Chromium; pictures of it go to 
 
 browser-core: $(DEV) axe ## One journey and the accessibility of each view: what of it CI runs
 	@$(BIN)/pytest tests/browser -m core -rs
+
+picture: $(DEV) ## Take the README's picture of the console again
+	@$(BIN)/python -m tests.browser.picture
 
 .PHONY: github-openapi
 github-openapi: $(DEV) ## Take what the test GitHub keeps to from GitHub's own description; needs npm

@@ -1,4 +1,4 @@
-"""Takes the README's picture of the console: `make picture`. A report by the offline model, in `idea serve`."""
+"""Takes the README's picture of the console: a report by the offline model, served by `idea serve`."""
 
 import shutil
 import tempfile
