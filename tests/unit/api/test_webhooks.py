@@ -5,7 +5,7 @@ import json
 import pytest
 
 from idea_explorer.domain.errors import NetworkError
-from idea_explorer.domain.exploration import Stats
+from idea_explorer.domain.run import Stats
 from tests.fakes.api import Api
 
 HOOK = {"webhook_url": "https://hooks.example/ideas", "callback_secret": "s3cret-value"}
