@@ -21,6 +21,10 @@ IDEA = "A subscription box for urban beekeepers"
 WORDS = " ".join(f"word{n}" for n in range(120))
 REPORT = f"""# Boxes for urban beekeepers
 
+## Problem
+
+Beginners buy the wrong things at the wrong time.
+
 ## Market
 
 Hive numbers grow [by a tenth a year](https://bees.example/growth), says one source;
@@ -30,6 +34,14 @@ Hive numbers grow [by a tenth a year](https://bees.example/growth), says one sou
 |---|---|---|
 | Beginners | 12,000 | $180 |
 | Clubs | 400 | $2,400 |
+
+## Use cases and personas
+
+A beginner in her first spring; a club that buys for all its members.
+
+## Feasibility
+
+Twelve boxes a year can be packed by hand.
 
 ## Verdict
 
