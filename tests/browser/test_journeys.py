@@ -145,7 +145,7 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
 
 
 def test_a_restart_of_the_server_loses_and_repeats_nothing(tab: Browser, tmp_path: Path) -> None:
-    slow = [*RESEARCH[:2], answer(text(REPORT), drip=0.25)]
+    slow = [*RESEARCH[:2], answer(text(REPORT), drip=0.15)]
     with service(tmp_path, slow) as served:
         tab.sign_in(served.url, TOKEN)
         submit(tab)
