@@ -38,9 +38,7 @@ class Resolver(APIGatewayRestResolver):
     def _wrap(self, route: Route, service: Service) -> Callable[..., Response[str]]:
         def serve(**path: str) -> Response[str]:
             self.matched = route.path
-            call = ApiCall.from_event(
-                self.current_event.raw_event, path, self.lambda_context, route.max_body
-            )
+            call = ApiCall.from_event(self.current_event, path, self.lambda_context, route.max_body)
             if not route.public and not call.owner:
                 raise RequestError(401)
             return _to_proxy_response(route.handle(call, service))

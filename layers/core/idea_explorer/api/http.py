@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -26,6 +26,9 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import invalid_request
+
+if TYPE_CHECKING:  # the command line imports this module, and Powertools is slow to import
+    from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
 MAX_BODY_BYTES = 262_144  # 256 KB: three times the largest valid request
 MAX_DECISION_BYTES = 4_194_304  # an approval may carry an edited file of 1 MB, JSON-escaped
@@ -195,24 +198,24 @@ class ApiCall:
     @classmethod
     def from_event(
         cls,
-        event: Mapping[str, Any],
+        event: "APIGatewayProxyEvent",
         path: Mapping[str, str],
         context: LambdaContext,
         max_body: int,
     ) -> "ApiCall":
         """Raises RequestError 413 or 400 for a body that is too large or cannot be decoded."""
-        request = event.get("requestContext") or {}
-        owner = (request.get("authorizer") or {}).get("owner")
-        address, own_path = str(request.get("path") or ""), str(event.get("path") or "")
-        has_prefix = own_path and address.endswith(own_path)
+        request = event.request_context
+        owner = request.authorizer.get("owner")
+        address = request.get("path") or ""
+        has_prefix = event.path and address.endswith(event.path)
         return cls(
             owner=owner if isinstance(owner, str) else "",
             path=path,
             query=_parse_query(event),
-            headers={str(k).lower(): str(v) for k, v in (event.get("headers") or {}).items()},
+            headers=event.headers,
             body=_decode_body(event, max_body),
             address=address,
-            prefix=address.removesuffix(own_path) if has_prefix else "",
+            prefix=address.removesuffix(event.path) if has_prefix else "",
             seconds_left=context.get_remaining_time_in_millis() / 1_000,
         )
 
@@ -240,25 +243,19 @@ class ApiCall:
             raise RequestError.invalid(error) from None
 
 
-def _parse_query(event: Mapping[str, Any]) -> dict[str, list[str]]:
-    given = event.get("multiValueQueryStringParameters")
-    if given:
-        return {
-            str(name): [str(value) for value in values or [""]] for name, values in given.items()
-        }
-    single = event.get("queryStringParameters") or {}
-    return {str(name): [str(value)] for name, value in single.items()}
+def _parse_query(event: "APIGatewayProxyEvent") -> Mapping[str, Sequence[str]]:
+    """Not `resolved_query_string_parameters`, which splits a value at its commas."""
+    single = {name: [value] for name, value in event.query_string_parameters.items()}
+    return event.multi_value_query_string_parameters or single
 
 
-def _decode_body(event: Mapping[str, Any], max_bytes: int) -> bytes:
-    body = event.get("body")
-    text = body if isinstance(body, str) else ""
+def _decode_body(event: "APIGatewayProxyEvent", max_bytes: int) -> bytes:
+    """Not `decoded_body`, which accepts broken base64 and bodies of any size."""
+    text = event.body or ""
     if len(text) > 2 * max_bytes:  # base64 makes it a third longer
         raise RequestError.too_large(max_bytes)
     try:
-        data = (
-            base64.b64decode(text, validate=True) if event.get("isBase64Encoded") else text.encode()
-        )
+        data = base64.b64decode(text, validate=True) if event.is_base64_encoded else text.encode()
     except (binascii.Error, ValueError) as error:
         raise RequestError(400, "The body cannot be decoded.") from error
     if len(data) > max_bytes:
