@@ -1,10 +1,10 @@
-"""Turns validation errors into messages for people who do not know pydantic."""
+"""What a validator found, in the words of a person who does not know the validator."""
 
 from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-# by pydantic's error type; the placeholders are the limits in its context
+# by the kind of finding; the placeholders are the finding's own limits
 RULES = {
     "missing": "is missing",
     "extra_forbidden": "unknown field",
@@ -42,8 +42,8 @@ SHAPES = {
 
 
 def findings(error: ValidationError, *, within: str = "") -> dict[str, str]:
-    """Return the first message of each field; "" is the input as a whole. No value is echoed. Fields
-    of the nested model `within` are named as if they were at the top level."""
+    """The first finding of each field, without echoing any value; "" is the whole. The fields of
+    `within` are named as if they stood at the top."""
     found: dict[str, str] = {}
     for finding in error.errors(include_url=False, include_input=False):
         path = [str(part) for part in finding["loc"]]
@@ -58,7 +58,7 @@ def _rule(kind: str, name: str, message: str, limits: Mapping[str, object]) -> s
     if kind == "string_pattern_mismatch" and name in SHAPES:
         return SHAPES[name]
     if limits.get("field_type") == "Value":
-        kind = f"string_{kind}"  # pydantic's name for it when the text also has a custom validator
+        kind = f"string_{kind}"  # so says the validator of a text that has a rule of its own too
     limits = {
         key: int(limit) if isinstance(limit, float) and limit.is_integer() else limit
         for key, limit in limits.items()
