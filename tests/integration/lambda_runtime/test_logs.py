@@ -12,7 +12,7 @@ import pytest
 
 from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
-from idea_explorer.api.server import gateway_event
+from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import index_document
@@ -51,7 +51,7 @@ class Functions:
 
     def api(self, method: str, path: str, body: object = None) -> Any:
         data = b"" if body is None else json.dumps(body).encode()
-        event = gateway_event(method, path, {"Accept": "application/json"}, data, "ada")
+        event = build_gateway_event(method, path, {"Accept": "application/json"}, data, "ada")
         return json.loads(self.invoke("api", event)["body"])
 
     def dispatch(self, body: object) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.api.server import gateway_event
+from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import index_document
@@ -45,7 +45,7 @@ def queued(aws: Settings) -> Exploration:
 
 def called(method: str, path: str, body: object = None) -> Any:
     data = b"" if body is None else json.dumps(body).encode()
-    event = gateway_event(method, path, {"Accept": "application/json"}, data, "ada")
+    event = build_gateway_event(method, path, {"Accept": "application/json"}, data, "ada")
     answer = handler_of("api")(event, Context())
     return answer["statusCode"]
 

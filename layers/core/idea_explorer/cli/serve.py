@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 
 from idea_explorer import wiring
-from idea_explorer.api.app import handler_for
+from idea_explorer.api.app import build_handler
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.workers import Workers
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     token, tokens = _token(service.clock)
     address = (arguments.host, arguments.port)
     with (
-        ApiServer(address, handler_for(service), lambda: tokens, uploads.store) as server,
+        ApiServer(address, build_handler(service), lambda: tokens, uploads.store) as server,
         Workers(
             jobs,
             lambda job: work(job, jobs, engine, destinations),
