@@ -7,6 +7,7 @@ from typing import Any
 
 from idea_explorer import wiring
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
+from idea_explorer.domain import toolsets as specs
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.ports import WebPage
 from idea_explorer.settings import Settings
@@ -35,7 +36,7 @@ def _wired(name: str) -> Callable[[Path], Toolset]:
 
 # Whatever reaches out is replaced; everything else is what a person gets.
 TOOLSETS: dict[str, Callable[[Path], Toolset]] = {
-    **{name: _wired(name) for name in wiring.TOOLSETS},
+    **{name: _wired(name) for name in specs.TOOLSETS},
     "assistant": _assistant,
 }
 

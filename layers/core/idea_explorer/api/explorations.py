@@ -13,7 +13,8 @@ from idea_explorer.api.views import Details, Listing, details_of, summary_of
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.progress import progress_of
-from idea_explorer.domain.request import ResumeRequest, Toolset
+from idea_explorer.domain.request import ResumeRequest
+from idea_explorer.domain.toolsets import ToolsetName
 from idea_explorer.ports import Filter
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.find import find
@@ -32,7 +33,7 @@ class ListQuery(BaseModel):
 
     status: Status | None = None
     mode: Annotated[str, Field(max_length=40), AfterValidator(_known_mode)] | None = None
-    toolset: Toolset | None = None
+    toolset: ToolsetName | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     cursor: Annotated[str, Field(max_length=500)] | None = None
 

@@ -99,7 +99,7 @@ def _told(exploration: Exploration, service: Service) -> JsonObject:
 
 def _similar(request: ExploreRequest, service: Service) -> list[Similar] | None:
     """What is similar; null where that cannot be said. Nothing is held up by it."""
-    if request.toolset != "research":
+    if not request.spec.publishes_documents:
         return None
     try:
         return similar(request.idea, service.index())

@@ -1,7 +1,7 @@
 """How far an exploration has come, told from its record and its events."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,28 +17,6 @@ LABELS: dict[Status, str] = {
     "failed": "Failed",
     "timed_out": "Timed out",
     "cancelled": "Cancelled",
-}
-DOING = {
-    "web_search": "Searching the web",
-    "read_research": "Reading earlier research",
-    "list_research": "Looking through earlier research",
-    "search_research": "Searching earlier research",
-    "http_fetch": "Reading a page",
-    "file_search": "Searching the files",
-    "calculator": "Calculating",
-    "read_file": "Reading a file",
-    "list_files": "Listing files",
-    "search_files": "Searching the code",
-    "find_files": "Looking for files",
-    "find_definition": "Looking for a definition",
-    "find_importers": "Looking for importers",
-    "edit_file": "Proposing an edit",
-    "create_file": "Proposing a file",
-    "semanticSearch": "Searching the library",
-    "tidalSearch": "Searching the catalogue",
-    "albumTracks": "Reading an album",
-    "batchMetadata": "Looking up tracks",
-    "suggestPlaylist": "Putting a playlist together",
 }
 
 
@@ -56,7 +34,7 @@ def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) 
     label = LABELS[exploration.status]
     if exploration.is_final:
         return Progress(label, exploration.stats)
-    told = _Told(label)
+    told = _Told(label, exploration.request.spec.labels)
     for event in events:
         told.hear(json.loads(event))
     stats = max(exploration.stats, told.stats(), key=lambda known: known.steps)
@@ -67,8 +45,9 @@ def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) 
 class _Told:
     """What the events have told so far."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, tool_labels: Mapping[str, str]) -> None:
         self.label = label
+        self._tool_labels = tool_labels
         self._steps: list[StepFinished] = []
 
     def hear(self, event: dict[str, object]) -> None:
@@ -77,7 +56,7 @@ class _Told:
                 self._steps.append(StepFinished.model_validate(event))
                 self.label = LABELS["running"]
             case {"type": "tool_call_start", "toolName": str(name)}:
-                self.label = DOING.get(name, f"Running {name}")
+                self.label = self._tool_labels.get(name, f"Running {name}")
             case {"type": "text_delta"}:
                 self.label = "Writing"
             case {"type": "thinking_delta"}:

@@ -10,7 +10,7 @@ from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import Toolset
+from idea_explorer.domain.toolsets import ToolsetName
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.uploads import FileId
 from idea_explorer.ports.reading import FileInfo, UploadedFile
@@ -31,7 +31,7 @@ class Transcript(Protocol):
 class Filter:
     status: Status | None = None
     mode: str | None = None
-    toolset: Toolset | None = None
+    toolset: ToolsetName | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,7 @@ def _agent(
         budget=_budget(exploration, State(transcript.entries).opening.model_id, engine),
         max_steps=exploration.base_steps + request.steps,
         cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
-        unfinished_at_limit=request.toolset == "code",
+        unfinished_at_limit=request.spec.proposes_changes,
     )
 
 

@@ -5,22 +5,26 @@ from pathlib import Path
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.ports import Clock, Log
+from idea_explorer.ports import Clock
 from idea_explorer.ports.music import Catalogue, Embedder, Library, TrackIndex
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.cloud import cloud_secrets
+from idea_explorer.wiring.stores import system_clock
+from idea_explorer.wiring.toolsets import ToolsetContext, missing_settings
 
 MUSIC = "music.db"
 
 
-def discover(settings: Settings, owner: str, clock: Clock, log: Log) -> Toolset:
+def discover(context: ToolsetContext) -> Toolset:
     from idea_explorer.tools.discover import discover_tools
 
+    settings, clock = context.settings, system_clock()
     return discover_tools(
         track_index(settings),
-        library(settings, owner, clock),
+        library(settings, context.owner, clock),
         catalogue(settings, clock),
         clock,
-        log,
+        context.log,
     )
 
 
@@ -35,8 +39,9 @@ def track_index(settings: Settings) -> TrackIndex:
             embedder(settings),
             api_key=_qdrant_key(settings),
         )
-    if missing := missing_for_discover(settings):
-        raise ConfigurationError("There is no track index.", hint=missing)
+    if settings.in_cloud:
+        hint = missing_settings(settings)["discover"]
+        raise ConfigurationError("There is no track index.", hint=hint)
     from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
 
     return SqliteTrackIndex(music_file(settings), embedder(settings))
@@ -47,17 +52,8 @@ def music_file(settings: Settings) -> Path:
     return settings.store.with_name(MUSIC)
 
 
-def missing_for_discover(settings: Settings) -> str | None:
-    """What an operator has to set before the toolset can run; None where nothing is missing."""
-    if settings.in_cloud and not settings.qdrant_url:
-        return "An operator sets the deployment's parameter QdrantUrl."
-    return None
-
-
 def _qdrant_key(settings: Settings) -> str | None:
     if settings.qdrant_secret_id:
-        from idea_explorer.wiring import cloud_secrets
-
         return cloud_secrets(settings).get(settings.qdrant_secret_id, "key")
     return settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
 
@@ -98,8 +94,6 @@ def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:
 
     def credentials() -> ClientCredentials:
         if settings.tidal_secret_id:
-            from idea_explorer.wiring import cloud_secrets
-
             secrets = cloud_secrets(settings)
             return ClientCredentials(
                 secrets.get(settings.tidal_secret_id, "client_id"),

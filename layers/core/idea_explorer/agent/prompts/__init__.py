@@ -9,6 +9,7 @@ from importlib import resources
 
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.toolsets import TOOLSETS
 
 SHARED = frozenset(
     """
@@ -16,7 +17,6 @@ SHARED = frozenset(
     fresh_start resume
     """.split()
 )
-TOOLSET_PROMPTS = frozenset({"assistant", "code", "discover"})
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 
@@ -53,11 +53,11 @@ def modes() -> tuple[str, ...]:
         for f in resources.files(__package__).iterdir()
         if f.name.endswith(".md")
     }
-    return tuple(sorted(names - SHARED - TOOLSET_PROMPTS))
+    return tuple(sorted(names - SHARED - TOOLSETS.keys()))
 
 
 def system_prompt(toolset: str, mode: str) -> str:
-    if toolset != "research":
+    if not TOOLSETS[toolset].takes("mode"):
         return prompt(toolset)
     if mode not in modes():
         raise InvalidRequestError(
