@@ -51,7 +51,7 @@ class Executed:
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
         try:
-            return ToolResult.success(tool.run(arguments))
+            return tool.run(arguments)
         except ToolError as error:
             return ToolResult.from_error(error)
         except ExternalError as error:

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.json import Block, JsonObject
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 
 DEFAULT_TIME_LIMIT = 20.0
 
@@ -48,7 +48,7 @@ class Tool(Generic[A]):
     name: str
     description: str
     arguments: type[A]
-    run: Callable[[A], ToolOutput]
+    run: Callable[[A], ToolResult]
     example: JsonObject
     note: str = ""
     reads_only: bool = True

@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import UploadedFiles, WebPages
 from idea_explorer.tools.calculator import calculate
 from idea_explorer.tools.charsets import decode
@@ -121,7 +121,7 @@ class _Fetch:
     def __init__(self, pages: WebPages) -> None:
         self._pages = pages
 
-    def fetch(self, arguments: HttpFetch) -> ToolOutput:
+    def fetch(self, arguments: HttpFetch) -> ToolResult:
         page = self._pages.fetch(arguments.url)
         is_html = page.content_type in HTML_TYPES
         source = decode(page.body, page.charset, html=is_html)
@@ -131,8 +131,8 @@ class _Fetch:
             title, text, truncated = read.title, read.text, read.truncated
         text = text[: limits.MAX_PAGE_CHARS]
         size = len(page.body)
-        return ToolOutput(
-            fields={
+        return ToolResult.success(
+            {
                 "url": page.url,
                 "status": page.status,
                 "contentType": page.content_type,
@@ -155,7 +155,7 @@ class _Search:
         self._index: UploadIndex | None = None
         self._building = threading.Lock()
 
-    def search(self, arguments: FileSearch) -> ToolOutput:
+    def search(self, arguments: FileSearch) -> ToolResult:
         index = self._searchable()
         found, total = index.search(arguments.query, arguments.top_k)
         results: list[JsonObject] = [
@@ -167,8 +167,8 @@ class _Search:
             fields["note"] = f"Nothing matches. Searched were: {', '.join(index.names)}."
         if index.remarks:
             fields["remarks"] = {**index.remarks}
-        return ToolOutput(
-            fields=fields,
+        return ToolResult.success(
+            fields,
             summary=f"Found {total} passages matching '{one_line(arguments.query, 100)}'",
             result_count=len(results),
             passages=tuple(passage(finding.file, finding.excerpt) for finding in found),
@@ -189,9 +189,9 @@ class _Search:
         )
 
 
-def _calculate(arguments: Calculator) -> ToolOutput:
+def _calculate(arguments: Calculator) -> ToolResult:
     result = calculate(arguments.expression)
-    return ToolOutput(
-        fields={"expression": arguments.expression, "result": result},
+    return ToolResult.success(
+        {"expression": arguments.expression, "result": result},
         summary=f"{one_line(arguments.expression, 100)} = {one_line(str(result), 100)}",
     )

@@ -25,7 +25,7 @@ from idea_explorer.domain.paths import (
 )
 from idea_explorer.domain.publication import is_log
 from idea_explorer.domain.report import title_of
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools.fulltext import FullText
 from idea_explorer.tools.web_search import web_search
@@ -136,7 +136,7 @@ class _Research:
         self._repository = repository
         self._index: FullText | None = None
 
-    def read(self, arguments: ReadResearch) -> ToolOutput:
+    def read(self, arguments: ReadResearch) -> ToolResult:
         path = arguments.path
         assert isinstance(path, ResearchPath)
         try:
@@ -151,14 +151,14 @@ class _Research:
                 transient=error.retryable,
                 retry_after=error.retry_after,
             ) from error
-        return ToolOutput(
-            fields={"content": document.content, "bytes": document.size},
+        return ToolResult.success(
+            {"content": document.content, "bytes": document.size},
             summary=f"Read {path} ({document.size:,} bytes)",
             size=document.size,
             passages=(passage(f"{RESEARCH_ROOT}/{path}", document.content),),
         )
 
-    def list(self, _: ListResearch) -> ToolOutput:
+    def list(self, _: ListResearch) -> ToolResult:
         try:
             documents = [d for d in self._repository.list() if not is_log(d.path)]
         except ExternalError as error:
@@ -169,13 +169,13 @@ class _Research:
         fields: JsonObject = {"files": [*files], "total": len(files)}
         if left_out := len(documents) - len(files):
             fields |= {"leftOut": left_out, "note": UNREADABLE}
-        return ToolOutput(
-            fields=fields,
+        return ToolResult.success(
+            fields,
             summary=f"{len(files)} research documents",
             result_count=len(files),
         )
 
-    def search(self, arguments: SearchResearch) -> ToolOutput:
+    def search(self, arguments: SearchResearch) -> ToolResult:
         try:
             index = self._index or FullText(
                 (path, title_of(text, path), text) for path, text in self._repository.read_all()
@@ -191,8 +191,8 @@ class _Research:
         for result, hit in zip(results, hits, strict=True):
             if not is_research_path(hit.name):
                 result["note"] = EXCERPT_ONLY
-        return ToolOutput(
-            fields={"query": arguments.query, "results": [*results], "totalFound": total},
+        return ToolResult.success(
+            {"query": arguments.query, "results": [*results], "totalFound": total},
             summary=f"Found {total} documents matching '{arguments.query}'",
             result_count=len(results),
             passages=tuple(

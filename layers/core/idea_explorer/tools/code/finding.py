@@ -4,7 +4,7 @@ import re
 
 from idea_explorer.domain.code import Definition
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.arguments import FindDefinition, FindImporters
 from idea_explorer.tools.code.imports import wanted
 from idea_explorer.tools.code.parsing.modules import module_segments
@@ -17,7 +17,7 @@ _LINES_BEFORE, _LINES_AFTER = 1, 4
 _SEPARATOR = re.compile(r"\.|::|#|->")
 
 
-def find_definition(workspace: Workspace, arguments: FindDefinition) -> ToolOutput:
+def find_definition(workspace: Workspace, arguments: FindDefinition) -> ToolResult:
     tree = workspace.tree
     symbol = arguments.symbol
     *outer, name = [part for part in _SEPARATOR.split(symbol.strip()) if part] or [""]
@@ -35,8 +35,8 @@ def find_definition(workspace: Workspace, arguments: FindDefinition) -> ToolOutp
         }
         for path, definition in found[: workspace.limits.max_definitions]
     ]
-    return ToolOutput(
-        fields={"symbol": symbol, "definitions": [*shown], "total": len(found)},
+    return ToolResult.success(
+        {"symbol": symbol, "definitions": [*shown], "total": len(found)},
         summary=f"{len(found)} definitions of '{symbol}'",
         result_count=len(shown),
     )
@@ -78,7 +78,7 @@ def _context(tree: Tree, path: str, line: int) -> str:
     return "\n".join(f"{number}\t{lines[number - 1][:200]}" for number in range(first, last + 1))
 
 
-def find_importers(workspace: Workspace, arguments: FindImporters) -> ToolOutput:
+def find_importers(workspace: Workspace, arguments: FindImporters) -> ToolResult:
     tree = workspace.tree
     asked = arguments.modulePath
     module = wanted(asked, tree)
@@ -92,8 +92,8 @@ def find_importers(workspace: Workspace, arguments: FindImporters) -> ToolOutput
         {"file": path, "line": line, "statement": found[path, line]}
         for path, line in sorted(found)[: workspace.limits.max_importers]
     ]
-    return ToolOutput(
-        fields={
+    return ToolResult.success(
+        {
             "modulePath": asked,
             "importers": [*shown],
             "total": len(found),

@@ -4,25 +4,25 @@ from idea_explorer.domain.approvals import Proposal, propose
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath, repository_path
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.arguments import CreateFile, EditFile
 from idea_explorer.tools.code.reading import readable
 from idea_explorer.tools.code.tree import Tree
 from idea_explorer.tools.code.workspace import Workspace
 
 
-def edit_file(workspace: Workspace, arguments: EditFile) -> ToolOutput:
+def edit_file(workspace: Workspace, arguments: EditFile) -> ToolResult:
     return _waiting(proposed_edit(workspace.tree, arguments, workspace.limits))
 
 
-def create_file(workspace: Workspace, arguments: CreateFile) -> ToolOutput:
+def create_file(workspace: Workspace, arguments: CreateFile) -> ToolResult:
     return _waiting(proposed_file(workspace.tree, arguments, workspace.limits))
 
 
-def _waiting(proposal: Proposal) -> ToolOutput:
+def _waiting(proposal: Proposal) -> ToolResult:
     """The model gets its result when a person has decided; until then this says what is waited for."""
-    return ToolOutput(
-        fields={"path": proposal.path, "decision": "pending", "diff": proposal.diff},
+    return ToolResult.success(
+        {"path": proposal.path, "decision": "pending", "diff": proposal.diff},
         summary=f"Proposed to {proposal.kind} {proposal.path}",
         proposal=proposal,
     )

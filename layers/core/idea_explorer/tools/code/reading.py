@@ -8,7 +8,7 @@ from idea_explorer.domain.evidence import passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import repository_path
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.arguments import ListFiles, ReadFile
 from idea_explorer.tools.code.languages import language_of
 from idea_explorer.tools.code.pages import page_of
@@ -16,7 +16,7 @@ from idea_explorer.tools.code.tree import Tree
 from idea_explorer.tools.code.workspace import Workspace
 
 
-def read_file(workspace: Workspace, arguments: ReadFile) -> ToolOutput:
+def read_file(workspace: Workspace, arguments: ReadFile) -> ToolResult:
     entry = readable(workspace.tree, arguments.path, workspace.limits)
     lines = split_lines(workspace.tree.content(entry).decode("utf-8", "replace"))
     last = min(arguments.line_end or len(lines), len(lines))
@@ -24,8 +24,8 @@ def read_file(workspace: Workspace, arguments: ReadFile) -> ToolOutput:
     shown, is_whole = _numbered(lines, arguments.line_start, last, workspace.limits)
     content = "\n".join(shown)
     line_end = arguments.line_start + len(shown) - 1
-    return ToolOutput(
-        fields={
+    return ToolResult.success(
+        {
             "path": entry.path,
             "content": content,
             "line_start": arguments.line_start,
@@ -97,7 +97,7 @@ def _numbered(
     return shown, first + len(shown) > last
 
 
-def list_files(workspace: Workspace, arguments: ListFiles) -> ToolOutput:
+def list_files(workspace: Workspace, arguments: ListFiles) -> ToolResult:
     tree = workspace.tree
     path = tree.resolve(repository_path(arguments.path))
     if tree.entry(path):
@@ -107,8 +107,8 @@ def list_files(workspace: Workspace, arguments: ListFiles) -> ToolOutput:
     paths = _all_below(tree, path) if arguments.recursive else tree.children(path)
     page = page_of(paths, arguments.page, workspace.limits.page_size)
     entries: list[JsonObject] = [_described(tree, child) for child in page.items]
-    return ToolOutput(
-        fields={"path": path or ".", "entries": [*entries], **page.fields},
+    return ToolResult.success(
+        {"path": path or ".", "entries": [*entries], **page.fields},
         summary=f"{page.total} entries in {path or '.'}",
         result_count=len(entries),
     )

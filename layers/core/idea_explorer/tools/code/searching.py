@@ -8,7 +8,7 @@ from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RepositoryPath, repository_path
 from idea_explorer.domain.text import is_blank
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.arguments import FindFiles, SearchFiles
 from idea_explorer.tools.code.pages import page_of
 from idea_explorer.tools.code.patterns import any_depth, glob, line_pattern
@@ -17,7 +17,7 @@ from idea_explorer.tools.code.tree import Tree
 from idea_explorer.tools.code.workspace import Workspace
 
 
-def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolOutput:
+def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolResult:
     tree, limits = workspace.tree, workspace.limits
     pattern = line_pattern(arguments.pattern)
     is_wanted = _filter(tree, arguments)
@@ -32,8 +32,8 @@ def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolOutput:
     matches.sort(key=lambda match: (str(match["file"]), match["line"]))
     matches = matches[: limits.max_matches]
     left = total - len(matches)
-    return ToolOutput(
-        fields={
+    return ToolResult.success(
+        {
             "matches": [*matches],
             "totalMatches": total,
             "truncated": left > 0,
@@ -44,7 +44,7 @@ def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolOutput:
     )
 
 
-def find_files(workspace: Workspace, arguments: FindFiles) -> ToolOutput:
+def find_files(workspace: Workspace, arguments: FindFiles) -> ToolResult:
     tree = workspace.tree
     folder = _scope(tree, arguments.path)
     pattern = glob(arguments.pattern)
@@ -55,8 +55,8 @@ def find_files(workspace: Workspace, arguments: FindFiles) -> ToolOutput:
         if pattern.fullmatch(entry.path[skipped:].encode())
     ]
     page = page_of(found, arguments.page, workspace.limits.page_size)
-    return ToolOutput(
-        fields={"files": [*page.items], **page.fields},
+    return ToolResult.success(
+        {"files": [*page.items], **page.fields},
         summary=f"{page.total} files match '{arguments.pattern}'",
         result_count=len(page.items),
     )

@@ -7,7 +7,7 @@ from idea_explorer.domain.errors import MissingError, ToolError
 from idea_explorer.domain.evidence import Passage, passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, IndexedTrack
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import Log
 from idea_explorer.ports.music import Catalogue, CatalogueKind, Library, TrackIndex
 from idea_explorer.tools.discover.arguments import (
@@ -51,7 +51,7 @@ class DiscoverCalls:
         self._lookup_seconds = lookup_seconds
         self._albums: dict[str, str] = {}
 
-    def semantic_search(self, arguments: SemanticSearch) -> ToolOutput:
+    def semantic_search(self, arguments: SemanticSearch) -> ToolResult:
         began = self._clock.monotonic()
         found = self._index.search(arguments.query, arguments.limit)
         tracks = [hit.track for hit in found.hits]
@@ -80,7 +80,7 @@ class DiscoverCalls:
             [_passage(track, track.short_description) for track in tracks],
         )
 
-    def tidal_search(self, arguments: TidalSearch) -> ToolOutput:
+    def tidal_search(self, arguments: TidalSearch) -> ToolResult:
         began = self._clock.monotonic()
         kinds = KINDS[arguments.searchType]
         found = self._configured().search(arguments.query, kinds, arguments.limit)
@@ -103,7 +103,7 @@ class DiscoverCalls:
             total,
         )
 
-    def album_tracks(self, arguments: AlbumTracks) -> ToolOutput:
+    def album_tracks(self, arguments: AlbumTracks) -> ToolResult:
         began = self._clock.monotonic()
         try:
             album, tracks = self._configured().album(arguments.albumId)
@@ -127,7 +127,7 @@ class DiscoverCalls:
             len(tracks),
         )
 
-    def batch_metadata(self, arguments: BatchMetadata) -> ToolOutput:
+    def batch_metadata(self, arguments: BatchMetadata) -> ToolResult:
         began = self._clock.monotonic()
         wanted = list(dict.fromkeys(arguments.isrcs))
         known = {track.isrc: track for track in self._index.get(wanted)}
@@ -151,7 +151,7 @@ class DiscoverCalls:
             [_passage(track, track.description) for track in tracks],
         )
 
-    def suggest_playlist(self, arguments: SuggestPlaylist) -> ToolOutput:
+    def suggest_playlist(self, arguments: SuggestPlaylist) -> ToolResult:
         began = self._clock.monotonic()
         isrcs = list(dict.fromkeys(track.isrc for track in arguments.tracks))
         flags = self._flags(isrcs=isrcs, remember=True)
@@ -236,13 +236,13 @@ class DiscoverCalls:
         fields: JsonObject,
         count: int,
         passages: Sequence[Passage] = (),
-    ) -> ToolOutput:
+    ) -> ToolResult:
         duration = round((self._clock.monotonic() - began) * 1_000)
-        return ToolOutput(
-            fields={**fields, "summary": summary, "durationMs": duration},
+        return ToolResult.success(
+            {**fields, "summary": summary, "durationMs": duration},
             summary=summary,
             result_count=count,
-            passages=tuple(passages),
+            passages=passages,
         )
 
 
