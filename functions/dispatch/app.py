@@ -28,6 +28,6 @@ def _dispatch(message: Message) -> JsonObject:
 
 
 def _close(exploration: Exploration) -> Exploration:
-    settled = settle(exploration.id, exploration.run, "broken", deployment.books())
+    settled = settle(exploration.id, exploration.run.number, "broken", deployment.books())
     deployment.request_webhook(settled)
     return settled

@@ -24,4 +24,4 @@ def handler(event: handlers.Event) -> JsonObject:
         research=destinations.research,
         pull_requests_for=destinations.pull_requests_for,
     )
-    return {"id": final.id, "run": final.run, "status": final.status}
+    return {"id": final.id, "run": final.run.number, "status": final.status}

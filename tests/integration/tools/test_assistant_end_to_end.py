@@ -174,10 +174,10 @@ def test_a_resumed_run_still_has_files_that_are_gone(tmp_path: Path, notes: Path
             log=SilentLog(),
             terms=engine.terms,
         )
-        done = explore(queued.id, queued.run, engine)
+        done = explore(queued.id, queued.run.number, engine)
     (found,) = results_of(server.requests[1].body)
     assert "GET /orders" in found["results"][0]["excerpt"]
-    assert done.outcome == "completed"
+    assert done.run.outcome == "completed"
 
 
 def varied() -> list[Entry]:

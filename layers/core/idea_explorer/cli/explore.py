@@ -136,7 +136,7 @@ def _check_folder(destinations: Destinations, request: ExploreRequest) -> None:
 
 def _failing(error: ExternalError) -> Callable[[Exploration], None]:
     def check(_: Exploration) -> None:
-        raise OutOfReachError(error.message, hint=error.hint) from error
+        raise OutOfReachError(error) from error
 
     return check
 
@@ -157,10 +157,10 @@ def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Expl
         research=wiring.research_repository(settings),
         default_webhook=engine.terms.default_webhook,
     )
-    if found is None or found.reused is None:
+    if found is None or found.publication.reused is None:
         return None
     told = send_webhook(found, engine, publishing.destinations(settings, engine.clock))
-    return told.model_copy(update={"path": _opened(found.reused, settings)})
+    return told.model_copy(update={"path": _opened(found.publication.reused, settings)})
 
 
 def _say(sentence: str) -> None:
@@ -219,15 +219,19 @@ def _report(final: Exploration, engine: Engine, arguments: argparse.Namespace) -
     if arguments.json:
         print(json.dumps(outcome_json(final, content), ensure_ascii=False))
     else:
-        for place in dict.fromkeys(filter(None, (final.path, final.url))):
+        for place in dict.fromkeys(filter(None, (final.publication.path, final.publication.url))):
             print(place)
         if content and not final.request.spec.publishes_documents:
             print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"
-        print(reused if final.reused else summary(final.status, final.verdict, final.stats))
+        print(
+            reused
+            if final.publication.reused
+            else summary(final.status, final.run.verdict, final.run.stats)
+        )
     for sentence in (
-        final.notice,
-        final.receipt.message if final.receipt else None,
+        final.publication.notice,
+        final.run.receipt.message if final.run.receipt else None,
         how_to_send_again(final, arguments.research),
     ):
         if sentence:
@@ -235,12 +239,12 @@ def _report(final: Exploration, engine: Engine, arguments: argparse.Namespace) -
 
 
 def outcome_json(final: Exploration, content: str) -> JsonObject:
-    receipt = final.receipt
+    receipt = final.run.receipt
     return {
         "id": final.id,
         "status": final.status,
         "content": content or None,
-        "path": final.path,
+        "path": final.publication.path,
         "stats": final.stats_json(),
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
     }

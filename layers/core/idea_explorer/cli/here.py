@@ -63,7 +63,7 @@ def _run_through(
         reached = _explored(exploration, engine)
     return finish(
         reached.id,
-        reached.run,
+        reached.run.number,
         engine,
         destinations,
         lambda sentence: print(f"idea: {sentence}", file=sys.stderr),
@@ -79,6 +79,8 @@ def _explored(exploration: Exploration, engine: Engine) -> Exploration:
 
     stopping.gently(cancel)
     try:
-        return explore_or_settle(exploration.id, exploration.run, lambda: engine, books_of(engine))
+        return explore_or_settle(
+            exploration.id, exploration.run.number, lambda: engine, books_of(engine)
+        )
     finally:
         stopping.at_once()

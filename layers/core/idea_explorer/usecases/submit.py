@@ -67,10 +67,10 @@ def _parent(
         raise _invalid("continue_from", f"it is an exploration of the toolset {toolset}")
     if not earlier.is_final:
         raise _invalid("continue_from", f"it is still {earlier.status}")
-    if earlier.stats.steps == 0 and not earlier.reused:
+    if earlier.run.stats.steps == 0 and not earlier.publication.reused:
         raise _invalid("continue_from", "it ended before its first step")
-    has_text = earlier.receipt is None or earlier.receipt.has_partial_text
-    if request.spec.follow_up == "document" and not has_text:
+    receipt = earlier.run.receipt
+    if request.spec.follow_up == "document" and receipt and not receipt.has_partial_text:
         raise _invalid("continue_from", "it has no report to build on")
     return earlier
 
@@ -90,6 +90,6 @@ def _invalid(field: str, rule: str) -> InvalidRequestError:
 def enqueue(exploration: Exploration, queue: WorkQueue, log: Log) -> None:
     """Send the run to the queue. A queue that fails loses nothing: the sweep sends it later."""
     try:
-        queue.send(exploration.id, exploration.run)
+        queue.send(exploration.id, exploration.run.number)
     except ExternalError as error:
         log.warning("enqueue_failed", explorationId=exploration.id, error=type(error).__name__)
