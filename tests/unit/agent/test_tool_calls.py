@@ -6,8 +6,9 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from idea_explorer.agent.tool_calls import HINT, Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset
+from idea_explorer.agent.validation import HINT, Validated
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (

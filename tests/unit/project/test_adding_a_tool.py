@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.agent.tool_calls import Bounded, Executed, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
 from idea_explorer.agent.toolset import Toolset
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog

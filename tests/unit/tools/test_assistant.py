@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.errors import (
     BlockedAddressError,
     ExternalError,

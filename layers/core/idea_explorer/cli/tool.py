@@ -4,8 +4,9 @@ import argparse
 import json
 import sys
 
-from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried
 from idea_explorer.agent.toolset import Toolset
+from idea_explorer.agent.validation import Validated
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.files import named_files
 from idea_explorer.domain.errors import InvalidRequestError

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import JsonObject, canonical, digest
+from idea_explorer.domain.json import Block, JsonObject, canonical, digest, text_of
 
 SharedErrorType = Literal[
     "invalid_arguments",
@@ -126,6 +126,16 @@ class ToolRecord(BaseModel):
     error_type: str | None = None
     was_retried: bool = False  # in the log only, as is the step
     step: int | None = None
+
+    @classmethod
+    def of_search(cls, block: Block, step: int) -> "ToolRecord":
+        """From the result of a web search, which runs at Anthropic: how long it took is not known."""
+        found = block.get("content")
+        ok = isinstance(found, list)
+        code = text_of(found.get("error_code")) if isinstance(found, dict) else "unavailable"
+        return cls(
+            name="web_search", duration_ms=0, ok=ok, error_type=None if ok else code, step=step
+        )
 
     @property
     def known_name(self) -> str:
