@@ -11,8 +11,8 @@ from idea_explorer.domain import toolsets as specs
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import WebPage
 from idea_explorer.settings import Settings
+from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.web_search import DIRECT_VERSION
 from tests.fakes.fetching import Files
 
 

@@ -1,7 +1,8 @@
-"""The five tools of music discovery over an index, a library and a catalogue."""
+"""The five tools of music discovery: an index, the listener's library, and a catalogue."""
 
 from collections.abc import Collection, Sequence
 
+from idea_explorer.agent.toolset import tool
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import MissingError, ToolError
 from idea_explorer.domain.evidence import Passage, passage
@@ -11,6 +12,7 @@ from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import Log
 from idea_explorer.ports.music import Catalogue, CatalogueKind, Library, TrackIndex
 from idea_explorer.tools.discover.arguments import (
+    EXAMPLE_PLAYLIST,
     AlbumTracks,
     BatchMetadata,
     SemanticSearch,
@@ -32,7 +34,7 @@ EMPTY = "the index is empty: add tracks with 'idea index FILE'"
 
 
 class DiscoverCalls:
-    """Remembers the albums of tracks it has shown, so that a playlist can name them again."""
+    """The tools. They remember the albums of tracks they have returned, to name them in a playlist."""
 
     def __init__(
         self,
@@ -51,8 +53,16 @@ class DiscoverCalls:
         self._lookup_seconds = lookup_seconds
         self._albums: dict[str, str] = {}
 
+    @tool(
+        example={"query": "quiet resignation after a breakup, night, empty streets"},
+        name="semanticSearch",
+    )
     def semantic_search(self, arguments: SemanticSearch) -> ToolResult:
-        began = self._clock.monotonic()
+        """Find indexed tracks by meaning: mood, theme, story, atmosphere, setting, what the lyrics are
+        about. Returns short descriptions, best first. It does NOT understand artist names, titles, albums,
+        years, tempo or key (use tidalSearch for names), and it does NOT understand exclusion: "not sad"
+        finds sad songs.
+        """
         found = self._index.search(arguments.query, arguments.limit)
         tracks = [hit.track for hit in found.hits]
         flags = self._flags(isrcs=[track.isrc for track in tracks], ask_index=False)
@@ -61,9 +71,7 @@ class DiscoverCalls:
             *([BY_WORDS] if not found.by_meaning and not found.index_is_empty else []),
             *flags.notes,
         ]
-        return self._output(
-            began,
-            _summary(f"Found {_count(found.total, 'track')} matching '{arguments.query}'", notes),
+        return ToolResult.success(
             {
                 "query": arguments.query,
                 "tracks": [
@@ -76,12 +84,20 @@ class DiscoverCalls:
                 ],
                 "totalFound": found.total,
             },
-            len(tracks),
-            [_passage(track, track.short_description) for track in tracks],
+            _summary(f"Found {_count(found.total, 'track')} matching '{arguments.query}'", notes),
+            result_count=len(tracks),
+            passages=[_passage(track, track.short_description) for track in tracks],
         )
 
+    @tool(
+        example={"query": "Nina Simone Baltimore", "searchType": "albums", "limit": 5},
+        name="tidalSearch",
+    )
     def tidal_search(self, arguments: TidalSearch) -> ToolResult:
-        began = self._clock.monotonic()
+        """Find tracks and albums in Tidal's catalogue by the words of their title, artist or album. It does
+        NOT understand moods, themes or descriptions: 'songs for a rainy drive' finds songs that are called
+        so (use semanticSearch for moods).
+        """
         kinds = KINDS[arguments.searchType]
         found = self._configured().search(arguments.query, kinds, arguments.limit)
         flags = self._flags(
@@ -90,9 +106,7 @@ class DiscoverCalls:
         counts = {"tracks": len(found.tracks), "albums": len(found.albums)}
         said = " and ".join(_count(counts[kind], kind.removesuffix("s")) for kind in kinds)
         total = sum(counts.values())
-        return self._output(
-            began,
-            _summary(f"Found {said} matching '{arguments.query}'", flags.notes),
+        return ToolResult.success(
             {
                 "query": arguments.query,
                 "searchType": arguments.searchType,
@@ -100,11 +114,15 @@ class DiscoverCalls:
                 "albums": [_album(album, flags) for album in found.albums],
                 "totalFound": total,
             },
-            total,
+            _summary(f"Found {said} matching '{arguments.query}'", flags.notes),
+            result_count=total,
         )
 
+    @tool(example={"albumId": "75413016"}, name="albumTracks")
     def album_tracks(self, arguments: AlbumTracks) -> ToolResult:
-        began = self._clock.monotonic()
+        """List the tracks of one album in Tidal's catalogue, in order. It takes an albumId from tidalSearch
+        and does NOT understand titles or artists.
+        """
         try:
             album, tracks = self._configured().album(arguments.albumId)
         except MissingError as error:
@@ -113,9 +131,7 @@ class DiscoverCalls:
         shown = [self._track(track, flags) for track in tracks]
         expected = album.track_count or len(tracks)
         told = f"{len(tracks)} of {expected}" if len(tracks) < expected else str(len(tracks))
-        return self._output(
-            began,
-            _summary(f"Found {told} tracks on '{album.title}'", flags.notes),
+        return ToolResult.success(
             {
                 "album": {
                     **_album(album, flags),
@@ -124,18 +140,24 @@ class DiscoverCalls:
                 },
                 "tracks": [*shown],
             },
-            len(tracks),
+            _summary(f"Found {told} tracks on '{album.title}'", flags.notes),
+            result_count=len(tracks),
         )
 
+    @tool(
+        example={"isrcs": ["ZZMDN2000002", "ZZHRR1900001"]},
+        name="batchMetadata",
+    )
     def batch_metadata(self, arguments: BatchMetadata) -> ToolResult:
-        began = self._clock.monotonic()
+        """Get the full descriptions of indexed tracks by ISRC, up to 100 in one call. Use it for the three
+        to five tracks that the choice hangs on. It does NOT search and does NOT take titles or artists;
+        what is not indexed stands in notFound.
+        """
         wanted = list(dict.fromkeys(arguments.isrcs))
         known = {track.isrc: track for track in self._index.get(wanted)}
         tracks = [known[isrc] for isrc in wanted if isrc in known]
         flags = self._flags(isrcs=[track.isrc for track in tracks], ask_index=False)
-        return self._output(
-            began,
-            _summary(f"Found details of {len(tracks)} of {len(wanted)} tracks", flags.notes),
+        return ToolResult.success(
             {
                 "tracks": [
                     {
@@ -147,20 +169,20 @@ class DiscoverCalls:
                 "found": len(tracks),
                 "notFound": [isrc for isrc in wanted if isrc not in known],
             },
-            len(tracks),
-            [_passage(track, track.description) for track in tracks],
+            _summary(f"Found details of {len(tracks)} of {len(wanted)} tracks", flags.notes),
+            result_count=len(tracks),
+            passages=[_passage(track, track.description) for track in tracks],
         )
 
+    @tool(example=EXAMPLE_PLAYLIST, name="suggestPlaylist")
     def suggest_playlist(self, arguments: SuggestPlaylist) -> ToolResult:
-        began = self._clock.monotonic()
+        """Lay the finished playlist before the listener, in listening order, with a reason for every track.
+        It does NOT search or check anything: give it only tracks that the other tools returned, with the
+        ISRC as it was given.
+        """
         isrcs = list(dict.fromkeys(track.isrc for track in arguments.tracks))
         flags = self._flags(isrcs=isrcs, remember=True)
-        return self._output(
-            began,
-            _summary(
-                f"Suggested '{arguments.title}' with {_count(len(arguments.tracks), 'track')}",
-                flags.notes,
-            ),
+        return ToolResult.success(
             {
                 "title": arguments.title,
                 "tracks": [
@@ -179,7 +201,11 @@ class DiscoverCalls:
                     for track in arguments.tracks
                 ],
             },
-            len(arguments.tracks),
+            _summary(
+                f"Suggested '{arguments.title}' with {_count(len(arguments.tracks), 'track')}",
+                flags.notes,
+            ),
+            result_count=len(arguments.tracks),
         )
 
     def _configured(self) -> Catalogue:
@@ -195,7 +221,7 @@ class DiscoverCalls:
         ask_index: bool = True,
         remember: bool = False,
     ) -> Flags:
-        """Ask library and index once each about the tracks, and once each about the albums."""
+        """Look up all tracks and all albums at once in the library and the index."""
 
         def indexed() -> frozenset[str]:
             if not remember:
@@ -228,22 +254,6 @@ class DiscoverCalls:
             "inLibrary": flags.of("library", "tracks", track.isrc),
             "isIndexed": indexed or flags.of("index", "tracks", track.isrc),
         }
-
-    def _output(
-        self,
-        began: float,
-        summary: str,
-        fields: JsonObject,
-        count: int,
-        passages: Sequence[Passage] = (),
-    ) -> ToolResult:
-        duration = round((self._clock.monotonic() - began) * 1_000)
-        return ToolResult.success(
-            {**fields, "summary": summary, "durationMs": duration},
-            summary=summary,
-            result_count=count,
-            passages=passages,
-        )
 
 
 def _album(album: CatalogueAlbum, flags: Flags) -> JsonObject:
