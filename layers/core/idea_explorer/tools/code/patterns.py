@@ -6,7 +6,8 @@ from typing import Protocol
 
 from idea_explorer.domain.errors import ToolError
 
-# a pair of a backslash and something, a class, quoted text, or one character
+MAX_TEXT = 1_000  # of a pattern or a name; longer ones are mistakes
+# an escape, a class, quoted text, or one character
 _TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|.", re.DOTALL)
 # A pattern is matched within a line, so the ends of the text are the ends of the line; a carriage
 # return in front of the line feed is not part of what people see.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from idea_explorer.tools.code.parsing.modules import (
-    Named,
+    ModuleReference,
     go_package,
     java_name,
     path_module,
@@ -24,7 +24,7 @@ class Grammar:
 
     package: str
     query: str
-    names: Callable[[str], list[Named]]
+    names: Callable[[str], list[ModuleReference]]
     function: str = "language"
 
 

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 
 from idea_explorer.domain.code import Definition, Import, Parsed
-from idea_explorer.tools.code.parsing.excerpts import shortened
+from idea_explorer.tools.code.parsing.modules import shorten
 
 _FILE = "<repository>"
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -45,7 +45,7 @@ def _walk(
                 case ast.Import() | ast.ImportFrom():
                     yield from _imports(node, lines)
                 case ast.Assign() | ast.AnnAssign() if not in_function:
-                    text = shortened(lines[node.lineno - 1])
+                    text = shorten(lines[node.lineno - 1])
                     for name in _assigned(node):
                         yield Definition(name, "variable", node.lineno, text, container)
                 case _:
@@ -60,7 +60,7 @@ def _signature(node: _Function | ast.ClassDef, lines: list[bytes]) -> str:
         text = lines[first][node.col_offset : body.col_offset]
     else:
         text = b" ".join([lines[first][node.col_offset :], *lines[first + 1 : last]])
-    return shortened(text).rstrip().removesuffix(":")
+    return shorten(text).rstrip().removesuffix(":")
 
 
 def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
 
 
 def _imports(node: ast.Import | ast.ImportFrom, lines: list[bytes]) -> Iterator[Import]:
-    statement = shortened(b" ".join(lines[node.lineno - 1 : node.end_lineno]))
+    statement = shorten(b" ".join(lines[node.lineno - 1 : node.end_lineno]))
     if isinstance(node, ast.Import):
         for alias in node.names:
             target = alias.name.replace(".", "/")

@@ -8,9 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.code import Definition, DefinitionKind, Import, Parsed
-from idea_explorer.tools.code.parsing.excerpts import shortened
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS
-from idea_explorer.tools.code.parsing.modules import Named
+from idea_explorer.tools.code.parsing.modules import ModuleReference, shorten
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query
@@ -101,9 +100,9 @@ def _signature(node: "Node", source: bytes) -> str:
     value = node.child_by_field_name("value")
     body = node.child_by_field_name("body") or (value and value.child_by_field_name("body"))
     if body:
-        return shortened(source[start : body.start_byte]).rstrip("{ ")
+        return shorten(source[start : body.start_byte]).rstrip("{ ")
     line_end = source.find(b"\n", start)
-    return shortened(source[start : line_end if line_end >= 0 else None]).rstrip("{; ")
+    return shorten(source[start : line_end if line_end >= 0 else None]).rstrip("{; ")
 
 
 def _imports(grammar: str, matches: list[Captures], source: bytes) -> Iterator[Import]:
@@ -119,11 +118,11 @@ def _imports(grammar: str, matches: list[Captures], source: bytes) -> Iterator[I
                         yield imported
 
 
-def _with_captures(named: Named, captures: Captures) -> Named:
+def _with_captures(named: ModuleReference, captures: Captures) -> ModuleReference:
     if captures.get("all"):
         module = f"{named.module}/{named.symbol}" if named.module else named.symbol
-        return Named(module, named.level)
-    return Named(
+        return ModuleReference(module, named.level)
+    return ModuleReference(
         named.module,
         named.level,
         _first(captures, "symbol") or named.symbol,
@@ -131,7 +130,7 @@ def _with_captures(named: Named, captures: Captures) -> Named:
     )
 
 
-def _as_imports(named: Named, line: int, statement: str) -> Iterator[Import]:
+def _as_imports(named: ModuleReference, line: int, statement: str) -> Iterator[Import]:
     if not named.symbol:
         yield Import(named.module, line, statement, named.level, named.alias)
         return
@@ -144,7 +143,7 @@ def _statement(node: "Node", source: bytes) -> tuple[int, str]:
     """The lines it stands on: a call of require() says little without what it is assigned to."""
     first = source.rfind(b"\n", 0, node.start_byte) + 1
     last = source.find(b"\n", node.end_byte)
-    return node.start_point[0] + 1, shortened(source[first : last if last >= 0 else None])
+    return node.start_point[0] + 1, shorten(source[first : last if last >= 0 else None])
 
 
 def _first(captures: Captures, name: str) -> str:

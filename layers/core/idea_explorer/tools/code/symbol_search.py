@@ -1,29 +1,63 @@
 """find_definition and find_importers."""
 
 import re
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from idea_explorer.agent.toolset import Arguments, Rule, tool
 from idea_explorer.domain.code import Definition
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolResult
-from idea_explorer.tools.code.arguments import FindDefinition, FindImporters
-from idea_explorer.tools.code.imports import wanted
+from idea_explorer.tools.code.import_query import parse_module_path
 from idea_explorer.tools.code.parsing.modules import module_segments
-from idea_explorer.tools.code.reading import split_lines
-from idea_explorer.tools.code.tree import Tree
-from idea_explorer.tools.code.workspace import Workspace
+from idea_explorer.tools.code.patterns import MAX_TEXT
+from idea_explorer.tools.code.read import split_lines
+from idea_explorer.tools.code.repository_tree import RepositoryTree
+from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
 
-Located = tuple[str, Definition]
+Located = tuple[str, Definition]  # with the path of its file
 _LINES_BEFORE, _LINES_AFTER = 1, 4
 _SEPARATOR = re.compile(r"\.|::|#|->")
 
 
+class FindDefinition(Arguments):
+    symbol: Annotated[
+        str,
+        Field(min_length=1, max_length=MAX_TEXT, description="Name, or Class.method"),
+        Rule("non-empty name"),
+    ]
+    type: Annotated[
+        Literal["function", "class", "variable", "import"] | None,
+        Field(description="Only this kind; methods are functions, interfaces and structs classes"),
+        Rule("function, class, variable or import"),
+    ] = None
+
+
+class FindImporters(Arguments):
+    modulePath: Annotated[  # noqa: N815  the contract's name
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_TEXT,
+            description="Path (src/utils/dates.ts), dotted name (app.models) or symbol (formatDate)",
+        ),
+        Rule("non-empty path, dotted name or symbol"),
+    ]
+
+
+@tool(example={"symbol": "UserService", "type": "class"}, time_limit=TIME_LIMIT)
 def find_definition(workspace: Workspace, arguments: FindDefinition) -> ToolResult:
+    """Find where a function, class, variable or import is defined, from a parser and not from text (Python,
+    JavaScript, TypeScript, Go, Rust, Java, C). Use it before search_files when you know the name. Shows up
+    to 50; total says how many there are; 0 means that nothing in the repository defines it.
+    """
     tree = workspace.tree
     symbol = arguments.symbol
     *outer, name = [part for part in _SEPARATOR.split(symbol.strip()) if part] or [""]
     found = _of_kind(workspace, name, arguments.type)
-    found = [located for located in found if _stands_in(located, outer)]
-    # what stands alone is more likely meant than a method of the same name
+    found = [located for located in found if _is_inside(located, outer)]
+    # top-level definitions before methods of the same name
     found.sort(key=lambda located: (bool(located[1].container), located[0], located[1].line))
     shown: list[JsonObject] = [
         {
@@ -37,13 +71,13 @@ def find_definition(workspace: Workspace, arguments: FindDefinition) -> ToolResu
     ]
     return ToolResult.success(
         {"symbol": symbol, "definitions": [*shown], "total": len(found)},
-        summary=f"{len(found)} definitions of '{symbol}'",
+        f"{len(found)} definitions of '{symbol}'",
         result_count=len(shown),
     )
 
 
 def _of_kind(workspace: Workspace, name: str, kind: str | None) -> list[Located]:
-    """Imports are definitions only where they are asked for, or where nothing else is known."""
+    """Imports count as definitions only if they are asked for, or if there is no other definition."""
     if not name:
         return []
     tree = workspace.tree
@@ -63,13 +97,13 @@ def _of_kind(workspace: Workspace, name: str, kind: str | None) -> list[Located]
     ]
 
 
-def _stands_in(located: Located, outer: list[str]) -> bool:
-    """Whether a definition is within the classes, modules or packages that a dotted symbol names."""
+def _is_inside(located: Located, outer: list[str]) -> bool:
+    """Whether a definition is inside the classes, modules or packages that a dotted symbol names."""
     path, definition = located
     return {*module_segments(path), *definition.container.split(".")}.issuperset(outer)
 
 
-def _context(tree: Tree, path: str, line: int) -> str:
+def _context(tree: RepositoryTree, path: str, line: int) -> str:
     entry = tree.entry(path)
     if entry is None:
         return ""
@@ -78,15 +112,20 @@ def _context(tree: Tree, path: str, line: int) -> str:
     return "\n".join(f"{number}\t{lines[number - 1][:200]}" for number in range(first, last + 1))
 
 
+@tool(example={"modulePath": "src/utils/dates.ts"}, time_limit=TIME_LIMIT)
 def find_importers(workspace: Workspace, arguments: FindImporters) -> ToolResult:
+    """Find every file that imports a module or a symbol, from a parser and not from text. Use it BEFORE you
+    change what others use. Takes a path, a dotted name or a bare symbol; shows up to 200, total says how
+    many there are.
+    """
     tree = workspace.tree
     asked = arguments.modulePath
-    module = wanted(asked, tree)
+    module = parse_module_path(asked, tree)
     found = {
         (path, imported.line): imported.statement
-        for last in (module.lasts if module else ())
+        for last in (module.last_segments if module else ())
         for path, imported in workspace.index.imports(tree, last)
-        if module and module.is_meant_by(imported, path)
+        if module and module.matches(imported, path)
     }
     shown: list[JsonObject] = [
         {"file": path, "line": line, "statement": found[path, line]}
@@ -98,6 +137,6 @@ def find_importers(workspace: Workspace, arguments: FindImporters) -> ToolResult
             "importers": [*shown],
             "total": len(found),
         },
-        summary=f"{len(found)} imports of '{asked}'",
+        f"{len(found)} imports of '{asked}'",
         result_count=len(shown),
     )
