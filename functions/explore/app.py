@@ -1,4 +1,4 @@
-"""Explore: runs an exploration for the workflow, waits with it for a person, or settles one that stopped."""
+"""Explore: runs an exploration for the workflow, lets it wait for a person, or settles one that stopped."""
 
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message

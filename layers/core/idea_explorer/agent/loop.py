@@ -22,23 +22,26 @@ from idea_explorer.agent.moves import (
     next_move,
 )
 from idea_explorer.agent.requests import (
+    ATTEMPTS,
+    MODEL_CALLS,
+    announce_retry,
     build_request,
     count_searches,
     refuse_tools,
     write_instruction,
 )
-from idea_explorer.agent.retrying import ATTEMPTS, next_try
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
-from idea_explorer.agent.tool_calls import Recorded, side_by_side
+from idea_explorer.agent.tool_calls import Recorded, run_in_parallel
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExplorerError, ExternalError, RejectedError, TooLongError
-from idea_explorer.domain.events import EventUsage, StepFinished, TryingAgain
+from idea_explorer.domain.events import EventUsage, StepFinished
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import storable_block
 from idea_explorer.domain.report import best_text
+from idea_explorer.domain.retry import Retry
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     Answered,
@@ -96,7 +99,7 @@ class Agent:
         return Bounds(
             max_steps=self.max_steps,
             out_of_time=self.deadline.must_write,
-            out_of_budget=not self._allowed(state, self._gathering(state)).fits,
+            out_of_budget=not self._allowed(state, build_request(state, writing=False)).fits,
             too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
             time_to_rewrite=self.deadline.left > self.deadline.reserve / 2,
@@ -106,9 +109,6 @@ class Agent:
         searches = 0 if request.tools_off else count_searches(request.tools)
         first = not state.gathered
         return self.budget.allow(request, state.billed, searches=searches, first=first)
-
-    def _gathering(self, state: State) -> ModelRequest:
-        return build_request(state, writing=False)
 
     def _writing(self, state: State, *, tools_off: bool) -> ModelRequest:
         """The full number of tokens, because thinking uses them too; the deadline limits the report when
@@ -121,7 +121,7 @@ class Agent:
         """The request and what it may use. Tools stay on while writing, which keeps the cache, as long as
         the budget covers searches made against our instruction and one more call to write."""
         if not move.writing:
-            request = self._gathering(state)
+            request = build_request(state, writing=False)
             return request, self._allowed(state, request)
         request = self._writing(state, tools_off=state.tools_off)
         allowance = self._allowed(state, request)
@@ -147,19 +147,19 @@ class Agent:
                 return None if anew else _stopped(self._state, error)
             if _conversation_refused(state, error):
                 return None
-            again = next_try(error, attempt, step=state.steps + 1)
+            again = MODEL_CALLS.next(error, attempt)
             if again is None or again.seconds >= self._longest_wait(move):
                 return self._give_up(error, move)
-            self._wait(again)
+            self._wait(again, state.steps + 1)
             if self.cancelled():
                 return Finish("cancelled", "cancelled")
             state = self._state
         return None
 
-    def _wait(self, again: TryingAgain) -> None:
+    def _wait(self, again: Retry, step: int) -> None:
         """Announce the retry, then wait. A store that cannot be reached does not end the run."""
         with suppress(ExternalError):
-            self.sink.emit(again)
+            self.sink.emit(announce_retry(again, step=step))
         self.deadline.clock.sleep(again.seconds)
 
     def _attempt(self, state: State, move: Ask) -> ExternalError | Interrupted | None:
@@ -252,7 +252,7 @@ class Agent:
 
     def _run_tools(self, state: State) -> ToolsRan:
         step = state.steps
-        outcomes = side_by_side([partial(self._call, call, step) for call in state.calls()])
+        outcomes = run_in_parallel([partial(self._call, call, step) for call in state.calls()])
         return ToolsRan(
             step=step,
             results=tuple(o for o in outcomes if isinstance(o, StoredResult)),

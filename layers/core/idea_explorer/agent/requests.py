@@ -1,4 +1,4 @@
-"""What is sent to the model: requests, how many searches they allow, and our instructions in them."""
+"""Requests to the model: how they are built and retried, and the instructions we add to them."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,16 @@ from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, WRITE_MARGIN_SECONDS, Deadline
+from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.events import TryingAgain
 from idea_explorer.domain.json import Block
+from idea_explorer.domain.retry import Retry, RetryPolicy
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import Instruction, StoredResult, ToolsRan, messages
 from idea_explorer.ports import ModelRequest
 
+ATTEMPTS = 5
+MODEL_CALLS = RetryPolicy(first=1.0, attempts=ATTEMPTS)
 WORDS_PER_TOKEN = 0.4  # half a word a token, and a fifth of the tokens for thinking
 LEAST_WORDS = 300
 
@@ -48,6 +53,19 @@ def build_request(
         tools_off=tools_off,
         thinking=opening.thinking,
         effort=state.effort,
+    )
+
+
+def announce_retry(again: Retry, *, step: int) -> TryingAgain:
+    """The event that tells people about a retry."""
+    assert isinstance(again.error, ExternalError)
+    return TryingAgain(
+        step=step,
+        attempt=again.attempt,
+        attempts=ATTEMPTS,
+        seconds=again.seconds,
+        reason=again.error.message,
+        error_type=again.error.error_type,
     )
 
 

@@ -160,7 +160,7 @@ def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Expl
     if found is None or found.publication.reused is None:
         return None
     told = send_webhook(found, engine, publishing.destinations(settings, engine.clock))
-    return told.model_copy(update={"path": _opened(found.publication.reused, settings)})
+    return told.replace(path=_opened(found.publication.reused, settings))
 
 
 def _say(sentence: str) -> None:

@@ -24,7 +24,7 @@ def discover_tools(
     lookup_seconds: float = LOOKUP_SECONDS,
 ) -> Toolset:
     """All five tools; without a catalogue, its two answer with what is missing."""
-    calls = DiscoverCalls(index, library, catalogue, clock, log, lookup_seconds)
+    calls = DiscoverCalls(index, library, catalogue, log, lookup_seconds)
     functions = (
         calls.semantic_search,
         calls.tidal_search,

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 
 from idea_explorer.agent.toolset import tool
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import MissingError, ToolError
 from idea_explorer.domain.evidence import Passage, passage
 from idea_explorer.domain.json import JsonObject
@@ -41,14 +40,12 @@ class DiscoverCalls:
         index: TrackIndex,
         library: Library,
         catalogue: Catalogue | None,
-        clock: Clock,
         log: Log,
         lookup_seconds: float,
     ) -> None:
         self._index = index
         self._library = library
         self._catalogue = catalogue
-        self._clock = clock
         self._log = log
         self._lookup_seconds = lookup_seconds
         self._albums: dict[str, str] = {}
@@ -239,7 +236,7 @@ class DiscoverCalls:
             questions["index", "tracks"] = indexed
         if albums and ask_index:
             questions["index", "albums"] = lambda: self._index.known_albums(albums)
-        return look_up(questions, self._clock, self._log, self._lookup_seconds)
+        return look_up(questions, self._log, self._lookup_seconds)
 
     def _track(
         self, track: IndexedTrack | CatalogueTrack, flags: Flags, *, indexed: Flag = None
