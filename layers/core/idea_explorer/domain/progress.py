@@ -1,4 +1,4 @@
-"""How far an exploration has come, told from its record and its events."""
+"""The progress of an exploration, from its record and its events."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -24,15 +24,15 @@ LABELS: dict[Status, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is being done now, and what was done and spent up to now."""
+    """What an exploration is doing now, and what it has done and spent so far."""
 
     label: str
     stats: Stats
 
 
 def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) -> Progress:
-    """The progress of a run that goes on, from its record and the JSON of all its events; of one that
-    ended, from its record. The record counts calls that broke off, too; an event may be ahead of it."""
+    """For a run in progress, from its record and the JSON of all its events, which may be ahead of the
+    record; for one that has ended, from its record, which also counts interrupted calls."""
     label = LABELS[exploration.status]
     if exploration.is_final:
         return Progress(label, exploration.run.stats)
@@ -45,7 +45,7 @@ def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) 
 
 
 class _Told:
-    """What the events have told so far."""
+    """The progress according to the events."""
 
     def __init__(self, label: str, tool_labels: Mapping[str, str]) -> None:
         self.label = label
@@ -71,7 +71,7 @@ class _Told:
                 pass
 
     def stats(self) -> Stats:
-        """A step whose event was lost with its worker still counts by its number."""
+        """Steps count by their numbers, so that one whose event was lost still counts."""
         steps = self._steps
         costs = [step.cost for step in steps if step.cost is not None]
         return Stats(

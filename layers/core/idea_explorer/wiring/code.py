@@ -1,4 +1,4 @@
-"""The code toolset put together: a repository at one commit, and where approved changes go."""
+"""The parts of the code toolset: a repository at one commit, and where approved changes are written."""
 
 import tempfile
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def check_repository(settings: Settings, exploration: Exploration) -> None:
 
 
 def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
-    """Whether the code lies on GitHub; one who names a repository means it, and not the folder."""
+    """Whether the code is on GitHub: also if the request names a repository."""
     return settings.uses_github or settings.in_cloud or request.repository is not None
 
 
@@ -74,7 +74,7 @@ def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
 
 
 def pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:
-    """None where changes were written to a folder: they are there already."""
+    """None for a folder, where approved changes are already written."""
     request = exploration.request
     return _github_changes(settings, request) if _is_remote(settings, request) else None
 
@@ -86,7 +86,7 @@ def _github_changes(settings: Settings, request: ExploreRequest) -> "GitHubChang
 
 
 def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
-    """Calls for the repository that a request names, else for the configured one."""
+    """A client for the repository that the request names, or for the configured one."""
     name = request.repository or settings.github_repository
     allowed = {known.casefold() for known in settings.allowed_repositories}
     if not settings.uses_github:
@@ -125,7 +125,7 @@ def _of_commit(
 
 
 def _shared(settings: Settings, request: ExploreRequest, log: Log) -> "S3Packs | None":
-    """What the workers of a deployment have fetched for each other."""
+    """The snapshots that the workers of a deployment share."""
     repository = request.repository or settings.github_repository
     if not settings.in_cloud or repository is None:
         return None
@@ -147,7 +147,7 @@ def _workspace(settings: Settings, opened: Callable[[], Snapshot]) -> "Workspace
 
 
 def _cache_folder(settings: Settings) -> Path:
-    """What can be fetched or computed again: in the only place where Lambda lets a function write."""
+    """Where snapshots and symbols are cached; Lambda can only write to its temporary folder."""
     if settings.in_cloud:
         return Path(tempfile.gettempdir()) / "idea-explorer-code"
     return settings.kept / "code"

@@ -1,4 +1,4 @@
-"""The parts of the discover toolset: what is indexed, what is owned, and the catalogue."""
+"""The parts of the discover toolset: track index, the listener's library, and catalogue."""
 
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ def discover(context: ToolsetContext) -> Toolset:
 
 
 def track_index(settings: Settings) -> TrackIndex:
-    """Qdrant where it is set up, a file on this machine otherwise."""
+    """Qdrant if it is configured, else a file on this machine."""
     if settings.qdrant_url:
         from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 
@@ -48,7 +48,7 @@ def track_index(settings: Settings) -> TrackIndex:
 
 
 def music_file(settings: Settings) -> Path:
-    """Where the embedded index and library are."""
+    """The file of the embedded index and library."""
     return settings.store.with_name(MUSIC)
 
 
@@ -59,7 +59,7 @@ def _qdrant_key(settings: Settings) -> str | None:
 
 
 def embedder(settings: Settings) -> Embedder:
-    """Bedrock in a deployment; on this machine a lexicon that needs nothing from outside."""
+    """Bedrock in a deployment; on this machine a lexicon, which needs no service."""
     if settings.embedding_model:
         from idea_explorer.adapters.aws.client import client
         from idea_explorer.adapters.music.bedrock import BedrockEmbedder
@@ -85,7 +85,7 @@ def library(settings: Settings, owner: str, clock: Clock) -> Library:
 
 
 def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:
-    """Tidal, where there are credentials for it."""
+    """Tidal, if there are credentials for it."""
     if not (settings.tidal_client_id and settings.tidal_client_secret) and not (
         settings.tidal_secret_id
     ):

@@ -36,7 +36,7 @@ class ToolsetContext:
 
 
 def github_client(settings: Settings, repository: str | None = None) -> "GitHubClient":
-    """Calls for the configured repository, or for another that the same token reaches."""
+    """A client for the configured repository, or for another that the same token can access."""
     from idea_explorer.adapters.github.client import GitHubClient
 
     name = repository or settings.github_repository
@@ -56,7 +56,7 @@ def github_client(settings: Settings, repository: str | None = None) -> "GitHubC
 
 
 def research_repository(settings: Settings) -> ResearchRepository | None:
-    """GitHub where it is set up; else the folder, if it holds research; else nothing to read from."""
+    """GitHub if it is configured, else the folder if it contains research, else None."""
     if settings.uses_github:
         from idea_explorer.adapters.github.document_cache import DocumentCache
         from idea_explorer.adapters.github.research import GitHub
@@ -69,7 +69,7 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
 
 
 def check_folder(settings: Settings) -> None:
-    """Raises ConfigurationError where there is no folder to work in."""
+    """Raises ConfigurationError if the research folder does not exist."""
     from idea_explorer.adapters.folder.research import Folder
 
     Folder(settings.research_dir)

@@ -1,4 +1,4 @@
-"""Python by its own parser."""
+"""Parsing Python with its own parser."""
 
 import ast
 import warnings
@@ -13,7 +13,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def parse_python(source: bytes) -> Parsed:
-    """Raises SyntaxError or ValueError for what is not today's Python, RecursionError for deep nesting."""
+    """Raises SyntaxError or ValueError for invalid code, RecursionError for deep nesting."""
     warnings.filterwarnings("ignore", category=SyntaxWarning, module=_FILE)
     module = ast.parse(source, _FILE)
     lines = source.split(b"\n")
@@ -27,7 +27,7 @@ def parse_python(source: bytes) -> Parsed:
 def _walk(
     scope: ast.AST, container: str, lines: list[bytes], *, in_function: bool
 ) -> Iterator[Definition | Import]:
-    """Statements only: what an expression holds is neither defined nor imported by name."""
+    """Statements only: an expression neither defines nor imports a name."""
     for field in _BODIES:
         for node in getattr(scope, field, ()):
             match node:
