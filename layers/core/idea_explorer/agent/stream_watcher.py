@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Literal
 
 from idea_explorer.domain.deadline import Deadline
@@ -66,6 +67,7 @@ class Interrupted(Exception):
 UNKNOWN_BILL = (NetworkError, UpstreamTimeoutError, Interrupted)
 
 
+@dataclass
 class StreamWatcher:
     """Emits what arrives as events, and checks the deadline and cancellation even while nothing arrives:
     a model may think for minutes.
@@ -73,27 +75,17 @@ class StreamWatcher:
     The answer is paid for, so a store that cannot be reached does not interrupt it: those events are lost.
     """
 
-    def __init__(
-        self,
-        sink: EventSink,
-        deadline: Deadline,
-        cancelled: Callable[[], bool],
-        *,
-        step: int,
-        gathering: bool,
-        search_tokens: int,
-    ) -> None:
-        self.deadline = deadline
-        self._sink = sink
-        self._cancelled = cancelled
-        self._step = step
-        self._gathering = gathering
-        self._search_tokens = search_tokens
-        self._searches: set[str] = set()
-        self._parts: list[str] = []
-        self._usage: Usage | None = None
-        self._since = 0.0
-        self._ask_again_at = -math.inf
+    sink: EventSink
+    deadline: Deadline
+    cancelled: Callable[[], bool]
+    step: int
+    gathering: bool
+    search_tokens: int
+    _searches: set[str] = field(default_factory=set)
+    _parts: list[str] = field(default_factory=list)
+    _usage: Usage | None = None
+    _since: float = 0.0
+    _ask_again_at: float = -math.inf
 
     @property
     def so_far(self) -> str:
@@ -110,15 +102,15 @@ class StreamWatcher:
         capped = min(output, max(reserved.output_tokens, self._usage.output_tokens))
         # a stream counts search results only in its last event
         unseen = max(0, len(self._searches) - self._usage.searches)
-        found = Usage(input_tokens=unseen * self._search_tokens, searches=unseen)
+        found = Usage(input_tokens=unseen * self.search_tokens, searches=unseen)
         return self._usage.model_copy(update={"output_tokens": capped}) + found
 
     def begin(self) -> None:
-        self._emit(AnswerBegins(step=self._step))
+        self._emit(AnswerBegins(step=self.step))
 
     def tick(self) -> None:
         if self.deadline.passed:
-            raise Interrupted("gathering_over" if self._gathering else "deadline")
+            raise Interrupted("gathering_over" if self.gathering else "deadline")
         now = self.deadline.clock.monotonic()
         if now >= self._ask_again_at:
             # each check reads the store
@@ -159,17 +151,17 @@ class StreamWatcher:
                 self._emit(ThinkingDelta(content="\n\n"))  # one thought ends here
             case "web_search_tool_result":
                 self._searches.add(call_id)
-                self._emit(_search_ended(call_id, block, self._step))
+                self._emit(_search_ended(call_id, block, self.step))
             case _:
                 pass
 
     def _emit(self, event: RunEvent) -> None:
         with suppress(ExternalError):
-            self._sink.emit(event)
+            self.sink.emit(event)
 
     def _is_cancelled(self) -> bool:
         with suppress(ExternalError):
-            return self._cancelled()
+            return self.cancelled()
         return False
 
 

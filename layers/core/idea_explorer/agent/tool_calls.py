@@ -10,7 +10,7 @@ import math
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from idea_explorer.agent.toolset import Arguments, Tool
@@ -40,11 +40,11 @@ class Runner(Protocol):
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult: ...
 
 
+@dataclass(frozen=True)
 class Executed:
     """Runs the tool, and turns what it raises into a result."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    _log: Log
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
         try:
@@ -69,34 +69,33 @@ class Executed:
             return ToolResult.failure("internal_error", f"{tool.name} failed unexpectedly.")
 
 
+@dataclass(frozen=True)
 class Retried:
     """Retries a transient failure once: after a second, or after the wait that the service asked for,
     unless there is no time for that."""
 
-    def __init__(
-        self, inner: Runner, clock: Clock, log: Log, deadline: Deadline | None = None
-    ) -> None:
-        self._inner = inner
-        self._clock = clock
-        self._log = log
-        self._deadline = deadline
+    inner: Runner
+    clock: Clock
+    _log: Log
+    deadline: Deadline | None = None
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
-        began = self._clock.monotonic()
-        first = self._inner.run(tool, arguments)
-        took = self._clock.monotonic() - began
+        began = self.clock.monotonic()
+        first = self.inner.run(tool, arguments)
+        took = self.clock.monotonic() - began
         if not first.transient or not tool.reads_only:
             return first
         wait = RETRY.pause(1, first.retry_after)
-        left = min(tool.time_limit - took, _time_left(self._deadline))
+        left = min(tool.time_limit - took, _time_left(self.deadline))
         # the retry may take as long as the first attempt
         if first.retry_after is not None and wait + took > left:
             return first
         self._log.warning(f"{tool.name}_retry_attempt", errorType=first.error_type)
-        self._clock.sleep(wait)
-        return replace(self._inner.run(tool, arguments), was_retried=True)
+        self.clock.sleep(wait)
+        return replace(self.inner.run(tool, arguments), was_retried=True)
 
 
+@dataclass(frozen=True)
 class Bounded:
     """Limits how long a tool may take and how much it may return.
 
@@ -104,15 +103,14 @@ class Bounded:
     keeps running in its daemon thread; its result is dropped.
     """
 
-    def __init__(self, inner: Runner, deadline: Deadline | None = None) -> None:
-        self._inner = inner
-        self._deadline = deadline
+    inner: Runner
+    deadline: Deadline | None = None
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
-        limit = min(tool.time_limit, _time_left(self._deadline))
+        limit = min(tool.time_limit, _time_left(self.deadline))
         try:
             result = run_with_time_limit(
-                lambda: self._inner.run(tool, arguments), limit, name=f"tool-{tool.name}"
+                lambda: self.inner.run(tool, arguments), limit, name=f"tool-{tool.name}"
             )
         except TimeLimitExceededError:
             message = f"{tool.name} did not answer in {round(limit, 2):g} s."
@@ -126,13 +124,13 @@ def _time_left(deadline: Deadline | None) -> float:
     return max(deadline.gathering_left, LATE_SHARE * deadline.left, 0.0)
 
 
+@dataclass(frozen=True)
 class Recorded:
     """Emits events for every call; log lines, metrics and history are made from them."""
 
-    def __init__(self, inner: Caller, sink: EventSink, clock: Clock) -> None:
-        self._inner = inner
-        self._sink = sink
-        self._clock = clock
+    inner: Caller
+    sink: EventSink
+    clock: Clock
 
     def call(self, call: ToolCall) -> ToolResult:
         return self.call_and_record(call)[0]
@@ -140,13 +138,13 @@ class Recorded:
     def call_and_record(
         self, call: ToolCall, step: int | None = None
     ) -> tuple[ToolResult, ToolRecord]:
-        self._sink.emit(ToolCallStart(tool_call_id=call.id, tool_name=call.name, input=call.input))
-        began = self._clock.monotonic()
-        result = self._inner.call(call)
-        took = round((self._clock.monotonic() - began) * 1_000)
+        self.sink.emit(ToolCallStart(tool_call_id=call.id, tool_name=call.name, input=call.input))
+        began = self.clock.monotonic()
+        result = self.inner.call(call)
+        took = round((self.clock.monotonic() - began) * 1_000)
         record = _record_of(call, result, took, step)
         if result.proposal is None:
-            self._sink.emit(_end_event(call, result, record))
+            self.sink.emit(_end_event(call, result, record))
         return result, record
 
 

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
@@ -18,21 +19,21 @@ from idea_explorer.ports import Log
 HINT = "Provide all required parameters with correct types and non-empty values"
 
 
+@dataclass(frozen=True)
 class Validated:
     """Runs only valid calls. An invalid one is answered with the rule it breaks; if the model repeats it
     unchanged, with one line."""
 
-    def __init__(self, toolset: Toolset, inner: Runner, log: Log) -> None:
-        self._toolset = toolset
-        self._inner = inner
-        self._log = log
-        self._refused: set[str] = set()
-        self._lock = threading.Lock()  # the calls of one step run in parallel
+    toolset: Toolset
+    inner: Runner
+    _log: Log
+    _refused: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # calls run in parallel
 
     def call(self, call: ToolCall) -> ToolResult:
-        if call.name in self._toolset.server_tools:
+        if call.name in self.toolset.server_tools:
             return self._refuse(call, f"{call.name} runs at Anthropic and cannot be called here.")
-        tool = self._toolset.tools.get(call.name)
+        tool = self.toolset.tools.get(call.name)
         if tool is None:
             return ToolResult.failure("unknown_tool", f"Unknown tool: {call.name}")
         try:
@@ -42,7 +43,7 @@ class Validated:
         except ToolError as error:
             # a rule of the tool's own, such as a path rule, with an error type of its own
             return ToolResult.from_error(error)
-        return self._inner.run(tool, arguments)
+        return self.inner.run(tool, arguments)
 
     def _refuse(self, call: ToolCall, message: str) -> ToolResult:
         self._log.error(

@@ -1,6 +1,7 @@
 """The assistant toolset: the web, pages by address, uploaded files, and exact arithmetic."""
 
 import threading
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated
 
@@ -77,14 +78,14 @@ def _introduce(files: UploadedFiles) -> str:
     return "\n".join(["The user has uploaded these files:", "", "<files>", *listed, "</files>"])
 
 
+@dataclass
 class AssistantCalls:
     """The tools over the web and the files of one exploration. The search index is built on first use."""
 
-    def __init__(self, pages: WebPages, files: UploadedFiles) -> None:
-        self._pages = pages
-        self._files = files
-        self._index: UploadIndex | None = None
-        self._lock = threading.Lock()
+    pages: WebPages
+    files: UploadedFiles
+    _index: UploadIndex | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @tool(example={"url": "https://www.example.com/permits"}, time_limit=limits.FETCH_SECONDS)
     def http_fetch(self, arguments: HttpFetch) -> ToolResult:
@@ -93,7 +94,7 @@ class AssistantCalls:
         NOT a search: DO NOT guess addresses, use web_search to find pages. NOT for uploaded files. Reaches
         public http and https addresses only, without a login; no images, PDFs or downloads.
         """
-        page = self._pages.fetch(arguments.url)
+        page = self.pages.fetch(arguments.url)
         is_html = page.content_type in HTML_TYPES
         source = decode(page.body, page.charset, html=is_html)
         title, text, truncated = "", source, len(source) > limits.MAX_PAGE_CHARS
@@ -160,7 +161,7 @@ class AssistantCalls:
     def _searchable(self) -> UploadIndex:
         with self._lock:
             if self._index is None:
-                self._index = UploadIndex(self._files.read_all())
+                self._index = UploadIndex(self.files.read_all())
         if self._index.names:
             return self._index
         unread = "; ".join(f"{name}: {reason}" for name, reason in self._index.remarks.items())

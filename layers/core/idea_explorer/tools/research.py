@@ -1,5 +1,6 @@
 """The research toolset: the web, and the team's own research below `ideas/`."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -89,12 +90,12 @@ def research_tools(repository: ResearchRepository | None, web_search_version: st
     return Toolset([Tool.of(function) for function in functions], server)
 
 
+@dataclass
 class ResearchCalls:
     """The tools over one repository. The search index is built on first use."""
 
-    def __init__(self, repository: ResearchRepository) -> None:
-        self._repository = repository
-        self._index: FullText | None = None
+    repository: ResearchRepository
+    _index: FullText | None = None
 
     @tool(example={"path": "market/2024-06.md"})
     def read_research(self, arguments: ReadResearch) -> ToolResult:
@@ -105,7 +106,7 @@ class ResearchCalls:
         path = arguments.path
         assert isinstance(path, ResearchPath)
         try:
-            document = self._repository.read(path)
+            document = self.repository.read(path)
         except ExternalError as error:
             error_type, message = READ_ERRORS.get(
                 type(error), ("api_error", "Failed to read file: {error}")
@@ -130,7 +131,7 @@ class ResearchCalls:
         search_research.
         """
         try:
-            documents = [d for d in self._repository.list() if not is_log(d.path)]
+            documents = [d for d in self.repository.list() if not is_log(d.path)]
         except ExternalError as error:
             raise _api_error("list", error) from error
         files: list[JsonObject] = [
@@ -153,7 +154,7 @@ class ResearchCalls:
         """
         try:
             index = self._index or FullText(
-                (path, title_of(text, path), text) for path, text in self._repository.read_all()
+                (path, title_of(text, path), text) for path, text in self.repository.read_all()
             )
         except ExternalError as error:
             raise _api_error("search", error) from error

@@ -27,15 +27,6 @@ PageNumber = Annotated[
     int, Field(ge=1, description="Page of the results, from 1"), Rule("integer from 1")
 ]
 Line = Annotated[int, Field(ge=1), Rule("integer from 1")]
-Description = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=2_000,
-        description="What changes and why, for the person who decides",
-    ),
-    Rule("non-empty text that says what changes and why"),
-]
 
 
 class ReadFile(Arguments):

@@ -1,6 +1,7 @@
 """The five tools of music discovery: an index, the listener's library, and a catalogue."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 from idea_explorer.agent.toolset import tool
 from idea_explorer.domain.errors import MissingError, ToolError
@@ -32,23 +33,16 @@ BY_WORDS = "by words only: nothing here tells what texts mean"
 EMPTY = "the index is empty: add tracks with 'idea index FILE'"
 
 
+@dataclass(frozen=True)
 class DiscoverCalls:
     """The tools. They remember the albums of tracks they have returned, to name them in a playlist."""
 
-    def __init__(
-        self,
-        index: TrackIndex,
-        library: Library,
-        catalogue: Catalogue | None,
-        log: Log,
-        lookup_seconds: float,
-    ) -> None:
-        self._index = index
-        self._library = library
-        self._catalogue = catalogue
-        self._log = log
-        self._lookup_seconds = lookup_seconds
-        self._albums: dict[str, str] = {}
+    index: TrackIndex
+    library: Library
+    catalogue: Catalogue | None
+    log: Log
+    lookup_seconds: float
+    _albums: dict[str, str] = field(default_factory=dict)
 
     @tool(
         example={"query": "quiet resignation after a breakup, night, empty streets"},
@@ -60,7 +54,7 @@ class DiscoverCalls:
         years, tempo or key (use tidalSearch for names), and it does NOT understand exclusion: "not sad"
         finds sad songs.
         """
-        found = self._index.search(arguments.query, arguments.limit)
+        found = self.index.search(arguments.query, arguments.limit)
         tracks = [hit.track for hit in found.hits]
         flags = self._flags(isrcs=[track.isrc for track in tracks], ask_index=False)
         notes = [
@@ -151,7 +145,7 @@ class DiscoverCalls:
         what is not indexed stands in notFound.
         """
         wanted = list(dict.fromkeys(arguments.isrcs))
-        known = {track.isrc: track for track in self._index.get(wanted)}
+        known = {track.isrc: track for track in self.index.get(wanted)}
         tracks = [known[isrc] for isrc in wanted if isrc in known]
         flags = self._flags(isrcs=[track.isrc for track in tracks], ask_index=False)
         return ToolResult.success(
@@ -206,9 +200,9 @@ class DiscoverCalls:
         )
 
     def _configured(self) -> Catalogue:
-        if self._catalogue is None:
+        if self.catalogue is None:
             raise ToolError("auth_failed", NO_CATALOGUE)
-        return self._catalogue
+        return self.catalogue
 
     def _flags(
         self,
@@ -222,21 +216,21 @@ class DiscoverCalls:
 
         def indexed() -> frozenset[str]:
             if not remember:
-                return self._index.known_isrcs(isrcs)
-            tracks = self._index.get(isrcs)
+                return self.index.known_isrcs(isrcs)
+            tracks = self.index.get(isrcs)
             self._albums.update({track.isrc: track.album for track in tracks})
             return frozenset(track.isrc for track in tracks)
 
         questions: dict[tuple[Source, Kind], Question] = {}
         if isrcs:
-            questions["library", "tracks"] = lambda: self._library.known_isrcs(isrcs)
+            questions["library", "tracks"] = lambda: self.library.known_isrcs(isrcs)
         if albums:
-            questions["library", "albums"] = lambda: self._library.known_albums(albums)
+            questions["library", "albums"] = lambda: self.library.known_albums(albums)
         if isrcs and ask_index:
             questions["index", "tracks"] = indexed
         if albums and ask_index:
-            questions["index", "albums"] = lambda: self._index.known_albums(albums)
-        return look_up(questions, self._log, self._lookup_seconds)
+            questions["index", "albums"] = lambda: self.index.known_albums(albums)
+        return look_up(questions, self.log, self.lookup_seconds)
 
     def _track(
         self, track: IndexedTrack | CatalogueTrack, flags: Flags, *, indexed: Flag = None
