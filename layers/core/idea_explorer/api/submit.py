@@ -127,7 +127,7 @@ def _enqueue(exploration: Exploration, service: Service) -> JsonObject:
 
 def _find_similar(request: ExploreRequest, service: Service) -> list[Similar] | None:
     """None if the index cannot be read: a submission does not fail for that."""
-    if request.toolset != "research":
+    if not request.spec.publishes_documents:
         return None
     try:
         return similar(request.idea, service.index())

@@ -104,7 +104,7 @@ def find_continuation(
 ) -> Continuation | None:
     """What the request names or means; None where it starts from nothing or nothing is there yet."""
     request = exploration.request
-    if request.toolset != "research":
+    if request.spec.follow_up == "conversation":
         return _thread(exploration, explorations, transcripts) if request.continue_from else None
     if request.continue_from:
         return _followed(exploration, request.continue_from, explorations, reports, research)

@@ -7,8 +7,9 @@ from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
-from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Toolset
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import (
     ErrorEvent,
@@ -220,7 +221,7 @@ def _agent(
         budget=_budget(exploration, State(transcript.entries).opening.model_id, engine),
         max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
-        unfinished_at_limit=request.toolset == "code",
+        unfinished_at_limit=request.spec.proposes_changes,
     )
 
 

@@ -28,7 +28,6 @@ from idea_explorer.ports import (
 from idea_explorer.usecases.placement import plan
 from idea_explorer.usecases.run_events import close_run
 
-PUBLISHED_TOOLSETS = frozenset({"research"})
 INDEX_AGE = timedelta(days=1)  # what people add, change and remove by hand is known a day later
 PATIENCE_SECONDS = 300.0  # a person may be waiting; what takes longer is theirs to resume
 RETRY = RetryPolicy(first=1.0, longest=60.0, shortest=1.0)
@@ -64,7 +63,7 @@ def publish(
     failure = give_up
     if exploration.run.outcome != "failed" and not give_up:
         try:
-            if exploration.request.toolset == "code":
+            if exploration.request.spec.proposes_changes:
                 published = _proposed(exploration, reports, pull_requests_for(exploration))
             elif publisher and _is_published(exploration):
                 published = _write(exploration, reports, publisher, clock)
@@ -114,7 +113,7 @@ def _has_text(exploration: Exploration) -> bool:
 
 
 def _is_published(exploration: Exploration) -> bool:
-    return exploration.request.toolset in PUBLISHED_TOOLSETS and _has_text(exploration)
+    return exploration.request.spec.publishes_documents and _has_text(exploration)
 
 
 def _proposed(

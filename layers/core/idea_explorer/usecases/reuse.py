@@ -47,7 +47,7 @@ def reuse(
     The same idea in the same mode, researched to its end, is what can be reused. An id that is taken
     answers with what is stored under it.
     """
-    if request.if_exists != "reuse" or request.toolset != "research":
+    if request.if_exists != "reuse" or not request.spec.takes("if_exists"):
         return None
     found = find_existing(request.idea, request.mode, index.load())
     text = _text(found, reports, research) if found else None

@@ -73,7 +73,7 @@ def _is_on_github(exploration: Exploration) -> bool:
 def _restored(
     exploration: Exploration, entries: Sequence[AnyEntry], approvals: Approvals, restorer: Restorer
 ) -> Undone:
-    if exploration.request.toolset == "code":
+    if exploration.request.spec.proposes_changes:
         written = written_changes(entries, approvals.approvals(exploration.id))
         named = sorted({approval.proposal.path for approval in written})
         plan: Callable[[Tree], Plan] = partial(undo_changes, written)

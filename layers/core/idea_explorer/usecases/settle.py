@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import least_to_write
+from idea_explorer.agent.minimum_cost import price_report
 from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
@@ -139,7 +139,7 @@ def _from_checkpoint(
         ending.status,
         at=books.clock.now(),
         stats=stats,
-        min_resume_usd=least_to_write(state, Budget(price=price)) if state else None,
+        min_resume_usd=price_report(state, Budget(price=price)) if state else None,
         title=find_title(text, exploration.request.idea),
         verdict=find_verdict(text),
         receipt=_receipt(exploration, ending, stats, has_text=bool(text)),
