@@ -41,7 +41,6 @@ from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.finish import Destinations, send_webhook
-from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import publishing
@@ -131,7 +130,7 @@ def _considered(request: ExploreRequest, settings: Settings) -> Choice:
 
 def _check_folder(destinations: Destinations, request: ExploreRequest) -> None:
     """Refuse before anything is paid what could not be published. GitHub is looked at by the run itself."""
-    if destinations.publisher and request.toolset in PUBLISHED_TOOLSETS:
+    if destinations.publisher and request.spec.publishes_documents:
         destinations.publisher.check()
 
 
@@ -222,7 +221,7 @@ def _report(final: Exploration, engine: Engine, arguments: argparse.Namespace) -
     else:
         for place in dict.fromkeys(filter(None, (final.publication.path, final.publication.url))):
             print(place)
-        if content and final.request.toolset not in PUBLISHED_TOOLSETS:
+        if content and not final.request.spec.publishes_documents:
             print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"
         print(

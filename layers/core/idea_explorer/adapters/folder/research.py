@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import (
     ExternalError,
     NotADocumentError,
 )
-from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath, spell
+from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath, encode_name
 from idea_explorer.ports import Document, DocumentInfo
 
 SEARCHABLE = (".md", ".markdown", ".txt")
@@ -78,7 +78,7 @@ class Folder:
 
 def _displayable(path: str) -> str:
     """A path that can be stored and sent: file names can contain any bytes."""
-    return spell(os.fsencode(path))[0]
+    return encode_name(os.fsencode(path))[0]
 
 
 def _read_no_follow(path: Path, limit: int) -> bytes:

@@ -22,7 +22,7 @@ from idea_explorer.domain.errors import (
     UpstreamConflictError,
     name_system,
 )
-from idea_explorer.domain.retry_after import quota_reset, retry_after
+from idea_explorer.domain.retry_after import parse_quota_reset, parse_retry_after
 
 TIMEOUT = httpx.Timeout(10.0)
 API_VERSION = "2022-11-28"
@@ -173,9 +173,9 @@ class GitHubClient:
 
     def _seconds_to_wait(self, response: httpx.Response) -> float:
         now = datetime.now(UTC)
-        seconds = retry_after(response.headers, now)
+        seconds = parse_retry_after(response.headers, now)
         if seconds is None:
-            seconds = quota_reset(response.headers, now)
+            seconds = parse_quota_reset(response.headers, now)
         if seconds is not None:
             return seconds
         method = response.request.method

@@ -4,7 +4,7 @@ import math
 from datetime import date
 
 from idea_explorer.adapters.sqlite.database import StoreFile
-from idea_explorer.domain.usage import affordable_hold
+from idea_explorer.domain.usage import limit_hold
 
 TAKEN = """
 SELECT run, max(usd) FROM
@@ -16,7 +16,7 @@ class SqliteSpend(StoreFile):
     def reserve(self, owner: str, day: date, run: str, usd: float, *, limit: float) -> float:
         with self._db.transaction() as db:
             rows = db.execute(TAKEN, (owner, day.isoformat()))
-            held = affordable_hold(usd, limit, (taken for other, taken in rows if other != run))
+            held = limit_hold(usd, limit, (taken for other, taken in rows if other != run))
             db.execute(
                 "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?)",
                 (owner, day.isoformat(), run, held),
