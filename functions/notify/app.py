@@ -10,14 +10,13 @@ from idea_explorer.usecases.notify import notify
 def handler(event: handlers.Event) -> JsonObject:
     """A receiver that is down fails the call, so that the workflow waits and tries again; where no
     workflow has asked, the sweep does."""
-    work = handlers.work_in(event)
+    work, deps = handlers.work_in(event), deployment.deps()
     handlers.correlate(work.id)
-    sender = deployment.sender()
     try:
-        final = notify(work.id, work.run, sender)
+        final = notify(work.id, work.run, deps)
     except UndeliveredError as error:
         handlers.log().warning("webhook_not_delivered", error=error.sentence)
         if not work.unattended:
             raise
-        final = sender.explorations.load(work.id)
+        final = deps.explorations.load(work.id)
     return {"id": final.id, "run": final.run, "delivery": final.delivery.status}

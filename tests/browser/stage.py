@@ -38,7 +38,7 @@ class Stage(Serving):
     def __init__(self, folder: Path) -> None:
         self.api = Api(folder)
         tokens = dump_tokens([stored_token(TOKEN, OWNER, now=self.api.clock.now())])
-        handle = handler_for(self.api.service)
+        handle = handler_for(self.api.deps)
 
         def under_a_prefix(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
             """As API Gateway does: the stage stands in the address, not in the function's path."""

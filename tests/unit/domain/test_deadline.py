@@ -72,7 +72,7 @@ def test_a_run_taken_up_after_its_deadline_calls_nobody(tmp_path: Path) -> None:
     at = b.clock.now()
     b.store.take_over(queued.id, lambda e: e.started(at=at).model_copy(update={"deadline_at": at}))
 
-    done = b.publish(explore(queued.id, 1, b.engine))
+    done = b.publish(explore(queued.id, 1, b.deps))
 
     assert done.status == "timed_out"
     assert done.receipt is not None
@@ -97,7 +97,7 @@ def test_a_tool_that_hangs_leaves_the_time_to_write(tmp_path: Path) -> None:
         queued.id, lambda e: e.started(at=clock.now()).model_copy(update={"deadline_at": ends})
     )
 
-    done = explore(queued.id, 1, replace(b.engine, clock=clock))
+    done = explore(queued.id, 1, replace(b.deps, clock=clock))
     release.set()
 
     assert (done.outcome, done.stats.stop_reason) == ("partial", "deadline")
@@ -114,6 +114,10 @@ def test_what_a_start_takes_is_part_of_the_deadline(
     b = Bench(tmp_path, scripted([says("# Report")]))
     queued = b.submit(deadline_seconds=seconds)
 
-    begun = explore(queued.id, 1, replace(b.engine, start_seconds=3.0))
+    begun = explore(
+        queued.id,
+        1,
+        replace(b.deps, engine=lambda: replace(b.engine, start_seconds=3.0)),
+    )
 
     assert begun.deadline_at == b.clock.now() + timedelta(seconds=left)

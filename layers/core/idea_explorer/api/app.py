@@ -15,7 +15,7 @@ from idea_explorer.api.console import CONSOLE_ROUTES
 from idea_explorer.api.errors import RequestError, request_error
 from idea_explorer.api.routes import ROUTES, Route
 from idea_explorer.ports import Log
-from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.deps import Deps
 
 Handler: TypeAlias = Callable[[Mapping[str, Any], Context], dict[str, Any]]
 
@@ -24,14 +24,14 @@ class Resolver(APIGatewayRestResolver):
     """Powertools keeps the current call on a class, for Lambda's one at a time. `idea serve` answers
     many at once: there each thread has a resolver, and each resolver its own call."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, deps: Deps) -> None:
         super().__init__(debug=False)
         self.matched = ""
         for route in (*ROUTES, *CONSOLE_ROUTES):
-            self.route(route.path, method=route.method)(self._serving(route, service))
-        self.exception_handler(Exception)(lambda error: _failed(error, service.log))
+            self.route(route.path, method=route.method)(self._serving(route, deps))
+        self.exception_handler(Exception)(lambda error: _failed(error, deps.log))
 
-    def _serving(self, route: Route, service: Service) -> Callable[..., Response[str]]:
+    def _serving(self, route: Route, deps: Deps) -> Callable[..., Response[str]]:
         def serve(**path: str) -> Response[str]:
             self.matched = route.path
             call = call_from(
@@ -39,7 +39,7 @@ class Resolver(APIGatewayRestResolver):
             )
             if not route.open and not call.owner:
                 raise RequestError(401)
-            return _response(route.handle(call, service))
+            return _response(route.handle(call, deps))
 
         return serve
 
@@ -49,25 +49,25 @@ class Resolver(APIGatewayRestResolver):
 
 
 class _Threads(threading.local):
-    def __init__(self, service: Service) -> None:
-        self.resolver = Resolver(service)
+    def __init__(self, deps: Deps) -> None:
+        self.resolver = Resolver(deps)
 
 
-def handler_for(service: Service) -> Handler:
-    """The API over a service. Whatever is sent in, the answer has our shape and our headers."""
-    threads = _Threads(service)
+def handler_for(deps: Deps) -> Handler:
+    """The API over its dependencies. Whatever is sent in, the answer has our shape and our headers."""
+    threads = _Threads(deps)
 
     def handle(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         resolver = threads.resolver
-        began = service.clock.monotonic()
+        began = deps.clock.monotonic()
         resolver.matched = ""
         resolver.lambda_context = context  # type: ignore[assignment]  # the part of it we use
         answer = resolver.resolve(event, resolver.lambda_context)
-        service.log.info(
+        deps.log.info(
             "request",
             route=f"{event.get('httpMethod')} {resolver.matched or 'unknown'}",
             status=answer["statusCode"],
-            durationMs=round((service.clock.monotonic() - began) * 1_000),
+            durationMs=round((deps.clock.monotonic() - began) * 1_000),
         )
         return answer
 

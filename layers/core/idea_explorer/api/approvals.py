@@ -11,8 +11,8 @@ from idea_explorer.api.fitting import Room
 from idea_explorer.domain.approvals import Approval, ProposalKind, Verdict
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.service import Service
 
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired"]
 STATUSES: dict[Verdict, ApprovalStatus] = {
@@ -48,9 +48,9 @@ class ApprovalList(BaseModel):
     approvals: list[ApprovalView]
 
 
-def list_approvals(call: Call, service: Service) -> Answer:
-    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
-    views = [approval_view(a, exploration) for a in service.approvals.approvals(exploration.id)]
+def list_approvals(call: Call, deps: Deps) -> Answer:
+    exploration = find(call.path["exploration_id"], call.owner, deps)
+    views = [approval_view(a, exploration) for a in deps.approvals.approvals(exploration.id)]
     return Answer(200, ApprovalList(approvals=_fitting(views)))
 
 
@@ -66,19 +66,15 @@ def _fitting(views: list[ApprovalView]) -> list[ApprovalView]:
     ]
 
 
-def decide_approval(call: Call, service: Service) -> Answer:
+def decide_approval(call: Call, deps: Deps) -> Answer:
     stored = decide(
         call.path["exploration_id"],
         call.path["approval_id"],
         call.parsed(DecisionRequest),
         call.owner,
-        explorations=service.explorations,
-        approvals=service.approvals,
-        events=service.events,
-        clock=service.clock,
-        wake=service.wake,
+        deps,
     )
-    exploration = service.explorations.load(stored.exploration_id)
+    exploration = deps.explorations.load(stored.exploration_id)
     return Answer(200, approval_view(stored, exploration))
 
 

@@ -9,10 +9,10 @@ from idea_explorer.api.answer import Answer
 from idea_explorer.api.call import Call
 from idea_explorer.api.views import Announced, SimilarList
 from idea_explorer.domain.request import CallbackSecret, Idea, Text, WebhookUrl
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.notify import resend, send_test
+from idea_explorer.usecases.notify import API_TIMEOUT_SECONDS, resend, send_test
 from idea_explorer.usecases.reuse import similar
-from idea_explorer.usecases.service import Service
 
 
 class SimilarQuestion(BaseModel):
@@ -37,30 +37,22 @@ class WebhookTest(BaseModel):
     callback_secret: CallbackSecret | None = None
 
 
-def find_similar(call: Call, service: Service) -> Answer:
+def find_similar(call: Call, deps: Deps) -> Answer:
     question = call.parsed(SimilarQuestion)
-    return Answer(200, SimilarList(similar=similar(question.idea, service.index())))
+    return Answer(200, SimilarList(similar=similar(question.idea, deps)))
 
 
-def announce_file(call: Call, service: Service) -> Answer:
+def announce_file(call: Call, deps: Deps) -> Answer:
     file = call.parsed(FileAnnouncement)
-    file_id, upload = service.uploads.presign(call.owner, file.name, file.size)
+    file_id, upload = deps.uploads.presign(call.owner, file.name, file.size)
     return Answer(201, Announced(file_id=file_id, upload=asdict(upload)))
 
 
-def try_webhook(call: Call, service: Service) -> Answer:
+def try_webhook(call: Call, deps: Deps) -> Answer:
     asked = call.parsed(WebhookTest)
-    return Answer(
-        200,
-        send_test(
-            asked.webhook_url,
-            asked.callback_secret,
-            webhooks=service.webhooks(),
-            clock=service.clock,
-        ),
-    )
+    return Answer(200, send_test(asked.webhook_url, asked.callback_secret, deps))
 
 
-def resend_webhook(call: Call, service: Service) -> Answer:
-    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
-    return Answer(200, resend(exploration.id, service.sender()).delivery)
+def resend_webhook(call: Call, deps: Deps) -> Answer:
+    exploration = find(call.path["exploration_id"], call.owner, deps)
+    return Answer(200, resend(exploration.id, deps, timeout=API_TIMEOUT_SECONDS).delivery)

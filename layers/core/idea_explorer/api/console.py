@@ -5,17 +5,17 @@ from idea_explorer.api.call import Call
 from idea_explorer.api.errors import RequestError
 from idea_explorer.api.routes import Route
 from idea_explorer.console.assets import PAGE, asset, policy
-from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.deps import Deps
 
 
-def show_page(call: Call, service: Service) -> Answer:
+def show_page(call: Call, deps: Deps) -> Answer:
     if call.address and not call.address.endswith("/"):
         # addresses in the page are relative, so that any prefix works; they need its slash
         return Answer(308, "", headers={"Location": f"{call.address}/"})
-    return _file(PAGE, call, policy(service.uploads.origin))
+    return _file(PAGE, call, policy(deps.uploads.origin))
 
 
-def show_asset(call: Call, _service: Service) -> Answer:
+def show_asset(call: Call, _deps: Deps) -> Answer:
     return _file(call.path["name"], call, policy())
 
 

@@ -12,9 +12,9 @@ from idea_explorer.api.call import Call
 from idea_explorer.api.errors import RequestError
 from idea_explorer.api.views import Event, Events
 from idea_explorer.ports import NumberedEvent
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.follow import News, follow
-from idea_explorer.usecases.service import Service
 
 RETRY_MS = 500
 MARGIN_SECONDS = 3.0  # of the function's time, kept for answering
@@ -22,17 +22,14 @@ EVENT_STREAM = "text/event-stream; charset=utf-8"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-def show_events(call: Call, service: Service) -> Answer:
-    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
+def show_events(call: Call, deps: Deps) -> Answer:
+    exploration = find(call.path["exploration_id"], call.owner, deps)
     after = _last_event_id(call)
     news = follow(
         exploration.id,
         after,
-        explorations=service.explorations,
-        events=service.events,
-        clock=service.clock,
-        wait_seconds=min(service.events_wait_seconds, call.seconds_left - MARGIN_SECONDS),
-        poll_seconds=service.events_poll_seconds,
+        deps,
+        wait_seconds=min(deps.events_wait_seconds, call.seconds_left - MARGIN_SECONDS),
     )
     if _wants_json(call):
         return Answer(200, _as_json(news, after))

@@ -16,9 +16,9 @@ from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ResumeRequest, Toolset
 from idea_explorer.ports import Filter
 from idea_explorer.usecases.cancel import cancel
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.resume import resume
-from idea_explorer.usecases.service import Service
 
 
 def _known_mode(mode: str) -> str:
@@ -37,24 +37,24 @@ class ListQuery(BaseModel):
     cursor: Annotated[str, Field(max_length=500)] | None = None
 
 
-def list_explorations(call: Call, service: Service) -> Answer:
+def list_explorations(call: Call, deps: Deps) -> Answer:
     asked = call.asked(ListQuery)
     wanted = Filter(status=asked.status, mode=asked.mode, toolset=asked.toolset)
-    page = service.explorations.page(
+    page = deps.explorations.page(
         call.owner, wanted, limit=asked.limit, cursor=asked.cursor or None
     )
     listed = [summary_of(exploration) for exploration in page.explorations]
     return Answer(200, Listing(explorations=listed, cursor=page.cursor))
 
 
-def show_exploration(call: Call, service: Service) -> Answer:
-    return Answer(200, _details(_found(call, service), call, service))
+def show_exploration(call: Call, deps: Deps) -> Answer:
+    return Answer(200, _details(_found(call, deps), call, deps))
 
 
-def show_report(call: Call, service: Service) -> Answer:
-    exploration = _found(call, service)
+def show_report(call: Call, deps: Deps) -> Answer:
+    exploration = _found(call, deps)
     try:
-        markdown = service.reports.load_report(exploration.id)
+        markdown = deps.reports.load_report(exploration.id)
     except MissingError as error:
         raise RequestError(
             404, f"Exploration {exploration.id} is {exploration.status} and has no report."
@@ -66,45 +66,29 @@ def show_report(call: Call, service: Service) -> Answer:
     return Answer(200, render_report(markdown), content_type="text/html; charset=utf-8")
 
 
-def cancel_exploration(call: Call, service: Service) -> Answer:
-    cancelled = cancel(
-        call.path["exploration_id"],
-        call.owner,
-        explorations=service.explorations,
-        clock=service.clock,
-        wake=service.wake,
-        sinks_for=service.sinks_for,
-    )
-    return Answer(202, _details(cancelled, call, service))
+def cancel_exploration(call: Call, deps: Deps) -> Answer:
+    cancelled = cancel(call.path["exploration_id"], call.owner, deps)
+    return Answer(202, _details(cancelled, call, deps))
 
 
-def resume_exploration(call: Call, service: Service) -> Answer:
+def resume_exploration(call: Call, deps: Deps) -> Answer:
     wanted = call.parsed(ResumeRequest)
-    queued = resume(
-        call.path["exploration_id"],
-        call.owner,
-        wanted,
-        explorations=service.explorations,
-        queue=service.queue,
-        clock=service.clock,
-        log=service.log,
-        terms=service.terms,
-    )
-    return Answer(202, _details(queued, call, service))
+    queued = resume(call.path["exploration_id"], call.owner, wanted, deps)
+    return Answer(202, _details(queued, call, deps))
 
 
-def _found(call: Call, service: Service) -> Exploration:
-    return find(call.path["exploration_id"], call.owner, service.explorations)
+def _found(call: Call, deps: Deps) -> Exploration:
+    return find(call.path["exploration_id"], call.owner, deps)
 
 
-def _details(exploration: Exploration, call: Call, service: Service) -> Details:
-    progress = progress_of(exploration, _told(exploration, service), service.clock.now())
+def _details(exploration: Exploration, call: Call, deps: Deps) -> Details:
+    progress = progress_of(exploration, _told(exploration, deps), deps.clock.now())
     return details_of(exploration, progress, call.prefix)
 
 
-def _told(exploration: Exploration, service: Service) -> Iterator[str]:
+def _told(exploration: Exploration, deps: Deps) -> Iterator[str]:
     """All events so far, page by page; read only when asked for."""
     after = 0
-    while page := service.events.read(exploration.id, after=after):
+    while page := deps.events.read(exploration.id, after=after):
         yield from (event.data for event in page)
         after = page[-1].number

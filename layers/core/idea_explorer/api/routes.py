@@ -48,7 +48,7 @@ from idea_explorer.api.views import (
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.usecases.approvals.decide import DecisionRequest
-from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.deps import Deps
 
 Content: TypeAlias = (
     type[BaseModel] | Literal["text/markdown", "text/html", "text/event-stream"] | None
@@ -61,7 +61,7 @@ class Route:
 
     method: Literal["GET", "POST"]
     path: str
-    handle: Callable[[Call, Service], Answer]
+    handle: Callable[[Call, Deps], Answer]
     summary: str
     answers: Mapping[int, tuple[Content, ...]]
     body: type[BaseModel] | None = None
@@ -71,7 +71,7 @@ class Route:
     max_body: int = MAX_BODY_BYTES
 
 
-def show_health(_call: Call, _service: Service) -> Answer:
+def show_health(_call: Call, _deps: Deps) -> Answer:
     python = platform.python_version()
     return Answer(200, Health(service="idea-explorer", version=__version__, python=python))
 

@@ -12,30 +12,30 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import Similar
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.idempotency_key import keyed
-from idea_explorer.usecases.notify import notify
+from idea_explorer.usecases.notify import API_TIMEOUT_SECONDS, notify
 from idea_explorer.usecases.reuse import reuse, similar
-from idea_explorer.usecases.service import Service
 from idea_explorer.usecases.submit import enqueue, submit
 
 MAX_KEY = 255
 
 
-def submit_exploration(call: Call, service: Service) -> Answer:
+def submit_exploration(call: Call, deps: Deps) -> Answer:
     request = call.parsed(ExploreRequest)
     key = _idempotency_key(call)
     if not key:
-        return _answer(_new(request, call, service))
+        return _answer(_new(request, call, deps))
 
     def accept() -> JsonObject:
-        named = keyed(call.owner, key, request, service.explorations, service.clock)
+        named = keyed(call.owner, key, request, deps)
         if named.stored and not named.stored.reused:
-            return _told(named.stored, service)
-        return _new(request, call, service, named.id)
+            return _told(named.stored, deps)
+        return _new(request, call, deps, named.id)
 
     sent: JsonObject = request.model_dump(mode="json")
     seconds = max(call.seconds_left, 1)
-    return _answer(service.idempotency.once(call.owner, key, sent, accept, seconds=seconds))
+    return _answer(deps.idempotency().once(call.owner, key, sent, accept, seconds=seconds))
 
 
 def _answer(body: JsonObject) -> Answer:
@@ -43,68 +43,48 @@ def _answer(body: JsonObject) -> Answer:
 
 
 def _new(
-    request: ExploreRequest, call: Call, service: Service, new: ExplorationId | None = None
+    request: ExploreRequest, call: Call, deps: Deps, new: ExplorationId | None = None
 ) -> JsonObject:
-    return _reused(request, call, service, new) or _accepted(request, call, service, new)
+    return _reused(request, call, deps, new) or _accepted(request, call, deps, new)
 
 
 def _reused(
-    request: ExploreRequest, call: Call, service: Service, new: ExplorationId | None
+    request: ExploreRequest, call: Call, deps: Deps, new: ExplorationId | None
 ) -> JsonObject | None:
     if request.if_exists != "reuse":
         return None
-    service.terms.check_request(request, call.owner)
-    found = reuse(
-        request,
-        call.owner,
-        explorations=service.explorations,
-        reports=service.reports,
-        index=service.index(),
-        clock=service.clock,
-        research=service.research(),
-        exploration_id=new,
-        sinks_for=service.sinks_for,
-        default_webhook=service.terms.default_webhook,
-    )
+    deps.policy.check_request(request, call.owner)
+    found = reuse(request, call.owner, deps, exploration_id=new)
     if found is None:
         return None
     if found.delivery.status == "pending":  # no workflow follows that would tell
         with suppress(UndeliveredError):  # it is tried again later, as the record says
-            notify(found.id, found.run, service.sender())
+            notify(found.id, found.run, deps, timeout=API_TIMEOUT_SECONDS)
     return Reused(id=found.id, reused=found.reused or "").model_dump(mode="json")
 
 
 def _accepted(
-    request: ExploreRequest, call: Call, service: Service, new: ExplorationId | None
+    request: ExploreRequest, call: Call, deps: Deps, new: ExplorationId | None
 ) -> JsonObject:
-    exploration = submit(
-        request,
-        call.owner,
-        service.explorations,
-        service.clock,
-        terms=service.terms,
-        research=service.research(),
-        exploration_id=new,
-    )
-    return _told(exploration, service)
+    return _told(submit(request, call.owner, deps, exploration_id=new), deps)
 
 
-def _told(exploration: Exploration, service: Service) -> JsonObject:
+def _told(exploration: Exploration, deps: Deps) -> JsonObject:
     """Hand it to the workers, again where nobody knows whether it was: they take a run up once."""
     if exploration.status == "queued":
-        enqueue(exploration, service.queue, service.log)
-    found = _similar(exploration.request, service)
+        enqueue(exploration, deps)
+    found = _similar(exploration.request, deps)
     return Submitted(id=exploration.id, similar=found).model_dump(mode="json")
 
 
-def _similar(request: ExploreRequest, service: Service) -> list[Similar] | None:
+def _similar(request: ExploreRequest, deps: Deps) -> list[Similar] | None:
     """What is similar; null where that cannot be said. Nothing is held up by it."""
     if request.toolset != "research":
         return None
     try:
-        return similar(request.idea, service.index())
+        return similar(request.idea, deps)
     except ExplorerError as error:
-        service.log.warning("similar_unknown", error=type(error).__name__)
+        deps.log.warning("similar_unknown", error=type(error).__name__)
         return None
 
 

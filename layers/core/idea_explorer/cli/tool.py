@@ -10,7 +10,8 @@ from idea_explorer.cli.files import named_files
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import cli_log, research_repository, system_clock, toolset
+from idea_explorer.wiring.local import cli_log, system_clock
+from idea_explorer.wiring.toolsets import research_repository, toolset
 
 RESEARCH_TOOLS = ("read_research", "list_research", "search_research")
 LINE_RULE = 'Each line must be a JSON object {"name": …, "input": {…}}.'

@@ -26,7 +26,8 @@ from idea_explorer.domain.publication import (
 from idea_explorer.domain.report import title_of
 from idea_explorer.domain.threads import turns_of
 from idea_explorer.domain.transcript import AnyEntry
-from idea_explorer.ports import Explorations, Reports, ResearchRepository, Transcripts
+from idea_explorer.ports import ResearchRepository
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 
 MAX_EARLIER_BYTES = 1_000_000  # GitHub hands out no more in one answer
@@ -94,30 +95,21 @@ class Thread:
 Continuation: TypeAlias = PriorDocument | Thread
 
 
-def find_continuation(
-    exploration: Exploration,
-    *,
-    explorations: Explorations,
-    transcripts: Transcripts,
-    reports: Reports,
-    research: ResearchRepository | None,
-) -> Continuation | None:
+def find_continuation(exploration: Exploration, deps: Deps) -> Continuation | None:
     """What the request names or means; None where it starts from nothing or nothing is there yet."""
     request = exploration.request
     if request.toolset != "research":
-        return _thread(exploration, explorations, transcripts) if request.continue_from else None
+        return _thread(exploration, deps) if request.continue_from else None
     if request.continue_from:
-        return _followed(exploration, request.continue_from, explorations, reports, research)
-    if request.update and research:
+        return _followed(exploration, request.continue_from, deps)
+    if request.update and (research := deps.research()):
         return _same_idea(request.idea, research)
     return None
 
 
-def _thread(
-    exploration: Exploration, explorations: Explorations, transcripts: Transcripts
-) -> Thread:
-    parent = find(exploration.request.continue_from or "", exploration.owner, explorations)
-    entries = transcripts.open(parent.id, parent.lease).entries
+def _thread(exploration: Exploration, deps: Deps) -> Thread:
+    parent = find(exploration.request.continue_from or "", exploration.owner, deps)
+    entries = deps.transcripts.open(parent.id, parent.lease).entries
     if not entries:
         raise MissingError(f"Exploration {parent.id} has no transcript to go on from.")
     return Thread(entries)
@@ -131,15 +123,10 @@ def document_of(exploration_id: str, research: ResearchRepository) -> tuple[str,
     return None
 
 
-def _followed(
-    exploration: Exploration,
-    wanted: str,
-    explorations: Explorations,
-    reports: Reports,
-    research: ResearchRepository | None,
-) -> PriorDocument:
+def _followed(exploration: Exploration, wanted: str, deps: Deps) -> PriorDocument:
+    research = deps.research()
     try:
-        parent = explorations.load(ExplorationId(wanted))
+        parent = deps.explorations.load(ExplorationId(wanted))
     except MissingError:
         found = document_of(wanted, research) if research else None
         if found is None:
@@ -148,14 +135,14 @@ def _followed(
     if parent.owner != exploration.owner:
         raise MissingError(f"There is no exploration {wanted}.")
     if parent.document is None:
-        return PriorDocument(None, f"exploration {wanted}", reports.load_report(parent.id))
+        return PriorDocument(None, f"exploration {wanted}", deps.reports.load_report(parent.id))
     try:
         # as it is now, with what people and updates have added
         text = _read(research, _inside(parent.document)) if research else None
     except DocumentError:
         text = None
     return PriorDocument(
-        parent.document, _inside(parent.document), text or reports.load_report(parent.id)
+        parent.document, _inside(parent.document), text or deps.reports.load_report(parent.id)
     )
 
 

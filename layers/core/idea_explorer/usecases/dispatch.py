@@ -1,11 +1,8 @@
 """Turn a message of the queue into an execution: once, and only while there is room for one more."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Literal
 
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
     ConflictError,
     ExplorerError,
@@ -23,12 +20,11 @@ from idea_explorer.domain.message import (
     named_in,
     parse_message,
 )
-from idea_explorer.ports import EventSink, Explorations, Log, Workflow, WorkQueue
-from idea_explorer.usecases.request_policy import RequestPolicy
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.notify import request_webhook
 from idea_explorer.usecases.run_events import announce_end, events_of_end
 from idea_explorer.usecases.submit import submit
 
-DEFER_SECONDS = 30  # how long a message waits for room before it asks again
 # wrong however often it is tried, or until tomorrow, which is longer than the queue tries
 POISON = (InvalidRequestError, MissingError, ConflictError, QuotaSpentError)
 LAST_RECEIVE = 4  # one before the queue's own redrive, which could not mark the exploration failed
@@ -36,88 +32,66 @@ LAST_RECEIVE = 4  # one before the queue's own redrive, which could not mark the
 Dispatched = Literal["started", "deferred", "known", "set_aside"]
 
 
-@dataclass(frozen=True)
-class Desk:
-    """What dispatching works with."""
-
-    explorations: Explorations
-    queue: WorkQueue
-    workflow: Workflow
-    clock: Clock
-    log: Log
-    max_running: int
-    terms: RequestPolicy
-    defer_seconds: int = DEFER_SECONDS
-    request_webhook: Callable[[Exploration], None] = lambda _: None
-    tell: Callable[[Exploration], None] = lambda _: None
-    sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
-
-
-def dispatch(message: Message, desk: Desk) -> Dispatched:
+def dispatch(message: Message, deps: Deps) -> Dispatched:
     """Deal with one delivery. What it raises, another delivery of the same message may cure.
 
     A message that cannot be worked on is set aside, and the exploration it names has failed. One
     that finds no room is sent again, because each failed delivery would bring it nearer the end.
     """
     try:
-        dispatched = _dispatch(message, desk)
+        dispatched = _dispatch(message, deps)
     except POISON as error:
-        dispatched = _set_aside(message, error, desk)
+        dispatched = _set_aside(message, error, deps)
     except Exception as error:
         if message.receives < LAST_RECEIVE:
             raise
         failure = ExplorerError(f"The run could not be started ({type(error).__name__}).")
-        dispatched = _set_aside(message, failure, desk)
-    desk.log.info("message_dispatched", messageId=message.id, result=dispatched)
+        dispatched = _set_aside(message, failure, deps)
+    deps.log.info("message_dispatched", messageId=message.id, result=dispatched)
     return dispatched
 
 
-def _dispatch(message: Message, desk: Desk) -> Dispatched:
-    exploration, run = _named(message, desk)
+def _dispatch(message: Message, deps: Deps) -> Dispatched:
+    exploration, run = _named(message, deps)
     if run > exploration.run:
         raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
     if run == exploration.run and exploration.status == "cancelled":
-        desk.request_webhook(exploration)  # where that was before any workflow had it
+        request_webhook(exploration, deps)  # where that was before any workflow had it
     if run < exploration.run or exploration.status not in {"queued", "running"}:
         return "known"
     if exploration.status == "queued":
-        if desk.explorations.count_running() >= desk.max_running:
-            return _defer(exploration, desk)
-        _mark_running(exploration, desk)
+        if deps.explorations.count_running() >= deps.max_running:
+            return _defer(exploration, deps)
+        _mark_running(exploration, deps)
     # Again for one that runs: whoever marked it may have died before starting it. A name starts once.
     deadline = exploration.request.deadline_seconds
-    return "started" if desk.workflow.start(exploration.id, run, deadline) else "known"
+    return "started" if deps.workflow().start(exploration.id, run, deadline) else "known"
 
 
-def _named(message: Message, desk: Desk) -> tuple[Exploration, int]:
+def _named(message: Message, deps: Deps) -> tuple[Exploration, int]:
     named = parse_message(message)
     if isinstance(named, Reference):
-        exploration = desk.explorations.load(named.id)
+        exploration = deps.explorations.load(named.id)
         return exploration, named.run or exploration.run
-    exploration = submit(
-        named.request,
-        QUEUE_OWNER,
-        desk.explorations,
-        desk.clock,
-        terms=replace(desk.terms, daily_cost_usd=None),
-        exploration_id=named.id,
-    )
+    without_quota = replace(deps, policy=replace(deps.policy, daily_cost_usd=None))
+    exploration = submit(named.request, QUEUE_OWNER, without_quota, exploration_id=named.id)
     if exploration.status == "queued":
         # only once it is stored: so there is something to resume on another day
-        desk.terms.check_quota(QUEUE_OWNER, desk.clock.now())
+        deps.policy.check_quota(QUEUE_OWNER, deps.clock.now())
     return exploration, exploration.run
 
 
-def _defer(exploration: Exploration, desk: Desk) -> Dispatched:
+def _defer(exploration: Exploration, deps: Deps) -> Dispatched:
     """Wait in the queue. The record says when it was last looked at, so that no sweep doubles it."""
-    if touch(exploration, desk.explorations, desk.clock.now()):
-        desk.queue.send(exploration.id, exploration.run, delay_seconds=desk.defer_seconds)
+    if touch(exploration, deps):
+        deps.queue().send(exploration.id, exploration.run, delay_seconds=deps.defer_seconds)
         return "deferred"
     return "known"
 
 
-def touch(exploration: Exploration, explorations: Explorations, now: datetime) -> bool:
+def touch(exploration: Exploration, deps: Deps) -> bool:
     """Note that a queued exploration has a message under way; False where it has gone on meanwhile."""
+    now = deps.clock.now()
 
     def seen(current: Exploration) -> Exploration:
         if current.status != "queued" or current.run != exploration.run:
@@ -125,30 +99,30 @@ def touch(exploration: Exploration, explorations: Explorations, now: datetime) -
         return current.model_copy(update={"updated_at": now})
 
     try:
-        explorations.take_over(exploration.id, seen)
+        deps.explorations.take_over(exploration.id, seen)
     except ConflictError:
         return False
     return True
 
 
-def _mark_running(exploration: Exploration, desk: Desk) -> None:
-    now = desk.clock.now()
+def _mark_running(exploration: Exploration, deps: Deps) -> None:
+    now = deps.clock.now()
     started = StatusChanged(from_="queued", to="running")
     try:
-        running = desk.explorations.take_over(
+        running = deps.explorations.take_over(
             exploration.id, lambda e: e.started(at=now), lambda *_: [started]
         )
     except ConflictError:
         return  # another delivery was quicker
-    for sink in desk.sinks_for(running):
+    for sink in deps.sinks_for(running):
         sink.emit(started)
 
 
-def _set_aside(message: Message, error: ExplorerError, desk: Desk) -> Dispatched:
-    desk.log.error("message_set_aside", messageId=message.id, error=error.sentence)
+def _set_aside(message: Message, error: ExplorerError, deps: Deps) -> Dispatched:
+    deps.log.error("message_set_aside", messageId=message.id, error=error.sentence)
     if exploration_id := _stored_id(message):
-        _fail(exploration_id, error, desk)
-    desk.queue.dead_letter(message.body, error.sentence)
+        _fail(exploration_id, error, deps)
+    deps.queue().dead_letter(message.body, error.sentence)
     return "set_aside"
 
 
@@ -159,7 +133,7 @@ def _stored_id(message: Message) -> ExplorationId | None:
         return named_in(message)
 
 
-def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> None:
+def _fail(exploration_id: ExplorationId, error: ExplorerError, deps: Deps) -> None:
     """Mark it failed, unless a worker has it or it has ended; then the message tells nothing of it."""
     receipt = Receipt(
         code=error.code,
@@ -169,7 +143,7 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> No
         has_partial_text=False,
         resume=f"idea resume {exploration_id}",
     )
-    now = desk.clock.now()
+    now = deps.clock.now()
 
     def failed(current: Exploration) -> Exploration:
         if current.status == "running" and current.deadline_at is not None:
@@ -184,8 +158,8 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> No
         return told
 
     try:
-        exploration = desk.explorations.take_over(exploration_id, failed, tell)
+        exploration = deps.explorations.take_over(exploration_id, failed, tell)
     except (MissingError, ConflictError):
         return
-    announce_end(exploration, told, desk.sinks_for(exploration))
-    desk.request_webhook(exploration)
+    announce_end(exploration, told, deps.sinks_for(exploration))
+    request_webhook(exploration, deps)

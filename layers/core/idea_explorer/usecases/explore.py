@@ -15,9 +15,10 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import AskedModel
 from idea_explorer.ports import EventSink, Transcript
-from idea_explorer.usecases.allowance import charge, reserve_budget
+from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, act, all_decided, ask, is_over
-from idea_explorer.usecases.continuation import Continuation
+from idea_explorer.usecases.continuation import Continuation, find_continuation
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.opening import (
     begin_or_resume,
@@ -33,16 +34,16 @@ from idea_explorer.usecases.run_events import FanOutSink, ProgressSink, RunSink
 T = TypeVar("T")
 
 
-def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:
+def explore(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
     """Run to an outcome and keep the report. The record stays `running` until it is published.
 
     Entering takes the lease: a worker that still runs the same exploration writes nothing more. A
     repository that cannot be used is raised before the run's first paid call; after it the run goes on.
     """
-    engine.prepare()
-    now = engine.clock.now()
-    was = engine.explorations.load(exploration_id)
-    if was.status == "awaiting_approval" and not (was.cancel_requested or _is_decided(was, engine)):
+    engine = deps.engine()  # the model may take seconds to load: not of the run's deadline
+    now = deps.clock.now()
+    was = deps.explorations.load(exploration_id)
+    if was.status == "awaiting_approval" and not (was.cancel_requested or _is_decided(was, deps)):
         return was
     begun: list[StatusChanged] = []
 
@@ -51,39 +52,32 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
         begun[:] = [] if before.status == after.status else [changed]
         return begun
 
-    exploration = engine.explorations.take_over(
+    exploration = deps.explorations.take_over(
         exploration_id, lambda e: enter(e, run, now, engine.start_seconds), tell
     )
-    sink = RunSink(
-        engine.events,
-        exploration,
-        engine.explorations,
-        engine.clock,
-        engine.sinks_for(exploration),
-    )
+    sinks = [*deps.sinks_for(exploration), *engine.sinks_for(exploration)]
+    sink = RunSink(exploration, sinks, deps)
     sink.announce(*begun)
     if exploration.outcome or exploration.is_final:
         return exploration
-    transcript = engine.transcripts.open(exploration_id, exploration.lease)
-    exploration = _bound(exploration, transcript, sink, engine)
+    transcript = deps.transcripts.open(exploration_id, exploration.lease)
+    exploration = _bound(exploration, transcript, sink, engine, deps)
     earlier: Continuation | None = None
     if not transcript.entries:
         try:
-            earlier = _reach(
-                exploration, lambda: engine.continuation_for(exploration), sink, engine
-            )
+            earlier = _reach(exploration, lambda: find_continuation(exploration, deps), sink, deps)
         except OutOfReachError:
             raise
         except ExplorerError as error:
-            return _refuse(exploration, error, sink, engine)
+            return _refuse(exploration, error, sink, deps)
         exploration = started_from(exploration, earlier)
-        engine.explorations.save(exploration)
-    elif engine.approvals and not exploration.cancel_requested:
+        deps.explorations.save(exploration)
+    elif not exploration.cancel_requested:
         writer = engine.writer_for(exploration) if engine.writer_for else None
-        act(exploration, transcript, engine.approvals, writer, sink)
+        act(exploration, transcript, deps.approvals, writer, sink)
     toolset = engine.toolset_for(exploration, transcript.entries)
     try:
-        return _run(exploration, transcript, earlier, toolset, sink, engine)
+        return _run(exploration, transcript, earlier, toolset, sink, engine, deps)
     finally:
         toolset.close()
 
@@ -95,15 +89,14 @@ def _run(
     toolset: Toolset,
     sink: RunSink,
     engine: Engine,
+    deps: Deps,
 ) -> Exploration:
     over = is_over(transcript.entries, exploration.run)
     if not over:
-        exploration = reserve_budget(
-            exploration, engine.terms, engine.explorations, engine.clock.now()
-        )
-        model_id = engine.model_ids[exploration.request.model]
-        budget = _budget(exploration, model_id, engine)
-        model = AskedModel(id=model_id, profile=engine.profiles.get(model_id))
+        exploration = reserve_budget(exploration, deps)
+        model_id = deps.policy.model_ids[exploration.request.model]
+        budget = _budget(exploration, model_id, engine, deps)
+        model = AskedModel(id=model_id, profile=deps.policy.profiles.get(model_id))
         framework = engine.framework_for(exploration, earlier, model_id)
         begin_or_resume(transcript, exploration, earlier, toolset, model, framework, budget)
     sink.emit(
@@ -114,18 +107,16 @@ def _run(
         )
     )
     if over:
-        return _conclude(exploration, transcript, Finish("partial", EXPIRED), sink, engine)
-    counted = ProgressSink(
-        exploration, transcript, engine.explorations, engine.clock, engine.prices
-    )
-    finish = _agent(exploration, transcript, toolset, FanOutSink([sink, counted]), engine).run()
+        return _conclude(exploration, transcript, Finish("partial", EXPIRED), sink, engine, deps)
+    all_sinks = FanOutSink([sink, ProgressSink(exploration, transcript, deps)])
+    finish = _agent(exploration, transcript, toolset, all_sinks, engine, deps).run()
     if finish.status == "awaiting_approval":
-        return _suspend(exploration, transcript, sink, engine)
-    return _conclude(exploration, transcript, finish, sink, engine)
+        return _suspend(exploration, transcript, sink, deps)
+    return _conclude(exploration, transcript, finish, sink, engine, deps)
 
 
 def _bound(
-    exploration: Exploration, transcript: Transcript, sink: EventSink, engine: Engine
+    exploration: Exploration, transcript: Transcript, sink: EventSink, engine: Engine, deps: Deps
 ) -> Exploration:
     """The exploration bound to the commit that it reads, now and whenever it is taken up again.
 
@@ -134,9 +125,7 @@ def _bound(
     """
 
     def base() -> str | None:
-        if exploration.base_commit or engine.base_of is None:
-            return None
-        return engine.base_of(exploration)
+        return None if exploration.base_commit else engine.base_of(exploration)
 
     def first_look() -> str | None:
         engine.check_repository(exploration)
@@ -145,50 +134,48 @@ def _bound(
     steps = State(transcript.entries).steps if transcript.entries else 0
     has_begun = steps > exploration.base_steps or exploration.cancel_requested
     try:
-        commit = base() if has_begun else _reach(exploration, first_look, sink, engine)
+        commit = base() if has_begun else _reach(exploration, first_look, sink, deps)
     except ExplorerError as error:
         if not has_begun:
             raise
-        engine.log.warning("commit_unknown", explorationId=exploration.id, error=error.sentence)
+        deps.log.warning("commit_unknown", explorationId=exploration.id, error=error.sentence)
         return exploration
     if commit is None:
         return exploration
     pinned = exploration.model_copy(update={"base_commit": commit})
-    engine.explorations.save(pinned)
+    deps.explorations.save(pinned)
     return pinned
 
 
-def _reach(exploration: Exploration, call: Callable[[], T], sink: EventSink, engine: Engine) -> T:
+def _reach(exploration: Exploration, call: Callable[[], T], sink: EventSink, deps: Deps) -> T:
     return reach(
         call,
-        deadline_of(exploration, engine.clock),
+        deadline_of(exploration, deps.clock),
         sink,
-        lambda: engine.explorations.is_cancelled(exploration.id),
+        lambda: deps.explorations.is_cancelled(exploration.id),
     )
 
 
-def _is_decided(exploration: Exploration, engine: Engine) -> bool:
-    assert engine.approvals is not None
-    return all_decided(engine.approvals.approvals(exploration.id))
+def _is_decided(exploration: Exploration, deps: Deps) -> bool:
+    return all_decided(deps.approvals.approvals(exploration.id))
 
 
 def _suspend(
-    exploration: Exploration, transcript: Transcript, sink: RunSink, engine: Engine
+    exploration: Exploration, transcript: Transcript, sink: RunSink, deps: Deps
 ) -> Exploration:
     """Ask, then wait. Whoever dies between the two asks again, and the same."""
-    assert engine.approvals is not None
-    now = engine.clock.now()
-    ask(exploration, transcript, engine.approvals, sink, now)
-    stats = stats_of(State(transcript.entries), "approval", engine.prices)
+    now = deps.clock.now()
+    ask(exploration, transcript, deps.approvals, sink, now)
+    stats = stats_of(State(transcript.entries), "approval", deps.policy.prices)
     waiting = exploration.moved("awaiting_approval", at=now, awaiting_since=now, stats=stats)
     sink.save(waiting, StatusChanged(from_=exploration.status, to=waiting.status))
     return waiting
 
 
 def _refuse(
-    exploration: Exploration, error: ExplorerError, sink: RunSink, engine: Engine
+    exploration: Exploration, error: ExplorerError, sink: RunSink, deps: Deps
 ) -> Exploration:
-    ended = refused(exploration, error, engine.clock.now())
+    ended = refused(exploration, error, deps.clock.now())
     sink.save(ended, Failed(code=error.code, message=error.sentence))
     return ended
 
@@ -199,9 +186,10 @@ def _agent(
     toolset: Toolset,
     sink: EventSink,
     engine: Engine,
+    deps: Deps,
 ) -> Agent:
     request = exploration.request
-    clock, log = engine.clock, engine.log
+    clock, log = deps.clock, deps.log
     deadline = deadline_of(exploration, clock)
     runner = Bounded(Retried(Executed(log), clock, log, deadline), deadline)
     return Agent(
@@ -211,16 +199,16 @@ def _agent(
         tools=Recorded(Validated(toolset, runner, log), sink, clock),
         sink=sink,
         deadline=deadline,
-        budget=_budget(exploration, State(transcript.entries).opening.model_id, engine),
+        budget=_budget(exploration, State(transcript.entries).opening.model_id, engine, deps),
         max_steps=exploration.base_steps + request.steps,
-        cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
+        cancelled=lambda: deps.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.toolset == "code",
     )
 
 
-def _budget(exploration: Exploration, model_id: str, engine: Engine) -> Budget:
+def _budget(exploration: Exploration, model_id: str, engine: Engine, deps: Deps) -> Budget:
     return Budget(
-        price=engine.prices.get(model_id),
+        price=deps.policy.prices.get(model_id),
         max_cost_usd=exploration.limit_usd,
         max_total_tokens=engine.max_total_tokens,
         search_tokens=engine.search_tokens,
@@ -228,15 +216,20 @@ def _budget(exploration: Exploration, model_id: str, engine: Engine) -> Budget:
 
 
 def _conclude(
-    exploration: Exploration, transcript: Transcript, finish: Finish, sink: RunSink, engine: Engine
+    exploration: Exploration,
+    transcript: Transcript,
+    finish: Finish,
+    sink: RunSink,
+    engine: Engine,
+    deps: Deps,
 ) -> Exploration:
     """Keep the report and what the run came to, first the one and then the other."""
     state = State(transcript.entries)
     conclusion = conclude(state, finish, engine.page_of(exploration))
     text = conclusion.text
     if text:
-        engine.reports.save_report(exploration.id, exploration.lease, text)
-    stats = stats_of(state, finish.stop_reason, engine.prices)
+        deps.reports.save_report(exploration.id, exploration.lease, text)
+    stats = stats_of(state, finish.stop_reason, deps.policy.prices)
     limit = exploration.limit_usd
     over = 0.0 if limit is None else max(0.0, (stats.cost_usd or 0.0) - limit)
     stats = stats.model_copy(
@@ -246,14 +239,14 @@ def _conclude(
             "over_budget_usd": round(over, 6),
         }
     )
-    budget = _budget(exploration, state.opening.model_id, engine)
+    budget = _budget(exploration, state.opening.model_id, engine, deps)
     min_resume_usd = min_resume_cost(state, finish, budget)
     ended = exploration.model_copy(
         update={
             "outcome": finish.status,
             "stats": stats,
-            "finished_at": engine.clock.now(),
-            "updated_at": engine.clock.now(),
+            "finished_at": deps.clock.now(),
+            "updated_at": deps.clock.now(),
             "title": conclusion.title(exploration.request.idea),
             "verdict": conclusion.verdict,
             "model_id": state.opening.model_id,
@@ -268,7 +261,7 @@ def _conclude(
             "min_resume_usd": min_resume_usd,
         }
     )
-    charge(exploration, stats.cost_usd, engine.terms.spend)  # a crash in between comes here again
+    record_spend(exploration, stats.cost_usd, deps)  # a crash in between comes here again
     end = MessageEnd(
         usage=EventUsage.of(stats.usage),
         outcome=finish.status,

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.exploration import FINAL, Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.ports import EventLog, Explorations, NumberedEvent
+from idea_explorer.ports import NumberedEvent
+from idea_explorer.usecases.deps import Deps
 
 MAX_EVENTS = 1_000
 MOMENT_SECONDS = 1.0
@@ -28,32 +28,24 @@ class News:
     waits_for: str | None = None
 
 
-def follow(
-    exploration_id: ExplorationId,
-    after: int,
-    *,
-    explorations: Explorations,
-    events: EventLog,
-    clock: Clock,
-    wait_seconds: float,
-    poll_seconds: float,
-) -> News:
+def follow(exploration_id: ExplorationId, after: int, deps: Deps, *, wait_seconds: float) -> News:
     """Events after a number: at once if there are any, else as soon as there is one, or none in time.
 
     Whoever asks while the run waits is told so after a moment; not at once, because they ask again.
     """
+    clock = deps.clock
     began = clock.monotonic()
     while True:
-        if found := events.read(exploration_id, after=after, limit=MAX_EVENTS):
+        if found := deps.events.read(exploration_id, after=after, limit=MAX_EVENTS):
             return News(list(_fitting(found)))
-        exploration = explorations.load(exploration_id)
-        if _is_over(exploration, after, events, clock):
+        exploration = deps.explorations.load(exploration_id)
+        if _is_over(exploration, after, deps):
             return News([], over=True)
         waited = clock.monotonic() - began
         waits_for = exploration.waits_for(clock.now())
         if waited >= wait_seconds or (waits_for and waited >= MOMENT_SECONDS):
             return News([], waits_for=waits_for)
-        clock.sleep(min(poll_seconds, wait_seconds - waited))
+        clock.sleep(min(deps.events_poll_seconds, wait_seconds - waited))
 
 
 def _fitting(found: Sequence[NumberedEvent]) -> Iterator[NumberedEvent]:
@@ -66,8 +58,8 @@ def _fitting(found: Sequence[NumberedEvent]) -> Iterator[NumberedEvent]:
         yield event
 
 
-def _is_over(exploration: Exploration, after: int, events: EventLog, clock: Clock) -> bool:
-    last = events.read(exploration.id, after=after - 1, limit=1) if after else []
+def _is_over(exploration: Exploration, after: int, deps: Deps) -> bool:
+    last = deps.events.read(exploration.id, after=after - 1, limit=1) if after else []
     if after and not last:
         raise InvalidRequestError(
             "'Last-Event-ID': there is no such event",
@@ -75,7 +67,8 @@ def _is_over(exploration: Exploration, after: int, events: EventLog, clock: Cloc
         )
     if not exploration.is_final:
         return False
-    return any(_ends(event) for event in last) or clock.now() - exploration.updated_at > SETTLED
+    age = deps.clock.now() - exploration.updated_at
+    return any(_ends(event) for event in last) or age > SETTLED
 
 
 def _ends(event: NumberedEvent) -> bool:

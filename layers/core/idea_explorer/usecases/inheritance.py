@@ -4,7 +4,7 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.ports import Explorations
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 
 
@@ -19,11 +19,11 @@ def inherited(request: ExploreRequest, parent: Exploration) -> ExploreRequest:
     return request.model_copy(update={"files": files})
 
 
-def as_stored(request: ExploreRequest, owner: str, explorations: Explorations) -> ExploreRequest:
+def as_stored(request: ExploreRequest, owner: str, deps: Deps) -> ExploreRequest:
     """A request as submit has stored it."""
     if request.continue_from is None:
         return request
     try:
-        return inherited(request, find(request.continue_from, owner, explorations))
+        return inherited(request, find(request.continue_from, owner, deps))
     except MissingError:
         return request

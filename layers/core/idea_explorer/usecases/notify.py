@@ -4,11 +4,10 @@ What becomes of the message never changes the exploration: the delivery has a st
 receiver that is down is tried again for a day; one that refuses the message is not.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
     ConfigurationError,
     ConflictError,
@@ -30,7 +29,7 @@ from idea_explorer.domain.webhook import (
     message_of,
     test_message,
 )
-from idea_explorer.ports import Explorations, Log, Notices, Reports, Webhooks
+from idea_explorer.usecases.deps import Deps
 
 PAUSES = (
     1.0,
@@ -38,32 +37,9 @@ PAUSES = (
     2.0,
 )  # attempts at 1, 2 and 4 s; the first leaves GitHub time to show the commit
 TIMEOUT_SECONDS = 10.0
-HURRIED_SECONDS = 6.0  # three attempts then end within the 29 s of an API call
+API_TIMEOUT_SECONDS = 6.0  # three attempts then end within the 29 s of an API call
 CLAIM = timedelta(minutes=2)  # longer than a round takes: nobody else sends meanwhile
 NO_TARGET = "There is no webhook set here any more. An operator sets it."
-
-
-class CappedTimeout:
-    """Webhooks for somebody who waits for the outcome."""
-
-    def __init__(self, inner: Webhooks) -> None:
-        self._inner = inner
-
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
-        return self._inner.post(url, body, headers, min(timeout, HURRIED_SECONDS))
-
-
-@dataclass(frozen=True)
-class Sender:
-    """What sending takes. `default` is whom to tell where a request names nobody."""
-
-    explorations: Explorations
-    reports: Reports
-    webhooks: Webhooks
-    clock: Clock
-    repository: str | None = None
-    branch: str | None = None
-    default: Callable[[], Target | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,53 +59,55 @@ class _Round:
 
 
 def notify(
-    exploration_id: ExplorationId, run: int, sender: Sender, *, retried: bool = True
+    exploration_id: ExplorationId, run: int, deps: Deps, *, timeout: float = TIMEOUT_SECONDS
 ) -> Exploration:
     """Send the message of a run, unless it has arrived or was refused.
 
     Safe to repeat: id and body are the same each time, so that a receiver can tell repeats. Where the
     receiver is down, the record says when to try again and UndeliveredError is raised; unless nobody
-    would try again (`retried`) or a day of that is over, for then it has failed.
+    would try again (`retries_webhooks`) or a day of that is over, for then it has failed.
     """
-    exploration = _ended(exploration_id, run, sender)
+    exploration = _ended(exploration_id, run, deps)
     before = _delivery_of(exploration)
     if before.status != "pending":
         return exploration
-    made = _send(exploration, sender)
-    after = _after(before, made, sender)
-    if made.may_pass and retried and before.rounds < len(WAITS):
+    made = _send(exploration, deps, timeout)
+    after = _after(before, made, deps)
+    if made.may_pass and deps.retries_webhooks and before.rounds < len(WAITS):
         wait = timedelta(seconds=WAITS[before.rounds])
-        again = {"status": "pending", "next_try": sender.clock.now() + wait}
-        _record(exploration, after.model_copy(update=again), sender)
+        again = {"status": "pending", "next_try": deps.clock.now() + wait}
+        _record(exploration, after.model_copy(update=again), deps)
         raise UndeliveredError(after.last_error or "The receiver is down.")
-    return _record(exploration, after, sender)
+    return _record(exploration, after, deps)
 
 
-def resend(exploration_id: ExplorationId, sender: Sender) -> Exploration:
+def resend(
+    exploration_id: ExplorationId, deps: Deps, *, timeout: float = TIMEOUT_SECONDS
+) -> Exploration:
     """Send the message of the last run once more, whatever became of it; raises where none was asked for.
 
     What will be tried again by itself still will, unless this arrives.
     """
-    found = sender.explorations.load(exploration_id)
+    found = deps.explorations.load(exploration_id)
     if found.delivery.status == "none":
         raise ConflictError(
             f"Exploration {exploration_id} was submitted without a webhook.",
             hint="Submit with --webhook-url to be told.",
         )
-    exploration = _ended(exploration_id, found.run, sender)
+    exploration = _ended(exploration_id, found.run, deps)
     before = _delivery_of(exploration)
-    made = _send(exploration, sender)
-    after = _after(before, made, sender)
+    made = _send(exploration, deps, timeout)
+    after = _after(before, made, deps)
     if not made.arrived and before.status == "pending":
         later = {"status": "pending", "rounds": before.rounds, "next_try": before.next_try}
         after = after.model_copy(update=later)
-    return _record(exploration, after, sender)
+    return _record(exploration, after, deps)
 
 
-def deliver_due(sender: Sender) -> bool:
+def deliver_due(deps: Deps) -> bool:
     """Send the message that is longest overdue; False where none is."""
-    now = sender.clock.now()
-    overdue = sender.explorations.due_deliveries(now)
+    now = deps.clock.now()
+    overdue = deps.explorations.due_deliveries(now)
     if not overdue:
         return False
 
@@ -141,28 +119,28 @@ def deliver_due(sender: Sender) -> bool:
         return exploration.model_copy(update={"delivery": delivery})
 
     try:
-        exploration = sender.explorations.take_over(overdue[0].id, claimed)
-        notify(exploration.id, exploration.run, sender)
+        exploration = deps.explorations.take_over(overdue[0].id, claimed)
+        notify(exploration.id, exploration.run, deps)
     except (ConflictError, UndeliveredError):
         pass  # it is somebody else's, or the record says when it is tried again
     return True
 
 
-def send_test(url: str, secret: str | None, *, webhooks: Webhooks, clock: Clock) -> Delivery:
+def send_test(url: str, secret: str | None, deps: Deps) -> Delivery:
     """Send a signed test message, once; a receiver that fails is told of, not raised."""
-    now = clock.now()
+    now = deps.clock.now()
     message = test_message(new_id(int(now.timestamp() * 1_000)), now)
-    made = _post(message, Target(url, secret), webhooks, clock, pauses=(0.0,))
+    made = _post(message, Target(url, secret), deps, API_TIMEOUT_SECONDS, pauses=(0.0,))
     return Delivery(
         status="delivered" if made.arrived else "failed",
         attempts=made.attempts,
         last_error=made.error.sentence if made.error else None,
-        at=clock.now(),
+        at=deps.clock.now(),
     )
 
 
-def _ended(exploration_id: ExplorationId, run: int, sender: Sender) -> Exploration:
-    exploration = sender.explorations.load(exploration_id)
+def _ended(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
+    exploration = deps.explorations.load(exploration_id)
     if exploration.run != run or not exploration.is_final:
         raise ConflictError(f"Run {run} of exploration {exploration_id} has not come to its end.")
     return exploration
@@ -176,27 +154,27 @@ def _delivery_of(exploration: Exploration) -> Delivery:
     return delivery.model_copy(update={"run": exploration.run})
 
 
-def _send(exploration: Exploration, sender: Sender) -> _Round:
+def _send(exploration: Exploration, deps: Deps, timeout: float) -> _Round:
     request = exploration.request
     try:
         own = request.webhook_url
-        target = Target(own, request.callback_secret) if own else sender.default()
+        target = Target(own, request.callback_secret) if own else deps.default_webhook()
     except ConfigurationError as error:
         return _Round(0, error)
     if target is None:
         return _Round(0, ConfigurationError(NO_TARGET))
     message = message_of(
         exploration,
-        _report(exploration, sender.reports),
-        repository=sender.repository,
-        branch=sender.branch,
+        _report(exploration, deps),
+        repository=deps.repository,
+        branch=deps.branch,
     )
-    return _post(message, target, sender.webhooks, sender.clock)
+    return _post(message, target, deps, timeout)
 
 
-def _report(exploration: Exploration, reports: Reports) -> str:
+def _report(exploration: Exploration, deps: Deps) -> str:
     try:
-        return reports.load_report(exploration.id)
+        return deps.reports.load_report(exploration.id)
     except MissingError:
         return ""
 
@@ -204,19 +182,20 @@ def _report(exploration: Exploration, reports: Reports) -> str:
 def _post(
     message: Message,
     target: Target,
-    webhooks: Webhooks,
-    clock: Clock,
+    deps: Deps,
+    timeout: float,
     pauses: Sequence[float] = PAUSES,
 ) -> _Round:
     """Try until it has arrived, or the receiver has said that it never will."""
+    webhooks = deps.webhooks()
     last: ExternalError | None = None
     attempts = 0
     for pause in pauses:
-        clock.sleep(pause)
+        deps.clock.sleep(pause)
         attempts += 1
-        headers = headers_of(message, target.secret, clock.now())
+        headers = headers_of(message, target.secret, deps.clock.now())
         try:
-            webhooks.post(target.url, message.body, headers, TIMEOUT_SECONDS)
+            webhooks.post(target.url, message.body, headers, timeout)
         except ExternalError as error:
             last = error
             if is_final(error):
@@ -226,18 +205,18 @@ def _post(
     return _Round(attempts, last)
 
 
-def _after(before: Delivery, made: _Round, sender: Sender) -> Delivery:
+def _after(before: Delivery, made: _Round, deps: Deps) -> Delivery:
     return Delivery(
         status="delivered" if made.arrived else "failed",
         run=before.run,
         attempts=before.attempts + made.attempts,
         rounds=before.rounds + 1,
         last_error=made.error.sentence if made.error else None,
-        at=sender.clock.now(),
+        at=deps.clock.now(),
     )
 
 
-def _record(exploration: Exploration, delivery: Delivery, sender: Sender) -> Exploration:
+def _record(exploration: Exploration, delivery: Delivery, deps: Deps) -> Exploration:
     """Keep what became of the message, unless the exploration has gone on meanwhile."""
 
     def same_run(current: Exploration) -> Exploration:
@@ -246,21 +225,21 @@ def _record(exploration: Exploration, delivery: Delivery, sender: Sender) -> Exp
         return current.model_copy(update={"delivery": delivery})
 
     try:
-        return sender.explorations.take_over(exploration.id, same_run)
+        return deps.explorations.take_over(exploration.id, same_run)
     except LeaseLostError:
-        return sender.explorations.load(exploration.id)
+        return deps.explorations.load(exploration.id)
 
 
-def request_webhook(exploration: Exploration, notices: Notices, log: Log) -> None:
+def request_webhook(exploration: Exploration, deps: Deps) -> None:
     """Have it sent, unless nobody asked for it or it was tried; what fails here holds nothing up."""
     due, delivery = exploration.delivery_due, exploration.delivery
     tried = delivery.rounds > 0 and delivery.run == exploration.run
     if due and not tried:
-        ask(exploration, notices, log)
+        ask(exploration, deps)
 
 
-def ask(exploration: Exploration, notices: Notices, log: Log) -> None:
+def ask(exploration: Exploration, deps: Deps) -> None:
     try:
-        notices.ask(exploration.id, exploration.run)
+        deps.notices().ask(exploration.id, exploration.run)
     except ExplorerError as error:
-        log.warning("notice_not_sent", explorationId=exploration.id, error=error.sentence)
+        deps.log.warning("notice_not_sent", explorationId=exploration.id, error=error.sentence)

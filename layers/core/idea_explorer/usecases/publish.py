@@ -1,28 +1,16 @@
 """Put a report where its team will find it, and give the exploration its final status."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
 from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Receipt
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.similar_research import Index, entry_of
-from idea_explorer.ports import (
-    Change,
-    EventSink,
-    Explorations,
-    Log,
-    Published,
-    Publisher,
-    PullRequests,
-    Reports,
-    ResearchIndex,
-    ResearchRepository,
-    Tree,
-)
+from idea_explorer.ports import Change, Published, Publisher, Tree
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.placement import plan
 from idea_explorer.usecases.run_events import close_run
 
@@ -36,16 +24,8 @@ LONGEST_WAIT_SECONDS = 60.0  # between tries where nobody has asked for a time
 def publish(
     exploration_id: ExplorationId,
     run: int,
+    deps: Deps,
     *,
-    explorations: Explorations,
-    reports: Reports,
-    publisher: Publisher | None,
-    clock: Clock,
-    sinks: Sequence[EventSink] = (),
-    log: Log | None = None,
-    index: ResearchIndex | None = None,
-    research: ResearchRepository | None = None,
-    pull_requests_for: Callable[[Exploration], PullRequests | None] = lambda _: None,
     give_up: ExplorerError | None = None,
 ) -> Exploration:
     """Publish the run's report and settle its status; safe to repeat after any failure.
@@ -55,7 +35,7 @@ def publish(
     ended with as `give_up`: then nothing more is tried, and the run ends `failed` with that in its
     receipt. The report stays readable whatever happens here.
     """
-    exploration = explorations.take_over(exploration_id, lambda e: _of_run(e, run))
+    exploration = deps.explorations.take_over(exploration_id, lambda e: _of_run(e, run))
     if exploration.is_final:
         return exploration
     assert exploration.outcome is not None
@@ -64,41 +44,40 @@ def publish(
     if exploration.outcome != "failed" and not give_up:
         try:
             if exploration.request.toolset == "code":
-                published = _proposed(exploration, reports, pull_requests_for(exploration))
-            elif publisher and _is_published(exploration):
-                published = _write(exploration, reports, publisher, clock)
+                published = _proposed(exploration, deps)
+            elif _is_published(exploration) and (publisher := deps.publisher()):
+                published = _write(exploration, publisher, deps)
         except ExplorerError as error:
             if error.retryable:
                 raise
             failure = error
-    if published and published.document and index:
-        _remember(published, index, research, clock, log)
-    settled = _settled(exploration, published, failure, clock)
+    if published and published.document:
+        _remember(published, deps)
+    settled = _settled(exploration, published, failure, deps)
     failed = Failed(code=failure.code, message=failure.sentence) if failure else None
-    close_run(exploration, settled, explorations=explorations, sinks=sinks, failure=failed)
+    close_run(exploration, settled, deps, failed)
     return settled
 
 
 def publish_with_retry(
-    attempt: Callable[[ExplorerError | None], Exploration],
-    clock: Clock,
-    tell: Callable[[str], None],
+    exploration_id: ExplorationId, run: int, deps: Deps, on_wait: Callable[[str], None]
 ) -> Exploration:
     """Try again what may be cured by waiting, for some minutes. Nobody is asked again before the time
-    that they named; where that is too long, `attempt` gets the failure, to give up with."""
+    that they named; where that is too long, the run ends with the failure. `on_wait` hears of waits."""
+    clock = deps.clock
     until = clock.monotonic() + PATIENCE_SECONDS
     wait = SHORTEST_WAIT_SECONDS
     while True:
         try:
-            return attempt(None)
+            return publish(exploration_id, run, deps)
         except ExternalError as error:
             if not error.retryable:
                 raise
             asked = error.retry_after
             seconds = wait if asked is None else max(asked, SHORTEST_WAIT_SECONDS)
             if clock.monotonic() + seconds >= until:
-                return attempt(error)
-            tell(f"{error.message} The report is kept; trying again in {seconds:.0f} s.")
+                return publish(exploration_id, run, deps, give_up=error)
+            on_wait(f"{error.message} The report is kept; trying again in {seconds:.0f} s.")
             clock.sleep(seconds)
             wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
@@ -117,40 +96,31 @@ def _is_published(exploration: Exploration) -> bool:
     return exploration.request.toolset in PUBLISHED_TOOLSETS and _has_text(exploration)
 
 
-def _proposed(
-    exploration: Exploration, reports: Reports, pull_requests: PullRequests | None
-) -> Published | None:
+def _proposed(exploration: Exploration, deps: Deps) -> Published | None:
     """What was approved, with the report as its text; changes without a report are proposed too."""
+    pull_requests = deps.pull_requests_for(exploration)
     if pull_requests is None:
         return None
-    text = reports.load_report(exploration.id) if _has_text(exploration) else ""
+    text = deps.reports.load_report(exploration.id) if _has_text(exploration) else ""
     return pull_requests.open_pull_request(exploration, text or exploration.request.idea)
 
 
-def _write(
-    exploration: Exploration, reports: Reports, publisher: Publisher, clock: Clock
-) -> Published:
-    report = reports.load_report(exploration.id)
+def _write(exploration: Exploration, publisher: Publisher, deps: Deps) -> Published:
+    report = deps.reports.load_report(exploration.id)
 
     def build(tree: Tree) -> Change:
-        return plan(exploration, report, tree, clock.now())
+        return plan(exploration, report, tree, deps.clock.now())
 
     return publisher.publish(exploration.id, exploration.run, build, since=exploration.created_at)
 
 
-def _remember(
-    published: Published,
-    index: ResearchIndex,
-    research: ResearchRepository | None,
-    clock: Clock,
-    log: Log | None,
-) -> None:
+def _remember(published: Published, deps: Deps) -> None:
     """Keep the index up to date. Research that is published stays so even if this fails."""
-    now = clock.now()
+    now = deps.clock.now()
 
     def change(known: Index) -> Index:
         fresh = known.rebuilt_at is not None and now - known.rebuilt_at < INDEX_AGE
-        if research and not fresh:
+        if not fresh and (research := deps.research()):
             documents = research.read_all()
             entries = tuple(entry_of(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
             known = Index(entries=entries, rebuilt_at=now)
@@ -159,21 +129,20 @@ def _remember(
         return known.with_entry(entry_of(published.document, published.text))
 
     try:
-        index.change(change)
+        deps.index().change(change)
     except ExplorerError as error:
-        if log:
-            log.warning(
-                "research_index_not_updated", document=published.document, error=error.sentence
-            )
+        deps.log.warning(
+            "research_index_not_updated", document=published.document, error=error.sentence
+        )
 
 
 def _settled(
     exploration: Exploration,
     published: Published | None,
     failure: ExplorerError | None,
-    clock: Clock,
+    deps: Deps,
 ) -> Exploration:
-    now = clock.now()
+    now = deps.clock.now()
     if failure:
         receipt = Receipt(
             code=failure.code,

@@ -2,14 +2,12 @@
 
 from datetime import datetime
 
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
 from idea_explorer.domain.exploration import RESUMABLE, Exploration, Status
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.ports import Explorations, Log, WorkQueue
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import enqueue
 
 
@@ -17,12 +15,8 @@ def resume(
     exploration_id: str,
     owner: str,
     wanted: ResumeRequest,
+    deps: Deps,
     *,
-    explorations: Explorations,
-    queue: WorkQueue,
-    clock: Clock,
-    log: Log,
-    terms: RequestPolicy,
     by_command: bool = False,
 ) -> Exploration:
     """Queue the next run. It shares transcript, evidence and meter with the runs before it.
@@ -31,23 +25,23 @@ def resume(
     that they ask for are not those of the run that was started. A run is taken from where the call
     found it, so one that was started and has ended again meanwhile is not resumed a second time.
     """
-    before = find(exploration_id, owner, explorations)
+    before, now = find(exploration_id, owner, deps), deps.clock.now()
     if wanted.deadline_seconds is not None:
-        terms.check_deadline(wanted.deadline_seconds)
+        deps.policy.check_deadline(wanted.deadline_seconds)
     if before.status in RESUMABLE and not _written_outcome(before):
-        terms.check_resume(_with(before, wanted), before)
-        terms.check_quota(owner, clock.now())
-    now = clock.now()
-    queued = explorations.take_over(
+        deps.policy.check_resume(_with(before, wanted), before)
+        deps.policy.check_quota(owner, now)
+    queued = deps.explorations.take_over(
         before.id,
         lambda e: _next_run(_same_run(e, before.run), wanted, now, by_command),
         lambda was, _: [StatusChanged(from_=was.status, to="queued")],
     )
-    enqueue(queued, queue, log)
+    if not by_command:
+        enqueue(queued, deps)
     return queued
 
 
-def claim(exploration: Exploration, explorations: Explorations) -> Exploration:
+def claim(exploration: Exploration, deps: Deps) -> Exploration:
     """Take a run that was left undone, for whoever was first to see it so; raises ConflictError."""
 
     def unclaimed(current: Exploration) -> Exploration:
@@ -55,7 +49,7 @@ def claim(exploration: Exploration, explorations: Explorations) -> Exploration:
             raise ConflictError(f"Exploration {current.id} was taken up by another command.")
         return current
 
-    return explorations.take_over(exploration.id, unclaimed)
+    return deps.explorations.take_over(exploration.id, unclaimed)
 
 
 def _same_run(exploration: Exploration, run: int) -> Exploration:

@@ -22,30 +22,23 @@ from idea_explorer.domain.publication import (
     written_by,
 )
 from idea_explorer.domain.transcript import AnyEntry, Decided
-from idea_explorer.ports import Approvals, Restorer, Reverter, Transcripts, Tree, Undone
+from idea_explorer.ports import Reverter, Tree, Undone
+from idea_explorer.usecases.deps import Deps
 
 
-def revert(
-    exploration: Exploration,
-    *,
-    transcripts: Transcripts,
-    approvals: Approvals,
-    reverter_for: Callable[[Exploration], Reverter],
-    restorer: Restorer,
-) -> Undone:
+def revert(exploration: Exploration, deps: Deps) -> Undone:
     """Undo all of it or nothing, once however often it is called.
 
     Raises ConflictError where it may still write, or where somebody else has changed one of its files
     since, and MissingError where it wrote nothing.
     """
     if _is_on_github(exploration):
-        reverter = reverter_for(exploration)
+        reverter = deps.reverter_for(exploration)
         return revert_published(
             exploration.id, exploration.status, reverter, since=exploration.created_at
         )
     _check_ended(exploration.id, exploration.status)
-    entries = transcripts.open(exploration.id, exploration.lease).entries
-    return _restored(exploration, entries, approvals, restorer)
+    return _restored(exploration, deps)
 
 
 def revert_published(
@@ -69,11 +62,10 @@ def _is_on_github(exploration: Exploration) -> bool:
     return bool(exploration.base_commit or exploration.url)
 
 
-def _restored(
-    exploration: Exploration, entries: Sequence[AnyEntry], approvals: Approvals, restorer: Restorer
-) -> Undone:
+def _restored(exploration: Exploration, deps: Deps) -> Undone:
     if exploration.request.toolset == "code":
-        written = written_changes(entries, approvals.approvals(exploration.id))
+        entries = deps.transcripts.open(exploration.id, exploration.lease).entries
+        written = written_changes(entries, deps.approvals.approvals(exploration.id))
         named = sorted({approval.proposal.path for approval in written})
         plan: Callable[[Tree], Plan] = partial(undo_changes, written)
     else:
@@ -82,7 +74,7 @@ def _restored(
         plan = partial(undo_research, exploration)
     if not named:
         raise MissingError(f"Exploration {exploration.id} wrote nothing.")
-    undone = restorer.restore(exploration.id, plan)
+    undone = deps.restorer().restore(exploration.id, plan)
     return undone if undone.is_new else replace(undone, files=named)
 
 

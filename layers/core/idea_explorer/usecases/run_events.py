@@ -1,7 +1,7 @@
 """Where events go: into the exploration's history, and to whoever else listens."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from idea_explorer.agent.state import State
@@ -21,8 +21,8 @@ from idea_explorer.domain.events import (
     TryingAgain,
 )
 from idea_explorer.domain.exploration import Exploration, Pause
-from idea_explorer.domain.usage import Price
-from idea_explorer.ports import EventLog, EventSink, Explorations, Transcript
+from idea_explorer.ports import EventLog, EventSink, Transcript
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.outcome import stats_of
 
 GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far fewer writes
@@ -112,16 +112,9 @@ class FanOutSink:
 class RunSink:
     """Where the events of a run go: into its history, text grouped, and to whoever else listens."""
 
-    def __init__(
-        self,
-        log: EventLog,
-        exploration: Exploration,
-        explorations: Explorations,
-        clock: Clock,
-        sinks: Sequence[EventSink],
-    ) -> None:
-        self._explorations = explorations
-        self._history = GroupedText(History(log, exploration), clock)
+    def __init__(self, exploration: Exploration, sinks: Sequence[EventSink], deps: Deps) -> None:
+        self._explorations = deps.explorations
+        self._history = GroupedText(History(deps.events, exploration), deps.clock)
         self._others = FanOutSink(sinks)
 
     def emit(self, event: RunEvent) -> None:
@@ -143,15 +136,13 @@ class RunSink:
 def close_run(
     before: Exploration,
     ended: Exploration,
-    *,
-    explorations: Explorations,
-    sinks: Iterable[EventSink],
+    deps: Deps,
     failure: Failed | None = None,
 ) -> None:
     """Store the end under the lease, then tell whoever else listens; raises LeaseLostError."""
     events = events_of_end(before, ended, failure)
-    explorations.save(ended, events)
-    announce_end(ended, events, sinks)
+    deps.explorations.save(ended, events)
+    announce_end(ended, events, deps.sinks_for(ended))
 
 
 def events_of_end(
@@ -177,28 +168,19 @@ class ProgressSink:
     run waits for is kept as well, until the next step: no event tells it.
     """
 
-    def __init__(
-        self,
-        exploration: Exploration,
-        transcript: Transcript,
-        explorations: Explorations,
-        clock: Clock,
-        prices: Mapping[str, Price],
-    ) -> None:
+    def __init__(self, exploration: Exploration, transcript: Transcript, deps: Deps) -> None:
         self._exploration = exploration
-        self._journal = transcript
-        self._explorations = explorations
-        self._clock = clock
-        self._prices = prices
+        self._transcript = transcript
+        self._deps = deps
 
     def emit(self, event: RunEvent) -> None:
         if not isinstance(event, StepFinished | TryingAgain):
             return
-        now = self._clock.now()
-        stats = stats_of(State(self._journal.entries), None, self._prices)
+        now = self._deps.clock.now()
+        stats = stats_of(State(self._transcript.entries), None, self._deps.policy.prices)
         pause = None
         if isinstance(event, TryingAgain):
             until = now + timedelta(seconds=event.seconds)
             pause = Pause(sentence=event.sentence, until=until)
         changes = {"stats": stats, "updated_at": now, "pause": pause}
-        self._explorations.save(self._exploration.model_copy(update=changes))
+        self._deps.explorations.save(self._exploration.model_copy(update=changes))

@@ -1,6 +1,5 @@
 """Close the record of a run that ended without saying so: timed out, stopped by hand, or broken off."""
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -8,7 +7,6 @@ from typing import Literal
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.minimum_cost import least_to_write
 from idea_explorer.agent.state import State
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
     ConflictError,
     ErrorCode,
@@ -20,9 +18,8 @@ from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.report import best_text, title_of, verdict_of, without_preamble
-from idea_explorer.domain.usage import Price
-from idea_explorer.ports import EventSink, Explorations, Reports, Spend, Transcripts
-from idea_explorer.usecases.allowance import charge
+from idea_explorer.usecases.allowance import record_spend
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.outcome import stats_of, unproposed_changes
 from idea_explorer.usecases.run_events import close_run
 
@@ -52,24 +49,11 @@ ENDINGS: dict[Cause, Ending] = {
 UNPUBLISHED = Ending("failed", "INTERNAL_ERROR", "The report was written but not published.")
 
 
-@dataclass(frozen=True)
-class Books:
-    """The records that settling reads and closes."""
-
-    explorations: Explorations
-    transcripts: Transcripts
-    reports: Reports
-    clock: Clock
-    prices: Mapping[str, Price]
-    sinks_for: Callable[[Exploration], Sequence[EventSink]]
-    spend: Spend | None = None
-
-
 def settle(
     exploration_id: ExplorationId,
     run: int,
     cause: Cause,
-    books: Books,
+    deps: Deps,
     *,
     error: ExplorerError | None = None,
 ) -> Exploration:
@@ -79,24 +63,19 @@ def settle(
     run ended with, where that is known: its sentence says what to do.
     """
     try:
-        now = books.clock.now()
-        exploration = books.explorations.take_over(exploration_id, lambda e: _open_run(e, run, now))
+        now = deps.clock.now()
+        exploration = deps.explorations.take_over(exploration_id, lambda e: _open_run(e, run, now))
     except ConflictError:
-        return books.explorations.load(exploration_id)
+        return deps.explorations.load(exploration_id)
     if exploration.status == "awaiting_approval" and cause == "timed_out":
         cause = "approval_expired"
-    settled = _unpublished(exploration, cause, books) or _from_checkpoint(
-        exploration, cause, books, error
+    settled = _unpublished(exploration, cause, deps) or _from_checkpoint(
+        exploration, cause, deps, error
     )
-    charge(exploration, settled.stats.cost_usd, books.spend)
+    record_spend(exploration, settled.stats.cost_usd, deps)
     receipt = settled.receipt
-    close_run(
-        exploration,
-        settled,
-        explorations=books.explorations,
-        sinks=books.sinks_for(settled),
-        failure=Failed(code=receipt.code, message=receipt.message) if receipt else None,
-    )
+    failure = Failed(code=receipt.code, message=receipt.message) if receipt else None
+    close_run(exploration, settled, deps, failure)
     return settled
 
 
@@ -106,11 +85,11 @@ def _open_run(exploration: Exploration, run: int, now: datetime) -> Exploration:
     return exploration.started(at=now) if exploration.status == "queued" else exploration
 
 
-def _unpublished(exploration: Exploration, cause: Cause, books: Books) -> Exploration | None:
+def _unpublished(exploration: Exploration, cause: Cause, deps: Deps) -> Exploration | None:
     """A run that came to its outcome and was not published: what there was to publish is kept."""
     if exploration.outcome is None:
         return None
-    receipt, now = exploration.receipt, books.clock.now()
+    receipt, now = exploration.receipt, deps.clock.now()
     has_text = receipt is None or receipt.has_partial_text
     if exploration.outcome == "failed" or not has_text:
         return exploration.finished(exploration.outcome, at=now)
@@ -121,24 +100,26 @@ def _unpublished(exploration: Exploration, cause: Cause, books: Books) -> Explor
 
 
 def _from_checkpoint(
-    exploration: Exploration, cause: Cause, books: Books, error: ExplorerError | None
+    exploration: Exploration, cause: Cause, deps: Deps, error: ExplorerError | None
 ) -> Exploration:
     ending = ENDINGS["stopped" if exploration.cancel_requested else cause]
     if error and ending.status == "failed":
         ending = Ending("failed", error.code, error.sentence)
-    entries = books.transcripts.open(exploration.id, exploration.lease).entries
+    entries = deps.transcripts.open(exploration.id, exploration.lease).entries
     ending = replace(ending, message=ending.message + unproposed_changes(exploration, entries))
     text = without_preamble(best_text(entries))
     if text:
-        books.reports.save_report(exploration.id, exploration.lease, text)
+        deps.reports.save_report(exploration.id, exploration.lease, text)
     state = State(entries) if entries else None
     stats = (
-        stats_of(state, cause, books.prices) if state else Stats(stop_reason=cause, cost_usd=0.0)
+        stats_of(state, cause, deps.policy.prices)
+        if state
+        else Stats(stop_reason=cause, cost_usd=0.0)
     )
-    price = books.prices.get(state.opening.model_id) if state else None
+    price = deps.policy.prices.get(state.opening.model_id) if state else None
     return exploration.finished(
         ending.status,
-        at=books.clock.now(),
+        at=deps.clock.now(),
         stats=stats,
         min_resume_usd=least_to_write(state, Budget(price=price)) if state else None,
         title=title_of(text, exploration.request.idea),

@@ -6,7 +6,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from idea_explorer import wiring
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
@@ -16,6 +15,8 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import AnyEntry, Decided
 from idea_explorer.ports import ChangeWriter, Log, PullRequests, Snapshot, Symbols
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.cloud import connect, named
+from idea_explorer.wiring.toolsets import github_client
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.github.changes import GitHubChanges
@@ -109,7 +110,7 @@ def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
         raise ConfigurationError(
             f"The repository {name} may not be explored here.", hint="An operator can allow it."
         )
-    return wiring.github_client(settings, name)
+    return github_client(settings, name)
 
 
 def ref_of(settings: Settings, request: ExploreRequest) -> str | None:
@@ -143,8 +144,8 @@ def _shared(settings: Settings, request: ExploreRequest, log: Log) -> "S3Packs |
         return None
     from idea_explorer.adapters.snapshots.shared import S3Packs
 
-    bucket = wiring.named("BUCKET_NAME", settings.bucket_name)
-    return S3Packs(bucket, wiring.connect("s3", settings), repository, log)
+    bucket = named("BUCKET_NAME", settings.bucket_name)
+    return S3Packs(bucket, connect("s3", settings), repository, log)
 
 
 def _of_folder(settings: Settings) -> Snapshot:

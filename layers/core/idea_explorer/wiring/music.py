@@ -56,7 +56,7 @@ def missing_for_discover(settings: Settings) -> str | None:
 
 def _qdrant_key(settings: Settings) -> str | None:
     if settings.qdrant_secret_id:
-        from idea_explorer.wiring import cloud_secrets
+        from idea_explorer.wiring.cloud import cloud_secrets
 
         return cloud_secrets(settings).get(settings.qdrant_secret_id, "key")
     return settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
@@ -98,7 +98,7 @@ def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:
 
     def credentials() -> ClientCredentials:
         if settings.tidal_secret_id:
-            from idea_explorer.wiring import cloud_secrets
+            from idea_explorer.wiring.cloud import cloud_secrets
 
             secrets = cloud_secrets(settings)
             return ClientCredentials(

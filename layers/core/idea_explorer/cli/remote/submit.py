@@ -14,7 +14,7 @@ from idea_explorer.cli.remote.watch import follow
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import harmless, one_line
-from idea_explorer.wiring import system_clock
+from idea_explorer.wiring.local import system_clock
 
 ATTEMPTS = 3
 PAUSE_SECONDS = 1.0

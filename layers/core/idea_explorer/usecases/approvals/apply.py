@@ -5,7 +5,6 @@ from datetime import datetime
 
 from idea_explorer.agent.state import State
 from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
     AuthFailedError,
     BaseMovedError,
@@ -29,7 +28,8 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     WrittenChange,
 )
-from idea_explorer.ports import Approvals, ChangeWriter, EventSink, Explorations, Transcript
+from idea_explorer.ports import Approvals, ChangeWriter, EventSink, Transcript
+from idea_explorer.usecases.deps import Deps
 
 EXPIRED = "approval_expired"
 TOO_LATE = "Nobody decided in time."
@@ -71,25 +71,18 @@ def all_decided(approvals: Sequence[Approval]) -> bool:
     return all(approval.decision for approval in approvals)
 
 
-def expire(
-    exploration_id: ExplorationId,
-    run: int,
-    *,
-    explorations: Explorations,
-    approvals: Approvals,
-    clock: Clock,
-) -> None:
+def expire(exploration_id: ExplorationId, run: int, deps: Deps) -> None:
     """Close what a run asked for and nobody decided on in time, so that it can come to its end.
 
     A decision that is made at this very moment stands where it was first.
     """
-    exploration = explorations.load(exploration_id)
+    exploration = deps.explorations.load(exploration_id)
     if exploration.run != run or exploration.status != "awaiting_approval":
         return
-    for approval in approvals.approvals(exploration_id):
+    for approval in deps.approvals.approvals(exploration_id):
         if approval.decision is None:
-            over = {"decision": "expire", "decided_at": clock.now()}
-            approvals.decide(approval.model_copy(update=over))
+            over = {"decision": "expire", "decided_at": deps.clock.now()}
+            deps.approvals.decide(approval.model_copy(update=over))
 
 
 def is_over(entries: Sequence[AnyEntry], run: int) -> bool:
