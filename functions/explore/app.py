@@ -29,7 +29,7 @@ def handler(event: handlers.Event) -> JsonObject:
     return {
         "id": work.id,
         "run": work.run,
-        "status": exploration.outcome or exploration.status,
+        "status": exploration.run.outcome or exploration.status,
         "approval_seconds": deployment.approval_seconds(),
     }
 
@@ -37,4 +37,4 @@ def handler(event: handlers.Event) -> JsonObject:
 def _run_message(message: Message) -> JsonObject:
     """For `sam local invoke`, where there is a queue but no workflow."""
     final = run_queue_message(message, deployment.deps())
-    return {"id": final.id, "status": final.status, "path": final.path}
+    return {"id": final.id, "status": final.status, "path": final.publication.path}

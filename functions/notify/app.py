@@ -19,4 +19,4 @@ def handler(event: handlers.Event) -> JsonObject:
         if not work.unattended:
             raise
         final = deps.explorations.load(work.id)
-    return {"id": final.id, "run": final.run, "delivery": final.delivery.status}
+    return {"id": final.id, "run": final.run.number, "delivery": final.delivery.status}

@@ -10,4 +10,4 @@ def handler(event: handlers.Event) -> JsonObject:
     work = handlers.work_in(event)
     handlers.correlate(work.id)
     final = publish(work.id, work.run, deployment.deps())
-    return {"id": final.id, "run": final.run, "status": final.status}
+    return {"id": final.id, "run": final.run.number, "status": final.status}

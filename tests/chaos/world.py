@@ -172,8 +172,8 @@ class World:
             engine=lambda: engine,
             publisher=lambda: publisher,
         )
-        explore(exploration.id, exploration.run, deps)
-        publish(exploration.id, exploration.run, deps)
+        explore(exploration.id, exploration.run.number, deps)
+        publish(exploration.id, exploration.run.number, deps)
 
 
 def _write(path: Path, text: str) -> None:

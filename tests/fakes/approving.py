@@ -71,7 +71,7 @@ class World:
         )
 
     def expire(self, exploration: Exploration) -> None:
-        expire(exploration.id, exploration.run, self.bench.deps)
+        expire(exploration.id, exploration.run.number, self.bench.deps)
 
     def cancel(self, exploration: Exploration) -> None:
         cancel(exploration.id, "tester", self.bench.deps)
@@ -83,7 +83,7 @@ class World:
         return self.approvals.approvals(exploration.id)
 
     def go_on(self, exploration: Exploration) -> Exploration:
-        return explore(exploration.id, exploration.run, self.bench.deps)
+        return explore(exploration.id, exploration.run.number, self.bench.deps)
 
 
 EDIT = calls(

@@ -12,9 +12,10 @@ from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import ExplorerError
-from idea_explorer.domain.exploration import Exploration, Stats, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.run import Stats, Status
 from idea_explorer.ports import Clock, Publisher, ResearchIndex, ResearchRepository
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.publish import publish, publish_with_retry
@@ -72,7 +73,7 @@ class Desk:
             "stats": Stats(steps=3, cost_usd=0.12),
             "finished_at": DAY,
         }
-        exploration = new.model_copy(update=over | (record or {}))
+        exploration = new.replace(**(over | (record or {})))
         self.store.create(exploration)
         self.store.save_report(made, 0, report)
         return exploration
@@ -82,12 +83,12 @@ class Desk:
 
         def resumed(exploration: Exploration) -> Exploration:
             update = {
-                "run": exploration.run + 1,
+                "number": exploration.run.number + 1,
                 "status": "running",
                 "outcome": "completed",
                 "delivery": exploration.new_delivery,
             }
-            return exploration.model_copy(update=update)
+            return exploration.replace(**update)
 
         exploration = self.store.take_over(exploration_id, resumed)
         self.store.save_report(exploration_id, exploration.lease, report)
@@ -96,7 +97,7 @@ class Desk:
     def publish(
         self, exploration: Exploration, *, give_up: ExplorerError | None = None
     ) -> Exploration:
-        return publish(exploration.id, exploration.run, self.deps, give_up=give_up)
+        return publish(exploration.id, exploration.run.number, self.deps, give_up=give_up)
 
     def publish_as_the_workflow_does(self, exploration: Exploration) -> Exploration:
         """Started anew for as long as the error says that this helps."""
@@ -112,7 +113,9 @@ class Desk:
         return self.publish(exploration, give_up=failure)
 
     def publish_patiently(self, exploration: Exploration) -> Exploration:
-        return publish_with_retry(exploration.id, exploration.run, self.deps, self.waits.append)
+        return publish_with_retry(
+            exploration.id, exploration.run.number, self.deps, self.waits.append
+        )
 
 
 def github_publisher(

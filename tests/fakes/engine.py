@@ -101,7 +101,7 @@ class Bench:
 
     def explore(self, idea: str = "A tea room", **fields: object) -> Exploration:
         queued = self.submit(idea, **fields)
-        return explore(queued.id, queued.run, self.deps)
+        return explore(queued.id, queued.run.number, self.deps)
 
     def run(self, idea: str = "A tea room", **fields: object) -> Exploration:
         """Explore and publish."""
@@ -115,10 +115,10 @@ class Bench:
             ResumeRequest.model_validate(fields),
             replace(self.deps, policy=self.policy),
         )
-        return explore(queued.id, queued.run, self.deps)
+        return explore(queued.id, queued.run.number, self.deps)
 
     def publish(self, exploration: Exploration) -> Exploration:
-        return publish(exploration.id, exploration.run, self.deps)
+        return publish(exploration.id, exploration.run.number, self.deps)
 
     def entries(self, exploration: Exploration) -> Sequence[AnyEntry]:
         return self.store.open(exploration.id, exploration.lease).entries

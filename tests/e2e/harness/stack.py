@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.exploration import FINAL, Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.message import QUEUE_OWNER
+from idea_explorer.domain.run import FINAL, Status
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.deps import cloud_deps
@@ -145,12 +146,12 @@ class Stack:
         """Start a run on a variant of the workflow, as dispatch does on the stack's own."""
         given = {
             "id": exploration.id,
-            "run": exploration.run,
+            "run": exploration.run.number,
             "deadline_seconds": exploration.request.deadline_seconds,
         }
         self.services.client("stepfunctions").start_execution(
             stateMachineArn=machine,
-            name=f"{exploration.id}-{exploration.run}",
+            name=f"{exploration.id}-{exploration.run.number}",
             input=json.dumps(given),
         )
 

@@ -13,8 +13,8 @@ from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.events import PAUSES, told
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.events import TextDelta
-from idea_explorer.domain.exploration import Pause
 from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.run import Pause
 from idea_explorer.domain.tokens import dump_tokens, stored_token
 from tests.fakes.anthropic_faults import refusing_url
 from tests.fakes.api import Api
@@ -69,9 +69,7 @@ def test_what_a_run_waits_for_is_told_once(tmp_path: Path) -> None:
     api = Api(tmp_path)
     running = api.run_to(api.submitted(), "running")
     sentence = "Claude is overloaded (529). Trying again in 8 s (attempt 5 of 5)."
-    waits = running.model_copy(
-        update={"pause": Pause(sentence=sentence, until=START + timedelta(seconds=8))}
-    )
+    waits = running.replace(pause=Pause(sentence=sentence, until=START + timedelta(seconds=8)))
     api.store.save(waits)
     heard: list[str] = []
 

@@ -165,10 +165,10 @@ def test_a_resumed_run_still_has_files_that_are_gone(tmp_path: Path, notes: Path
         settings = Settings.from_environment(again)
         deps = local_deps(settings, SilentLog())
         queued = resume(ended["id"], local.LOCAL_OWNER, ResumeRequest(), deps)
-        done = explore(queued.id, queued.run, deps)
+        done = explore(queued.id, queued.run.number, deps)
     (found,) = results_of(server.requests[1].body)
     assert "GET /orders" in found["results"][0]["excerpt"]
-    assert done.outcome == "completed"
+    assert done.run.outcome == "completed"
 
 
 def varied() -> list[Entry]:

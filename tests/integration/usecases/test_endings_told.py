@@ -10,9 +10,10 @@ import pytest
 
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import TextDelta
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import Message
+from idea_explorer.domain.run import Receipt
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.deps import Deps
@@ -43,7 +44,7 @@ class DiesAfterEnding:
 
     def save(self, exploration: Exploration, *events: Any) -> None:
         self._inner.save(exploration, *events)
-        if exploration.outcome or exploration.is_final:
+        if exploration.run.outcome or exploration.is_final:
             raise DiedError
 
     def take_over(self, exploration_id: ExplorationId, *given: Any) -> Exploration:
@@ -78,11 +79,11 @@ def running(stores: Deps, **changes: object) -> Exploration:
 
 
 def publish_on(stores: Deps, exploration: Exploration) -> Exploration:
-    return publish(exploration.id, exploration.run, replace(stores, publisher=lambda: None))
+    return publish(exploration.id, exploration.run.number, replace(stores, publisher=lambda: None))
 
 
 def settle_on(stores: Deps, exploration: Exploration) -> Exploration:
-    return settle(exploration.id, exploration.run, "broken", stores)
+    return settle(exploration.id, exploration.run.number, "broken", stores)
 
 
 def cancel_on(stores: Deps, exploration: Exploration) -> Exploration:
@@ -101,7 +102,7 @@ def explore_on(stores: Deps, exploration: Exploration) -> Exploration:
         toolset_for=lambda *_: research_tools(None, "web_search_20250305"),
     )
     deps = replace(stores, engine=lambda: engine, policy=PRICED)
-    return explore(exploration.id, exploration.run, deps)
+    return explore(exploration.id, exploration.run.number, deps)
 
 
 Ending = tuple[Callable[[Deps], Exploration], Callable[[Deps, Exploration], object], list[str]]

@@ -119,7 +119,7 @@ WORK: dict[str, Callable[[Settings], None]] = {
 def of(toolset: str) -> Exploration:
     exploration = an_exploration()
     request = exploration.request.model_copy(update={"toolset": toolset})
-    return exploration.model_copy(update={"request": request})
+    return exploration.replace(request=request)
 
 
 @pytest.mark.parametrize("function", WORK)

@@ -215,7 +215,7 @@ def test_a_model_call_says_what_it_took(tmp_path: Path) -> None:
     assert told["gen_ai.usage.output_tokens"] == 10
     assert told["gen_ai.usage.cache_read.input_tokens"] == 700
     assert told["gen_ai.usage.cache_write.input_tokens"] == 30
-    assert told["gen_ai.usage.cost"] == done.stats.cost_usd
+    assert told["gen_ai.usage.cost"] == done.run.stats.cost_usd
     assert told["gen_ai.response.finish_reasons"] == ("end_turn",)
     assert told["idea_explorer.step"] == 1
     assert json.loads(str(told["langfuse.observation.usage_details"])) == {
@@ -437,8 +437,8 @@ def test_tools_that_a_dead_process_left_are_below_the_run_that_takes_over(tmp_pa
     deps = traced.bench.deps
     queued = traced.bench.submit()
     with pytest.raises(KilledError):
-        explore(queued.id, queued.run, replace(deps, sinks_for=lambda _: [Killer()]))
-    explore(queued.id, queued.run, deps)
+        explore(queued.id, queued.run.number, replace(deps, sinks_for=lambda _: [Killer()]))
+    explore(queued.id, queued.run.number, deps)
     assert is_below(traced.one("tool-read_research"), traced.run)
     assert is_below(traced.one(CHAT), traced.run)
 

@@ -62,7 +62,7 @@ class Day(Bench):
 def test_a_run_counts_with_what_it_cost(tmp_path: Path) -> None:
     day = Day(tmp_path, LOOK, says("# R"))
     done = day.run()
-    assert day.spent == pytest.approx(done.stats.cost_usd)
+    assert day.spent == pytest.approx(done.run.stats.cost_usd)
 
 
 @pytest.mark.parametrize("cause", ["timed_out", "stopped", "broken"])
@@ -70,8 +70,8 @@ def test_a_run_that_was_settled_counts_too(tmp_path: Path, cause: object) -> Non
     day = Day(tmp_path)
     queued = day.killed(at=1)
     settled = settle(queued.id, 1, cause, day.deps)  # type: ignore[arg-type]
-    assert (settled.stats.cost_usd or 0) > 1
-    assert day.spent == pytest.approx(settled.stats.cost_usd)
+    assert (settled.run.stats.cost_usd or 0) > 1
+    assert day.spent == pytest.approx(settled.run.stats.cost_usd)
 
 
 def test_a_run_that_has_not_ended_holds_back_what_it_may_spend(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_crash_before_the_outcome_is_stored_loses_no_cost_and_counts_none_twic
             return getattr(day.store, name)
 
         def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-            if exploration.outcome:
+            if exploration.run.outcome:
                 raise KilledError
             day.store.save(exploration, events)
 
@@ -101,7 +101,7 @@ def test_a_crash_before_the_outcome_is_stored_loses_no_cost_and_counts_none_twic
         explore(queued.id, 1, replace(day.deps, explorations=Dying()))  # type: ignore[arg-type]
     before = day.spent
     done = explore(queued.id, 1, day.deps)
-    assert before == day.spent == pytest.approx(done.stats.cost_usd)
+    assert before == day.spent == pytest.approx(done.run.stats.cost_usd)
 
 
 class DiesAt:
@@ -115,7 +115,7 @@ class DiesAt:
         return getattr(self._store, name)
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-        self._left -= exploration.charged_on is not None
+        self._left -= exploration.run.charged_on is not None
         if not self._left:
             raise KilledError
         self._store.save(exploration, events)
@@ -150,8 +150,8 @@ def test_a_run_that_died_while_its_budget_was_fixed_gets_it_when_it_goes_on(
 
     done = explore(queued.id, 1, day.deps)
 
-    assert done.limit_usd == 2.0
-    assert day.spent == pytest.approx(done.stats.cost_usd)
+    assert done.run.limit_usd == 2.0
+    assert day.spent == pytest.approx(done.run.stats.cost_usd)
 
 
 def test_runs_side_by_side_stay_within_the_day_together(tmp_path: Path) -> None:
@@ -163,13 +163,13 @@ def test_runs_side_by_side_stay_within_the_day_together(tmp_path: Path) -> None:
         """While one run waits for the model, the next one begins."""
         if others:
             following = explore(others.pop().id, 1, day.deps)
-            limits.append(following.limit_usd)
+            limits.append(following.run.limit_usd)
         return says("# R", usage=DEAR)
 
     day.with_model(ScriptedModel(begin_another))
     first = day.explore(max_cost_usd=2.0)
 
-    assert (first.limit_usd, limits) == (2.0, [0.0, 1.0])
+    assert (first.run.limit_usd, limits) == (2.0, [0.0, 1.0])
     assert day.spent <= 3.0
 
 
@@ -181,8 +181,8 @@ def test_the_limit_of_a_run_stays_what_it_was_when_it_began(tmp_path: Path) -> N
     day.with_model(scripted([says("# R")]))
     done = explore(queued.id, 1, day.deps)
 
-    assert done.limit_usd == 2.0
-    assert done.stats.over_budget_usd == 0.0
+    assert done.run.limit_usd == 2.0
+    assert done.run.stats.over_budget_usd == 0.0
 
 
 def test_a_run_counts_on_the_day_it_began(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_run_counts_on_the_day_it_began(tmp_path: Path) -> None:
     began = day.clock.now().date()
     day.clock.pass_time(86_400)
     settled = settle(queued.id, 1, "timed_out", day.deps)
-    assert day.store.spent("tester", began) == pytest.approx(settled.stats.cost_usd)
+    assert day.store.spent("tester", began) == pytest.approx(settled.run.stats.cost_usd)
     assert day.spent == 0
 
 
@@ -203,7 +203,9 @@ def test_a_resumed_run_counts_for_itself(tmp_path: Path) -> None:
     resumed = resume(queued.id, "tester", ResumeRequest(), day.deps)
     day.with_model(scripted([says("# R")]))
     done = explore(resumed.id, 2, day.deps)
-    assert day.spent == pytest.approx((done.stats.cost_usd or 0) - (settled.stats.cost_usd or 0))
+    assert day.spent == pytest.approx(
+        (done.run.stats.cost_usd or 0) - (settled.run.stats.cost_usd or 0)
+    )
 
 
 def test_cancelling_what_waits_for_a_person_gives_back_what_was_held(tmp_path: Path) -> None:
@@ -214,10 +216,10 @@ def test_cancelling_what_waits_for_a_person_gives_back_what_was_held(tmp_path: P
     assert (waiting.status, day.spent) == ("awaiting_approval", 2.0)
 
     ended: list[Exploration] = []
-    deps = replace(day.deps, wake=lambda e: ended.append(explore(e.id, e.run, day.deps)))
+    deps = replace(day.deps, wake=lambda e: ended.append(explore(e.id, e.run.number, day.deps)))
     cancel(waiting.id, "tester", deps)
-    assert [e.outcome for e in ended] == ["cancelled"]
-    assert day.spent == pytest.approx(waiting.stats.cost_usd)
+    assert [e.run.outcome for e in ended] == ["cancelled"]
+    assert day.spent == pytest.approx(waiting.run.stats.cost_usd)
 
 
 def test_what_is_held_back_refuses_more_with_a_sentence(tmp_path: Path) -> None:
@@ -239,7 +241,7 @@ def test_a_report_that_is_written_is_published_on_a_spent_day_too(
 
     published = day.publish(day.resume(written))
 
-    assert (published.status, published.run) == ("completed", 2)
+    assert (published.status, published.run.number) == ("completed", 2)
 
 
 def test_without_a_limit_for_the_day_nothing_is_held_back(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 import shlex
 
-from idea_explorer.domain.exploration import RESUMABLE, Exploration, Stats, Status
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.run import RESUMABLE, Stats, Status
 from idea_explorer.domain.text import counted
 
 EXIT: dict[Status, int] = {
@@ -25,8 +26,8 @@ def summary(status: Status, verdict: str | None, stats: Stats) -> str:
         failed = sum(not record.ok for record in stats.tool_calls)
         calls = counted(len(stats.tool_calls), "tool call")
         parts.append(calls + (f" ({failed} failed)" * bool(failed)))
-    if stats.searches:
-        parts.append(counted(stats.searches, "search", "searches"))
+    if stats.usage.searches:
+        parts.append(counted(stats.usage.searches, "search", "searches"))
     parts.append(money(stats.cost_usd))
     if stats.unconfirmed_usd:
         parts.append(f"at most {money(stats.unconfirmed_usd)} of it for calls that broke off")
@@ -36,9 +37,9 @@ def summary(status: Status, verdict: str | None, stats: Stats) -> str:
 
 def how_to_go_on(final: Exploration, research: str | None) -> str | None:
     """What an early end leaves to do; None where all is done, nothing was begun, or it would not help."""
-    if final.status not in RESUMABLE or not final.stats.output_tokens:
+    if final.status not in RESUMABLE or not final.run.stats.usage.output_tokens:
         return None
-    if final.receipt and final.receipt.resume is None:
+    if final.run.receipt and final.run.receipt.resume is None:
         return None
     return f"Go on with: idea resume {named(final.id, research)}"
 
@@ -55,7 +56,7 @@ def how_to_send_again(final: Exploration, research: str | None) -> str | None:
 
 def how_to_read(final: Exploration, research: str | None) -> str | None:
     """Where a text is that was kept and not published; None where there is none, or where it is shown."""
-    kept = final.receipt is not None and final.receipt.has_partial_text
+    kept = final.run.receipt is not None and final.run.receipt.has_partial_text
     if final.status != "failed" or not kept or final.request.toolset != "research":
         return None
     return f"Nothing was published. Read what is kept with: idea report {named(final.id, research)}"

@@ -134,7 +134,7 @@ def _check_folder(deps: Deps, request: ExploreRequest) -> None:
 
 def _failing(error: ExternalError, deps: Deps) -> Deps:
     def check(_: Exploration) -> None:
-        raise OutOfReachError(error.message, hint=error.hint) from error
+        raise OutOfReachError(error) from error
 
     return replace(deps, engine=lambda: replace(deps.engine(), check_repository=check))
 
@@ -146,10 +146,10 @@ def _opened(document: str, settings: Settings) -> str:
 
 def _reused(request: ExploreRequest, deps: Deps, settings: Settings) -> Exploration | None:
     found = reuse(request, OWNER, deps)
-    if found is None or found.reused is None:
+    if found is None or found.publication.reused is None:
         return None
     told = send_webhook(found, deps)
-    return told.model_copy(update={"path": _opened(found.reused, settings)})
+    return told.replace(path=_opened(found.publication.reused, settings))
 
 
 def _say(sentence: str) -> None:
@@ -208,15 +208,19 @@ def _report(final: Exploration, deps: Deps, arguments: argparse.Namespace) -> No
     if arguments.json:
         print(json.dumps(outcome_json(final, content), ensure_ascii=False))
     else:
-        for place in dict.fromkeys(filter(None, (final.path, final.url))):
+        for place in dict.fromkeys(filter(None, (final.publication.path, final.publication.url))):
             print(place)
         if content and final.request.toolset not in PUBLISHED_TOOLSETS:
             print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"
-        print(reused if final.reused else summary(final.status, final.verdict, final.stats))
+        print(
+            reused
+            if final.publication.reused
+            else summary(final.status, final.run.verdict, final.run.stats)
+        )
     for sentence in (
-        final.notice,
-        final.receipt.message if final.receipt else None,
+        final.publication.notice,
+        final.run.receipt.message if final.run.receipt else None,
         how_to_send_again(final, arguments.research),
     ):
         if sentence:
@@ -224,12 +228,12 @@ def _report(final: Exploration, deps: Deps, arguments: argparse.Namespace) -> No
 
 
 def outcome_json(final: Exploration, content: str) -> JsonObject:
-    receipt = final.receipt
+    receipt = final.run.receipt
     return {
         "id": final.id,
         "status": final.status,
         "content": content or None,
-        "path": final.path,
+        "path": final.publication.path,
         "stats": final.stats_json(),
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
     }

@@ -59,7 +59,7 @@ def _run_through(exploration: Exploration, deps: Deps, decide: Decide | None) ->
         reached = _explored(exploration, deps)
     return finish(
         reached.id,
-        reached.run,
+        reached.run.number,
         deps,
         lambda sentence: print(f"idea: {sentence}", file=sys.stderr),
     )
@@ -74,6 +74,6 @@ def _explored(exploration: Exploration, deps: Deps) -> Exploration:
 
     stopping.gently(cancel)
     try:
-        return explore_or_settle(exploration.id, exploration.run, deps)
+        return explore_or_settle(exploration.id, exploration.run.number, deps)
     finally:
         stopping.at_once()

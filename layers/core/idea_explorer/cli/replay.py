@@ -42,9 +42,9 @@ def _recording(
         return _from_file(Path(arguments.id)), None, settings.page_of(None)
     store = local_store(settings)
     exploration = store.load(ExplorationId(arguments.id))
-    if exploration.reused:
+    if exploration.publication.reused:
         raise MissingError(
-            f"Exploration {exploration.id} reused {exploration.reused}: nothing ran,"
+            f"Exploration {exploration.id} reused {exploration.publication.reused}: nothing ran,"
             " so there is nothing to run again."
         )
     entries = store.open(exploration.id, exploration.lease).entries

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _next(exploration: Exploration, arguments: argparse.Namespace, deps: Deps) -> Exploration:
     """The run to go on with: the one that waits for decisions or was broken off, or a new one."""
-    left = exploration.status == "queued" and exploration.by_command
+    left = exploration.status == "queued" and exploration.run.by_command
     if left or exploration.status in {"awaiting_approval", "running"}:
         return claim(exploration, deps)
     given = {name: getattr(arguments, name) for name in LIMITS}

@@ -90,18 +90,18 @@ def _recovery(
 
     def recover() -> None:
         for exploration in settled():
-            deps.queue().send(exploration.id, exploration.run)
+            deps.queue().send(exploration.id, exploration.run.number)
         moment = deps.clock.now() - timedelta(seconds=LOST_SECONDS)
         for exploration in deps.explorations.unchanged_since("queued", moment):
-            if not exploration.by_command:
-                deps.queue().send(exploration.id, exploration.run)
+            if not exploration.run.by_command:
+                deps.queue().send(exploration.id, exploration.run.number)
         now = deps.clock.now()
         for exploration in deps.explorations.unchanged_since("awaiting_approval", now):
             if exploration.updated_at < now - timedelta(days=approval_days):
-                expire(exploration.id, exploration.run, deps)
+                expire(exploration.id, exploration.run.number, deps)
             asked = deps.approvals.approvals(exploration.id)
             if exploration.cancel_requested or all_decided(asked):
-                deps.queue().send(exploration.id, exploration.run)
+                deps.queue().send(exploration.id, exploration.run.number)
 
     return recover
 

@@ -1,7 +1,8 @@
 """Stop an exploration soon, keeping what is there."""
 
 from idea_explorer.domain.errors import ConflictError
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.run import Receipt
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.run_events import announce_end, events_of_end
@@ -43,12 +44,12 @@ def cancel(exploration_id: str, owner: str, deps: Deps) -> Exploration:
 def _cancelled(exploration: Exploration, deps: Deps) -> Exploration:
     if exploration.status != "queued":
         raise _StartedError(f"Exploration {exploration.id} has started.")
-    receipt = Receipt(
-        code="INTERNAL_ERROR",
-        message="Cancelled before it started.",
-        step=exploration.stats.steps,
-        cost_usd=exploration.stats.cost_usd,
-        has_partial_text=exploration.stats.steps > 0,
-        resume=f"idea resume {exploration.id}",
+    stats = exploration.run.stats
+    receipt = Receipt.of(
+        exploration.id,
+        "CANCELLED",
+        "Cancelled before it started.",
+        stats=stats,
+        has_text=stats.steps > 0,
     )
     return exploration.finished("cancelled", at=deps.clock.now(), receipt=receipt)

@@ -11,7 +11,7 @@ from idea_explorer.domain.errors import (
     QuotaSpentError,
 )
 from idea_explorer.domain.events import AnyEvent, Failed, StatusChanged
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import (
     QUEUE_OWNER,
@@ -20,6 +20,7 @@ from idea_explorer.domain.message import (
     named_in,
     parse_message,
 )
+from idea_explorer.domain.run import Receipt
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.notify import request_webhook
 from idea_explorer.usecases.run_events import announce_end, events_of_end
@@ -53,11 +54,13 @@ def dispatch(message: Message, deps: Deps) -> Dispatched:
 
 def _dispatch(message: Message, deps: Deps) -> Dispatched:
     exploration, run = _named(message, deps)
-    if run > exploration.run:
-        raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
-    if run == exploration.run and exploration.status == "cancelled":
+    if run > exploration.run.number:
+        raise ConflictError(
+            f"Exploration {exploration.id} is in run {exploration.run.number}, not {run}."
+        )
+    if run == exploration.run.number and exploration.status == "cancelled":
         request_webhook(exploration, deps)  # where that was before any workflow had it
-    if run < exploration.run or exploration.status not in {"queued", "running"}:
+    if run < exploration.run.number or exploration.status not in {"queued", "running"}:
         return "known"
     if exploration.status == "queued":
         if deps.explorations.count_running() >= deps.max_running:
@@ -72,19 +75,19 @@ def _named(message: Message, deps: Deps) -> tuple[Exploration, int]:
     named = parse_message(message)
     if isinstance(named, Reference):
         exploration = deps.explorations.load(named.id)
-        return exploration, named.run or exploration.run
+        return exploration, named.run or exploration.run.number
     without_quota = replace(deps, policy=replace(deps.policy, daily_cost_usd=None))
     exploration = submit(named.request, QUEUE_OWNER, without_quota, exploration_id=named.id)
     if exploration.status == "queued":
         # only once it is stored: so there is something to resume on another day
         deps.policy.check_quota(QUEUE_OWNER, deps.clock.now())
-    return exploration, exploration.run
+    return exploration, exploration.run.number
 
 
 def _defer(exploration: Exploration, deps: Deps) -> Dispatched:
     """Wait in the queue. The record says when it was last looked at, so that no sweep doubles it."""
     if touch(exploration, deps):
-        deps.queue().send(exploration.id, exploration.run, delay_seconds=deps.defer_seconds)
+        deps.queue().send(exploration.id, exploration.run.number, delay_seconds=deps.defer_seconds)
         return "deferred"
     return "known"
 
@@ -94,9 +97,9 @@ def touch(exploration: Exploration, deps: Deps) -> bool:
     now = deps.clock.now()
 
     def seen(current: Exploration) -> Exploration:
-        if current.status != "queued" or current.run != exploration.run:
+        if current.status != "queued" or current.run.number != exploration.run.number:
             raise ConflictError(f"Exploration {current.id} is {current.status}.")
-        return current.model_copy(update={"updated_at": now})
+        return current.replace(updated_at=now)
 
     try:
         deps.explorations.take_over(exploration.id, seen)
@@ -135,18 +138,11 @@ def _stored_id(message: Message) -> ExplorationId | None:
 
 def _fail(exploration_id: ExplorationId, error: ExplorerError, deps: Deps) -> None:
     """Mark it failed, unless a worker has it or it has ended; then the message tells nothing of it."""
-    receipt = Receipt(
-        code=error.code,
-        message=error.sentence,
-        step=0,
-        cost_usd=None,
-        has_partial_text=False,
-        resume=f"idea resume {exploration_id}",
-    )
+    receipt = Receipt.of(exploration_id, error.code, error.sentence)
     now = deps.clock.now()
 
     def failed(current: Exploration) -> Exploration:
-        if current.status == "running" and current.deadline_at is not None:
+        if current.status == "running" and current.run.deadline_at is not None:
             raise ConflictError(f"Exploration {current.id} is being worked on.")
         return current.finished("failed", at=now, receipt=receipt)
 

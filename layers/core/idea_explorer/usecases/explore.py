@@ -58,7 +58,7 @@ def explore(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
     sinks = [*deps.sinks_for(exploration), *engine.sinks_for(exploration)]
     sink = RunSink(exploration, sinks, deps)
     sink.announce(*begun)
-    if exploration.outcome or exploration.is_final:
+    if exploration.run.outcome or exploration.is_final:
         return exploration
     transcript = deps.transcripts.open(exploration_id, exploration.lease)
     exploration = _bound(exploration, transcript, sink, engine, deps)
@@ -91,7 +91,7 @@ def _run(
     engine: Engine,
     deps: Deps,
 ) -> Exploration:
-    over = is_over(transcript.entries, exploration.run)
+    over = is_over(transcript.entries, exploration.run.number)
     if not over:
         exploration = reserve_budget(exploration, deps)
         model_id = deps.policy.model_ids[exploration.request.model]
@@ -101,7 +101,7 @@ def _run(
         begin_or_resume(transcript, exploration, earlier, toolset, model, framework, budget)
     sink.emit(
         MessageStart(
-            message_id=f"{exploration.id}-{exploration.run}",
+            message_id=f"{exploration.id}-{exploration.run.number}",
             conversation_id=exploration.conversation_id,
             model_id=State(transcript.entries).opening.model_id,
         )
@@ -132,7 +132,7 @@ def _bound(
         return base()
 
     steps = State(transcript.entries).steps if transcript.entries else 0
-    has_begun = steps > exploration.base_steps or exploration.cancel_requested
+    has_begun = steps > exploration.run.base_steps or exploration.cancel_requested
     try:
         commit = base() if has_begun else _reach(exploration, first_look, sink, deps)
     except ExplorerError as error:
@@ -142,7 +142,7 @@ def _bound(
         return exploration
     if commit is None:
         return exploration
-    pinned = exploration.model_copy(update={"base_commit": commit})
+    pinned = exploration.replace(base_commit=commit)
     deps.explorations.save(pinned)
     return pinned
 
@@ -200,7 +200,7 @@ def _agent(
         sink=sink,
         deadline=deadline,
         budget=_budget(exploration, State(transcript.entries).opening.model_id, engine, deps),
-        max_steps=exploration.base_steps + request.steps,
+        max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: deps.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.toolset == "code",
     )
@@ -209,7 +209,7 @@ def _agent(
 def _budget(exploration: Exploration, model_id: str, engine: Engine, deps: Deps) -> Budget:
     return Budget(
         price=deps.policy.prices.get(model_id),
-        max_cost_usd=exploration.limit_usd,
+        max_cost_usd=exploration.run.limit_usd,
         max_total_tokens=engine.max_total_tokens,
         search_tokens=engine.search_tokens,
     )
@@ -230,7 +230,7 @@ def _conclude(
     if text:
         deps.reports.save_report(exploration.id, exploration.lease, text)
     stats = stats_of(state, finish.stop_reason, deps.policy.prices)
-    limit = exploration.limit_usd
+    limit = exploration.run.limit_usd
     over = 0.0 if limit is None else max(0.0, (stats.cost_usd or 0.0) - limit)
     stats = stats.model_copy(
         update={
@@ -241,25 +241,23 @@ def _conclude(
     )
     budget = _budget(exploration, state.opening.model_id, engine, deps)
     min_resume_usd = min_resume_cost(state, finish, budget)
-    ended = exploration.model_copy(
-        update={
-            "outcome": finish.status,
-            "stats": stats,
-            "finished_at": deps.clock.now(),
-            "updated_at": deps.clock.now(),
-            "title": conclusion.title(exploration.request.idea),
-            "verdict": conclusion.verdict,
-            "model_id": state.opening.model_id,
-            "receipt": receipt_for(
-                exploration,
-                finish,
-                state,
-                stats,
-                has_text=bool(text),
-                min_resume_usd=min_resume_usd,
-            ),
-            "min_resume_usd": min_resume_usd,
-        }
+    ended = exploration.replace(
+        outcome=finish.status,
+        stats=stats,
+        finished_at=deps.clock.now(),
+        updated_at=deps.clock.now(),
+        title=conclusion.title(exploration.request.idea),
+        verdict=conclusion.verdict,
+        model_id=state.opening.model_id,
+        receipt=receipt_for(
+            exploration,
+            finish,
+            state,
+            stats,
+            has_text=bool(text),
+            min_resume_usd=min_resume_usd,
+        ),
+        min_resume_usd=min_resume_usd,
     )
     record_spend(exploration, stats.cost_usd, deps)  # a crash in between comes here again
     end = MessageEnd(

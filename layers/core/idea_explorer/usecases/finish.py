@@ -20,7 +20,7 @@ def finish(
 def send_webhook(final: Exploration, deps: Deps) -> Exploration:
     """Send the webhook of an exploration that has ended. A failure is logged, not raised."""
     try:
-        return notify(final.id, final.run, deps)
+        return notify(final.id, final.run.number, deps)
     except ExplorerError as error:
         kind = type(error).__name__
         deps.log.warning("notify_failed", explorationId=final.id, error=kind)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.exploration import FINAL, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import FINAL
 from idea_explorer.ports import NumberedEvent
 from idea_explorer.usecases.deps import Deps
 

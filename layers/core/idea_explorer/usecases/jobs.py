@@ -26,7 +26,7 @@ def run_job(job: Job, jobs: Jobs, deps: Deps) -> None:
         if ended.status == "awaiting_approval":
             jobs.done(job)  # whoever decides sends it again
             return
-        finish(ended.id, ended.run, deps, partial(_log_wait, deps))
+        finish(ended.id, ended.run.number, deps, partial(_log_wait, deps))
     except OVERTAKEN as error:
         deps.log.info("job_overtaken", explorationId=job.exploration_id, reason=str(error))
     except Exception as error:  # noqa: BLE001  a worker outlives whatever a job does
@@ -71,10 +71,10 @@ def run_queue_message(message: Message, deps: Deps) -> Exploration:
         exploration = deps.explorations.load(named.id)
     if exploration.is_final:
         return exploration
-    explored = explore_or_settle(exploration.id, exploration.run, deps)
+    explored = explore_or_settle(exploration.id, exploration.run.number, deps)
     if explored.status == "awaiting_approval":
         return explored
-    return finish(explored.id, explored.run, deps, partial(_log_wait, deps))
+    return finish(explored.id, explored.run.number, deps, partial(_log_wait, deps))
 
 
 def settle_abandoned(
@@ -92,6 +92,6 @@ def settle_abandoned(
     now = deps.clock.now()
     queued = deps.explorations.unchanged_since("queued", now)
     begun = deps.explorations.unchanged_since("running", now)
-    open_runs = [*(e for e in queued if e.by_command), *begun]
+    open_runs = [*(e for e in queued if e.run.by_command), *begun]
     lost = [e for e in open_runs if e.owner == owner and e.id != but and not is_worked_on(e)]
-    return [settle(e.id, e.run, "broken", deps) for e in lost]
+    return [settle(e.id, e.run.number, "broken", deps) for e in lost]

@@ -94,7 +94,7 @@ def resend(
             f"Exploration {exploration_id} was submitted without a webhook.",
             hint="Submit with --webhook-url to be told.",
         )
-    exploration = _ended(exploration_id, found.run, deps)
+    exploration = _ended(exploration_id, found.run.number, deps)
     before = _delivery_of(exploration)
     made = _send(exploration, deps, timeout)
     after = _after(before, made, deps)
@@ -116,11 +116,11 @@ def deliver_due(deps: Deps) -> bool:
         if due is None or due >= now:
             raise ConflictError(f"Somebody else tells of exploration {exploration.id}.")
         delivery = exploration.delivery.model_copy(update={"next_try": now + CLAIM})
-        return exploration.model_copy(update={"delivery": delivery})
+        return exploration.replace(delivery=delivery)
 
     try:
         exploration = deps.explorations.take_over(overdue[0].id, claimed)
-        notify(exploration.id, exploration.run, deps)
+        notify(exploration.id, exploration.run.number, deps)
     except (ConflictError, UndeliveredError):
         pass  # it is somebody else's, or the record says when it is tried again
     return True
@@ -141,7 +141,7 @@ def send_test(url: str, secret: str | None, deps: Deps) -> Delivery:
 
 def _ended(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
     exploration = deps.explorations.load(exploration_id)
-    if exploration.run != run or not exploration.is_final:
+    if exploration.run.number != run or not exploration.is_final:
         raise ConflictError(f"Run {run} of exploration {exploration_id} has not come to its end.")
     return exploration
 
@@ -149,9 +149,9 @@ def _ended(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
 def _delivery_of(exploration: Exploration) -> Delivery:
     """The delivery of this run; what was recorded of an earlier one says nothing about it."""
     known = exploration.delivery
-    is_of_it = known.run in {0, exploration.run}
+    is_of_it = known.run in {0, exploration.run.number}
     delivery = known if is_of_it else exploration.new_delivery
-    return delivery.model_copy(update={"run": exploration.run})
+    return delivery.model_copy(update={"run": exploration.run.number})
 
 
 def _send(exploration: Exploration, deps: Deps, timeout: float) -> _Round:
@@ -220,9 +220,9 @@ def _record(exploration: Exploration, delivery: Delivery, deps: Deps) -> Explora
     """Keep what became of the message, unless the exploration has gone on meanwhile."""
 
     def same_run(current: Exploration) -> Exploration:
-        if current.run != exploration.run:
+        if current.run.number != exploration.run.number:
             raise LeaseLostError(f"Exploration {exploration.id} has gone on.")
-        return current.model_copy(update={"delivery": delivery})
+        return current.replace(delivery=delivery)
 
     try:
         return deps.explorations.take_over(exploration.id, same_run)
@@ -233,13 +233,13 @@ def _record(exploration: Exploration, delivery: Delivery, deps: Deps) -> Explora
 def request_webhook(exploration: Exploration, deps: Deps) -> None:
     """Have it sent, unless nobody asked for it or it was tried; what fails here holds nothing up."""
     due, delivery = exploration.delivery_due, exploration.delivery
-    tried = delivery.rounds > 0 and delivery.run == exploration.run
+    tried = delivery.rounds > 0 and delivery.run == exploration.run.number
     if due and not tried:
         ask(exploration, deps)
 
 
 def ask(exploration: Exploration, deps: Deps) -> None:
     try:
-        deps.notices().ask(exploration.id, exploration.run)
+        deps.notices().ask(exploration.id, exploration.run.number)
     except ExplorerError as error:
         deps.log.warning("notice_not_sent", explorationId=exploration.id, error=error.sentence)

@@ -33,11 +33,11 @@ def reach(
             failed += 1
             again = next_try(error, failed, step=0)
             if again is None or clock.monotonic() + again.seconds > until:
-                raise OutOfReachError(error.message, hint=error.hint) from error
+                raise OutOfReachError(error) from error
             sink.emit(again)
             left = again.seconds
             while left > 0:
                 clock.sleep(min(left, SLICE_SECONDS))
                 left -= SLICE_SECONDS
                 if cancelled():
-                    raise OutOfReachError(error.message, hint=error.hint) from error
+                    raise OutOfReachError(error) from error

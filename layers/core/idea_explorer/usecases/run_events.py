@@ -20,7 +20,8 @@ from idea_explorer.domain.events import (
     ToolCallStart,
     TryingAgain,
 )
-from idea_explorer.domain.exploration import Exploration, Pause
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.run import Pause
 from idea_explorer.ports import EventLog, EventSink, Transcript
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.outcome import stats_of
@@ -182,5 +183,5 @@ class ProgressSink:
         if isinstance(event, TryingAgain):
             until = now + timedelta(seconds=event.seconds)
             pause = Pause(sentence=event.sentence, until=until)
-        changes = {"stats": stats, "updated_at": now, "pause": pause}
-        self._deps.explorations.save(self._exploration.model_copy(update=changes))
+        changed = self._exploration.replace(stats=stats, updated_at=now, pause=pause)
+        self._deps.explorations.save(changed)

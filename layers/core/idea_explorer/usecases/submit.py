@@ -58,9 +58,13 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
         raise _invalid("continue_from", f"it is an exploration of the toolset {toolset}")
     if not earlier.is_final:
         raise _invalid("continue_from", f"it is still {earlier.status}")
-    if earlier.stats.steps == 0 and not earlier.reused:
+    if earlier.run.stats.steps == 0 and not earlier.publication.reused:
         raise _invalid("continue_from", "it ended before its first step")
-    if request.toolset == "research" and earlier.receipt and not earlier.receipt.has_partial_text:
+    if (
+        request.toolset == "research"
+        and earlier.run.receipt
+        and not earlier.run.receipt.has_partial_text
+    ):
         raise _invalid("continue_from", "it has no report to build on")
     return earlier
 
@@ -80,6 +84,6 @@ def _invalid(field: str, rule: str) -> InvalidRequestError:
 def enqueue(exploration: Exploration, deps: Deps) -> None:
     """Send the run to the queue. A queue that fails loses nothing: the sweep sends it later."""
     try:
-        deps.queue().send(exploration.id, exploration.run)
+        deps.queue().send(exploration.id, exploration.run.number)
     except ExternalError as error:
         deps.log.warning("enqueue_failed", explorationId=exploration.id, error=type(error).__name__)

@@ -28,12 +28,12 @@ def sweep(deps: Deps) -> Swept:
     queued = deps.explorations.unchanged_since("queued", moment)
     for exploration in queued[:MOST_AT_ONCE]:
         if touch(exploration, deps):
-            deps.queue().send(exploration.id, exploration.run)
+            deps.queue().send(exploration.id, exploration.run.number)
             sent += 1
     moment = now - timedelta(seconds=deps.running_too_long_seconds)
     running = deps.explorations.unchanged_since("running", moment)
     for exploration in running[:MOST_AT_ONCE]:
-        ended = settle(exploration.id, exploration.run, "broken", deps)
+        ended = settle(exploration.id, exploration.run.number, "broken", deps)
         request_webhook(ended, deps)
         settled += ended.is_final
     overdue = deps.explorations.due_deliveries(

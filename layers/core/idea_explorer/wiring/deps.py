@@ -79,7 +79,7 @@ def server_deps(settings: Settings, log: Log) -> Deps:
     return replace(
         local_deps(settings, log),
         queue=lambda: queue,
-        wake=lambda exploration: queue.send(exploration.id, exploration.run),
+        wake=lambda exploration: queue.send(exploration.id, exploration.run.number),
         idempotency=lambda: once,
         retries_webhooks=True,
     )

@@ -32,6 +32,6 @@ def handler(event: handlers.Event) -> JsonObject:
         deps = dataclasses.replace(deployment.deps(), clock=StoppedClock())
         exploration = explore(work.id, work.run, deps)
     return {
-        "status": exploration.outcome or exploration.status,
+        "status": exploration.run.outcome or exploration.status,
         "approval_seconds": deployment.approval_seconds(),
     }

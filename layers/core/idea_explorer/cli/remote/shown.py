@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from idea_explorer.api.views import Details, Summary
 from idea_explorer.cli.endings import money, summary
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.exploration import Delivery, Stats
+from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.run import Stats
 from idea_explorer.domain.text import counted, harmless, one_line
 
 MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others

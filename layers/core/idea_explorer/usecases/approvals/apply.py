@@ -77,7 +77,7 @@ def expire(exploration_id: ExplorationId, run: int, deps: Deps) -> None:
     A decision that is made at this very moment stands where it was first.
     """
     exploration = deps.explorations.load(exploration_id)
-    if exploration.run != run or exploration.status != "awaiting_approval":
+    if exploration.run.number != run or exploration.status != "awaiting_approval":
         return
     for approval in deps.approvals.approvals(exploration_id):
         if approval.decision is None:
@@ -132,7 +132,9 @@ def act(
             endings.append(closed)
         endings.append(_ending(call, result, record))
     transcript.append(
-        Decided(step=step, run=exploration.run, results=tuple(results), written=tuple(written))
+        Decided(
+            step=step, run=exploration.run.number, results=tuple(results), written=tuple(written)
+        )
     )
     for ending in endings:
         sink.emit(ending)
