@@ -10,7 +10,7 @@ import pytest
 
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.remote.client import Remote
-from idea_explorer.cli.remote.events import PAUSES, told
+from idea_explorer.cli.remote.events import told
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.ids import new_id
@@ -92,7 +92,7 @@ def test_a_deployment_that_stays_away_is_given_up(tmp_path: Path) -> None:
     with remote_to(flaky) as remote, pytest.raises(UnavailableError):
         list(told(remote, new_id(1), clock, lambda _: None))
 
-    assert clock.slept == list(PAUSES)
+    assert clock.slept == [1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0]
 
 
 def test_no_network_at_all_is_given_up_too() -> None:

@@ -5,6 +5,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.functions import Context, handler_of, set_environment
@@ -30,7 +32,7 @@ class Deployment:
 
     def submitted(self, **request: Any) -> Exploration:
         wanted = ExploreRequest(idea="Urban bees", **request)
-        return submit(wanted, "ada", self._stores)
+        return submit(wanted, "ada", replace(self._stores, policy=RequestPolicy()))
 
     def run(self, exploration: Exploration, run: int = 1) -> Any:
         event = {"id": exploration.id, "run": run, "deadline_seconds": 120}

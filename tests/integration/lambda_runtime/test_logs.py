@@ -5,6 +5,7 @@ import io
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -19,6 +20,7 @@ from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import local, publishing
 from idea_explorer.wiring.deps import cloud_deps
@@ -60,7 +62,7 @@ class Functions:
 
     def submitted(self, **request: Any) -> Exploration:
         wanted = ExploreRequest(idea=IDEA, **request)
-        return submit(wanted, "ada", self.stores)
+        return submit(wanted, "ada", replace(self.stores, policy=RequestPolicy()))
 
     def messages(self) -> list[str]:
         return [line["message"] for line in self.lines if "message" in line]

@@ -1,6 +1,7 @@
 """Update, follow-up and reuse: research that builds on research."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -280,6 +281,7 @@ def test_a_document_is_continued_from_even_where_the_store_does_not_know_it(
 
 
 def test_what_cannot_be_continued_is_refused_at_submit(bench: Bench) -> None:
+    bench.deps = replace(bench.deps, research=lambda: None)
     unknown = new_id(0)
     queued = bench.submit(IDEA)
     foreign = bench.run(IDEA)

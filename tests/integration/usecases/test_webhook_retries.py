@@ -40,7 +40,7 @@ class World:
         self.down = False
         self.clock = ManualClock()
         posts = LoopbackPosts(receiver)
-        self.deps = replace(stores, webhooks=lambda: posts, clock=self.clock)
+        self.deps = replace(stores, webhooks=lambda: posts, clock=self.clock, retries_webhooks=True)
 
     def ended(self, request: ExploreRequest = HOOKED, **changes: object) -> Exploration:
         new = Exploration.new(request, "ada", at=NOW)

@@ -8,7 +8,7 @@ import pytest
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.observability.logging import SilentLog
-from idea_explorer.settings import VARIABLES, Settings
+from idea_explorer.settings import Settings
 from idea_explorer.usecases.continuation import find_continuation
 from idea_explorer.wiring.cloud import api_tokens
 from idea_explorer.wiring.deps import cloud_deps
@@ -16,6 +16,7 @@ from idea_explorer.wiring.toolsets import TOOLSETS
 from tests.e2e.harness.template import environment_of
 from tests.fakes.aws import NAMES
 from tests.fakes.explorations import an_exploration
+from tests.fakes.settings import VARIABLES
 
 PARAMETERS = {
     "GitHubRepository": "acme/ideas",
@@ -35,7 +36,7 @@ SECRETS = (
 NOT_GIVEN = frozenset(
     """ANTHROPIC_BASE_URL GITHUB_API_URL AWS_ENDPOINT_URL AWS_SAM_LOCAL IDEA_RESEARCH_DIR
     IDEA_WEB_SEARCH_VERSION IDEA_MIN_DEADLINE_SECONDS IDEA_MAX_TOTAL_TOKENS IDEA_SEARCH_TOKENS
-    IDEA_TRACE_CONTENT
+    IDEA_TRACE_CONTENT IDEA_MODELS IDEA_PRICES IDEA_EFFORTS
     IDEA_SECRET_MAX_AGE_SECONDS IDEA_DEFER_SECONDS IDEA_QUEUED_TOO_LONG_SECONDS
     IDEA_RUNNING_TOO_LONG_SECONDS IDEA_EVENTS_WAIT_SECONDS IDEA_EVENTS_POLL_SECONDS
     OTEL_EXPORTER_OTLP_ENDPOINT TIDAL_API_URL TIDAL_AUTH_URL""".split()
@@ -45,7 +46,19 @@ OF_A_MACHINE = {"GITHUB_TOKEN", "ANTHROPIC_API_KEY", "QDRANT_API_KEY", "IDEA_WEB
     "TIDAL_CLIENT_ID",
     "TIDAL_CLIENT_SECRET",
 }
-UNUSED = {"ApiFunction": {"DEAD_LETTER_QUEUE_URL"}}  # it sends messages and sets none aside
+# Read for every function, and used by others.
+UNUSED = {
+    "ApiFunction": {"DEAD_LETTER_QUEUE_URL", "MAX_RUNNING", "GITHUB_SECRET_ID"},
+    "DispatchFunction": {"GITHUB_BRANCH", "GITHUB_SECRET_ID"},
+    "ExploreFunction": {"MAX_RUNNING"},
+    "PublishFunction": {"MAX_RUNNING", "QDRANT_URL", "IDEA_WEBHOOK_URL"},
+    "NotifyFunction": {
+        "MAX_RUNNING",
+        "QDRANT_URL",
+        "IDEA_CODE_REPOSITORIES",
+        "GITHUB_SECRET_ID",
+    },
+}
 
 
 class Watched(Settings):

@@ -1,4 +1,4 @@
-"""From API Gateway's event to an answer."""
+"""From API Gateway's event to a response."""
 
 import threading
 import traceback
@@ -21,8 +21,8 @@ Handler: TypeAlias = Callable[[Mapping[str, Any], Context], dict[str, Any]]
 
 
 class Resolver(APIGatewayRestResolver):
-    """Powertools keeps the current call on a class, for Lambda's one at a time. `idea serve` answers
-    many at once: there each thread has a resolver, and each resolver its own call."""
+    """Powertools stores the current event on a class, because Lambda runs one at a time. `idea serve`
+    answers many at once: each thread has a resolver, and each resolver its own event."""
 
     def __init__(self, deps: Deps) -> None:
         super().__init__(debug=False)
@@ -34,9 +34,7 @@ class Resolver(APIGatewayRestResolver):
     def _serving(self, route: Route, deps: Deps) -> Callable[..., Response[str]]:
         def serve(**path: str) -> Response[str]:
             self.matched = route.path
-            call = call_from(
-                self.current_event.raw_event, path, self.lambda_context, route.max_body
-            )
+            call = call_from(self.current_event, path, self.lambda_context, route.max_body)
             if not route.open and not call.owner:
                 raise RequestError(401)
             return _response(route.handle(call, deps))
@@ -54,7 +52,7 @@ class _Threads(threading.local):
 
 
 def handler_for(deps: Deps) -> Handler:
-    """The API over its dependencies. Whatever is sent in, the answer has our shape and our headers."""
+    """The API over its dependencies. Whatever the request, the response has our shape and our headers."""
     threads = _Threads(deps)
 
     def handle(event: Mapping[str, Any], context: Context) -> dict[str, Any]:

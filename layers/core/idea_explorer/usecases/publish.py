@@ -8,6 +8,7 @@ from idea_explorer.domain.events import Failed
 from idea_explorer.domain.exploration import Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import Receipt
 from idea_explorer.domain.similar_research import Index, entry_of
 from idea_explorer.ports import Change, Published, Publisher, Tree
@@ -17,9 +18,8 @@ from idea_explorer.usecases.run_events import close_run
 
 PUBLISHED_TOOLSETS = frozenset({"research"})
 INDEX_AGE = timedelta(days=1)  # what people add, change and remove by hand is known a day later
-PATIENCE_SECONDS = 300.0  # a person may be waiting; what takes longer is theirs to resume
-SHORTEST_WAIT_SECONDS = 1.0
-LONGEST_WAIT_SECONDS = 60.0  # between tries where nobody has asked for a time
+MAX_RETRY_SECONDS = 300.0  # a person may be waiting; they can resume it later
+RETRY = RetryPolicy(first=1.0, longest=60.0, shortest=1.0)
 
 
 def publish(
@@ -63,24 +63,25 @@ def publish(
 def publish_with_retry(
     exploration_id: ExplorationId, run: int, deps: Deps, on_wait: Callable[[str], None]
 ) -> Exploration:
-    """Try again what may be cured by waiting, for some minutes. Nobody is asked again before the time
-    that they named; where that is too long, the run ends with the failure. `on_wait` hears of waits."""
+    """Publish, and retry failures that may pass for some minutes. When that time is over, or a service asks
+    for a longer wait, the run ends with the failure. `on_wait` is given a sentence before each wait."""
     clock = deps.clock
-    until = clock.monotonic() + PATIENCE_SECONDS
-    wait = SHORTEST_WAIT_SECONDS
-    while True:
-        try:
-            return publish(exploration_id, run, deps)
-        except ExternalError as error:
-            if not error.retryable:
-                raise
-            asked = error.retry_after
-            seconds = wait if asked is None else max(asked, SHORTEST_WAIT_SECONDS)
-            if clock.monotonic() + seconds >= until:
-                return publish(exploration_id, run, deps, give_up=error)
-            on_wait(f"{error.message} The report is kept; trying again in {seconds:.0f} s.")
-            clock.sleep(seconds)
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    def wait(again: Retry) -> None:
+        assert isinstance(again.error, ExternalError)
+        said = again.error.message
+        on_wait(f"{said} The report is kept; trying again in {again.seconds:.0f} s.")
+        clock.sleep(again.seconds)
+
+    try:
+        until = clock.monotonic() + MAX_RETRY_SECONDS
+        return retry(
+            lambda: publish(exploration_id, run, deps), RETRY, clock, until=until, wait=wait
+        )
+    except ExternalError as error:
+        if not error.retryable:
+            raise
+        return publish(exploration_id, run, deps, give_up=error)
 
 
 def _of_run(exploration: Exploration, run: int) -> Exploration:

@@ -11,8 +11,9 @@ from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.events import AnyEvent, parse_event
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.retry import RetryPolicy
 
-PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0)  # a minute: a deployment or a restart takes less
+RECONNECT = RetryPolicy(first=1.0, longest=15.0, attempts=8)  # a minute: no restart takes as long
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,12 @@ def told(
         try:
             answer = remote.stream(path, last)
         except ExplorerError as error:
-            if not error.retryable or failures >= len(PAUSES):
+            failures += 1
+            again = RECONNECT.next(error, failures)
+            if again is None:
                 raise
             lost(error.message)
-            clock.sleep(PAUSES[failures])
-            failures += 1
+            clock.sleep(again.seconds)
             continue
         failures = 0
         if answer is None:

@@ -11,13 +11,12 @@ from idea_explorer.cli.files import named_files
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.files import send_files
 from idea_explorer.cli.remote.watch import follow
-from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.retry import RetryPolicy, retry
 from idea_explorer.domain.text import harmless, one_line
 from idea_explorer.wiring.local import system_clock
 
-ATTEMPTS = 3
-PAUSE_SECONDS = 1.0
+RETRY = RetryPolicy(first=1.0, factor=1.0, attempts=3)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,13 +53,5 @@ def _told(answer: JsonObject) -> Iterator[str]:
 
 
 def _sent(remote: Remote, body: JsonObject, key: str) -> JsonObject:
-    for attempt in range(ATTEMPTS):
-        try:
-            answer: JsonObject = remote.post("/explorations", body, {"Idempotency-Key": key})
-        except ExplorerError as error:
-            if not error.retryable or attempt == ATTEMPTS - 1:
-                raise
-            system_clock().sleep(PAUSE_SECONDS)
-        else:
-            return answer
-    raise AssertionError
+    headers = {"Idempotency-Key": key}
+    return retry(lambda: remote.post("/explorations", body, headers), RETRY, system_clock())
