@@ -3,8 +3,7 @@
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
 from idea_explorer.lambda_runtime import deployment, handlers
-from idea_explorer.usecases.approvals.apply import expire
-from idea_explorer.usecases.approvals.wait import wait
+from idea_explorer.usecases.approvals.wait import expire, wait
 from idea_explorer.usecases.jobs import explore_or_settle, run_queue_message
 from idea_explorer.usecases.notify import request_webhook
 from idea_explorer.usecases.settle import settle
@@ -17,7 +16,7 @@ def handler(event: handlers.Event) -> JsonObject:
     work, deps = handlers.work_in(event), deployment.deps()
     handlers.correlate(work.id)
     if work.settle:
-        exploration = settle(work.id, work.run, work.why, deps)
+        exploration = settle(work.id, work.run, work.why, deps, error=work.error)
         if work.unattended:
             request_webhook(exploration, deps)
     elif work.token:

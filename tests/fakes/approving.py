@@ -12,8 +12,8 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.domain.tools import ToolOutput
-from idea_explorer.usecases.approvals.apply import expire
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
+from idea_explorer.usecases.approvals.wait import expire
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.resume import resume

@@ -10,7 +10,7 @@ from idea_explorer.api.fitting import CUT
 from idea_explorer.domain.approvals import Approval, approval_id, propose
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.usecases.approvals.apply import expire
+from idea_explorer.usecases.approvals.wait import expire
 from tests.fakes.api import Api
 
 

@@ -164,7 +164,7 @@ def test_a_message_of_an_earlier_run_is_known(service: Service) -> None:
     ids=str,
 )
 def test_a_poison_message_is_set_aside_and_stores_nothing(service: Service, body: object) -> None:
-    assert service.deliver(body) == "set_aside"
+    assert service.deliver(body) == "dead_lettered"
 
     text = body if isinstance(body, str) else json.dumps(body)
     assert [dead for dead, _ in service.queue.dead] == [text]
@@ -179,7 +179,7 @@ def test_a_poison_message_fails_the_exploration_it_names(
 ) -> None:
     exploration = service.submitted()
 
-    assert service.deliver({"id": exploration.id, **extra}) == "set_aside"
+    assert service.deliver({"id": exploration.id, **extra}) == "dead_lettered"
 
     failed = service.store.load(exploration.id)
     assert failed.status == "failed"
@@ -191,7 +191,7 @@ def test_a_poison_message_fails_the_exploration_it_names(
 def test_a_request_on_a_spent_day_is_stored_as_failed_with_the_reason(service: Service) -> None:
     service.spend_the_day()
 
-    assert service.deliver({**REQUEST, "dedup_key": "bees"}) == "set_aside"
+    assert service.deliver({**REQUEST, "dedup_key": "bees"}) == "dead_lettered"
 
     [(_, reason)] = service.queue.dead
     failed = service.store.load(id_from_key(QUEUE_OWNER, "bees"))
@@ -246,7 +246,7 @@ def test_a_poison_message_leaves_an_exploration_that_runs_alone(service: Service
     at = service.clock.now()
     service.store.take_over(exploration.id, lambda e: e.replace(deadline_at=at))
 
-    assert service.deliver({"id": exploration.id, "run": 9}) == "set_aside"
+    assert service.deliver({"id": exploration.id, "run": 9}) == "dead_lettered"
 
     assert service.store.load(exploration.id).status == "running"
 
@@ -261,7 +261,7 @@ def test_what_fails_until_the_last_delivery_is_set_aside_and_failed(
         with pytest.raises(type(error)):
             service.deliver({"id": exploration.id}, receives=receives)
 
-    assert service.deliver({"id": exploration.id}, receives=LAST_RECEIVE) == "set_aside"
+    assert service.deliver({"id": exploration.id}, receives=LAST_RECEIVE) == "dead_lettered"
 
     failed = service.store.load(exploration.id)
     assert failed.status == "failed"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.sqlite.store import SqliteStore
-from idea_explorer.domain.errors import LeaseLostError, MissingError
+from idea_explorer.domain.errors import LeaseLostError, MissingError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
@@ -164,6 +164,18 @@ def test_a_later_run_is_not_settled_by_the_end_of_an_earlier_one(world: World) -
     world.store.take_over(exploration.id, lambda e: e.replace(number=2))
 
     assert settle(exploration.id, 1, "broken", world.deps).status == "running"
+
+
+def test_a_report_that_could_not_be_published_says_why(world: World) -> None:
+    down = UnavailableError("GitHub does not answer.", hint="Try again later.")
+
+    settled = settle(world.with_report().id, 1, "broken", world.deps, error=down)
+
+    assert settled.run.receipt is not None
+    assert settled.run.receipt.stage == "publish"
+    assert settled.run.receipt.message == (
+        "The report was written but not published: GitHub does not answer. Try again later."
+    )
 
 
 def test_a_report_that_could_not_be_published_is_kept(world: World) -> None:

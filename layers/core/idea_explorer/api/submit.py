@@ -13,7 +13,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import Similar
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.idempotency_key import keyed
+from idea_explorer.usecases.find import find_by_key
 from idea_explorer.usecases.notify import API_TIMEOUT_SECONDS, notify
 from idea_explorer.usecases.reuse import reuse, similar
 from idea_explorer.usecases.submit import enqueue, submit
@@ -28,10 +28,10 @@ def submit_exploration(call: Call, deps: Deps) -> Answer:
         return _answer(_new(request, call, deps))
 
     def accept() -> JsonObject:
-        named = keyed(call.owner, key, request, deps)
-        if named.stored and not named.stored.publication.reused:
-            return _told(named.stored, deps)
-        return _new(request, call, deps, named.id)
+        new, stored = find_by_key(key, request, call.owner, deps)
+        if stored and not stored.publication.reused:
+            return _told(stored, deps)
+        return _new(request, call, deps, new)
 
     sent: JsonObject = request.model_dump(mode="json")
     seconds = max(call.seconds_left, 1)

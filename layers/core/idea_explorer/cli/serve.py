@@ -18,7 +18,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.text import is_sendable
 from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
 from idea_explorer.ports import Clock
-from idea_explorer.usecases.approvals.apply import all_decided, expire
+from idea_explorer.usecases.approvals.wait import all_decided, expire
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.jobs import run_job, settle_abandoned
 from idea_explorer.usecases.notify import deliver_due
@@ -99,8 +99,7 @@ def _recovery(
         for exploration in deps.explorations.unchanged_since("awaiting_approval", now):
             if exploration.updated_at < now - timedelta(days=approval_days):
                 expire(exploration.id, exploration.run.number, deps)
-            asked = deps.approvals.approvals(exploration.id)
-            if exploration.cancel_requested or all_decided(asked):
+            if exploration.cancel_requested or all_decided(exploration.id, deps):
                 deps.queue().send(exploration.id, exploration.run.number)
 
     return recover

@@ -5,7 +5,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Receipt
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.run_events import announce_end, events_of_end
+from idea_explorer.usecases.run_events import emit_end, end_events
 
 
 class _StartedError(ConflictError):
@@ -33,11 +33,11 @@ def cancel(exploration_id: str, owner: str, deps: Deps) -> Exploration:
         return deps.explorations.load(exploration.id)
     try:
         cancelled = deps.explorations.take_over(
-            exploration.id, lambda e: _cancelled(e, deps), events_of_end
+            exploration.id, lambda e: _cancelled(e, deps), end_events
         )
     except _StartedError:
         return deps.explorations.load(exploration.id)
-    announce_end(cancelled, events_of_end(exploration, cancelled), deps.sinks_for(cancelled))
+    emit_end(cancelled, end_events(exploration, cancelled), deps.sinks_for(cancelled))
     return cancelled
 
 

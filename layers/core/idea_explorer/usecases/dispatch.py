@@ -1,4 +1,4 @@
-"""Turn a message of the queue into an execution: once, and only while there is room for one more."""
+"""Start an execution for a message of the queue: once, and only while there is a free slot."""
 
 from dataclasses import replace
 from typing import Literal
@@ -23,31 +23,31 @@ from idea_explorer.domain.message import (
 from idea_explorer.domain.run import Receipt
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.notify import request_webhook
-from idea_explorer.usecases.run_events import announce_end, events_of_end
+from idea_explorer.usecases.run_events import emit_end, end_events
 from idea_explorer.usecases.submit import submit
 
-# wrong however often it is tried, or until tomorrow, which is longer than the queue tries
+# retrying does not help, or not before tomorrow, when the queue has given up
 POISON = (InvalidRequestError, MissingError, ConflictError, QuotaSpentError)
 LAST_RECEIVE = 4  # one before the queue's own redrive, which could not mark the exploration failed
 
-Dispatched = Literal["started", "deferred", "known", "set_aside"]
+Dispatched = Literal["started", "deferred", "known", "dead_lettered"]
 
 
 def dispatch(message: Message, deps: Deps) -> Dispatched:
-    """Deal with one delivery. What it raises, another delivery of the same message may cure.
+    """Handle one delivery. Raises what another delivery of the same message may cure.
 
-    A message that cannot be worked on is set aside, and the exploration it names has failed. One
-    that finds no room is sent again, because each failed delivery would bring it nearer the end.
+    A message that can never succeed goes to the dead-letter queue, and the exploration it names fails.
+    One that finds no free slot is sent again: a failed delivery would count against its retries.
     """
     try:
         dispatched = _dispatch(message, deps)
     except POISON as error:
-        dispatched = _set_aside(message, error, deps)
+        dispatched = _dead_letter(message, error, deps)
     except Exception as error:
         if message.receives < LAST_RECEIVE:
             raise
         failure = ExplorerError(f"The run could not be started ({type(error).__name__}).")
-        dispatched = _set_aside(message, failure, deps)
+        dispatched = _dead_letter(message, failure, deps)
     deps.log.info("message_dispatched", messageId=message.id, result=dispatched)
     return dispatched
 
@@ -59,14 +59,15 @@ def _dispatch(message: Message, deps: Deps) -> Dispatched:
             f"Exploration {exploration.id} is in run {exploration.run.number}, not {run}."
         )
     if run == exploration.run.number and exploration.status == "cancelled":
-        request_webhook(exploration, deps)  # where that was before any workflow had it
+        request_webhook(exploration, deps)  # no workflow has seen it that could send it
     if run < exploration.run.number or exploration.status not in {"queued", "running"}:
         return "known"
     if exploration.status == "queued":
         if deps.explorations.count_running() >= deps.max_running:
             return _defer(exploration, deps)
         _mark_running(exploration, deps)
-    # Again for one that runs: whoever marked it may have died before starting it. A name starts once.
+    # Also for one that is marked running: the marking process may have died before it started the
+    # execution. Step Functions starts a name only once.
     deadline = exploration.request.deadline_seconds
     return "started" if deps.workflow().start(exploration.id, run, deadline) else "known"
 
@@ -79,13 +80,13 @@ def _named(message: Message, deps: Deps) -> tuple[Exploration, int]:
     without_quota = replace(deps, policy=replace(deps.policy, daily_cost_usd=None))
     exploration = submit(named.request, QUEUE_OWNER, without_quota, exploration_id=named.id)
     if exploration.status == "queued":
-        # only once it is stored: so there is something to resume on another day
+        # checked after storing it, so that there is something to resume on another day
         deps.policy.check_quota(QUEUE_OWNER, deps.clock.now())
     return exploration, exploration.run.number
 
 
 def _defer(exploration: Exploration, deps: Deps) -> Dispatched:
-    """Wait in the queue. The record says when it was last looked at, so that no sweep doubles it."""
+    """Put it back into the queue. The record is touched, so that no sweep sends a second message."""
     if touch(exploration, deps):
         deps.queue().send(exploration.id, exploration.run.number, delay_seconds=deps.defer_seconds)
         return "deferred"
@@ -93,16 +94,16 @@ def _defer(exploration: Exploration, deps: Deps) -> Dispatched:
 
 
 def touch(exploration: Exploration, deps: Deps) -> bool:
-    """Note that a queued exploration has a message under way; False where it has gone on meanwhile."""
+    """Record that a message for a queued exploration is on its way; False if it has started meanwhile."""
     now = deps.clock.now()
 
-    def seen(current: Exploration) -> Exploration:
+    def touched(current: Exploration) -> Exploration:
         if current.status != "queued" or current.run.number != exploration.run.number:
             raise ConflictError(f"Exploration {current.id} is {current.status}.")
         return current.replace(updated_at=now)
 
     try:
-        deps.explorations.take_over(exploration.id, seen)
+        deps.explorations.take_over(exploration.id, touched)
     except ConflictError:
         return False
     return True
@@ -116,17 +117,17 @@ def _mark_running(exploration: Exploration, deps: Deps) -> None:
             exploration.id, lambda e: e.started(at=now), lambda *_: [started]
         )
     except ConflictError:
-        return  # another delivery was quicker
+        return  # another delivery was faster
     for sink in deps.sinks_for(running):
         sink.emit(started)
 
 
-def _set_aside(message: Message, error: ExplorerError, deps: Deps) -> Dispatched:
-    deps.log.error("message_set_aside", messageId=message.id, error=error.sentence)
+def _dead_letter(message: Message, error: ExplorerError, deps: Deps) -> Dispatched:
+    deps.log.error("message_dead_lettered", messageId=message.id, error=error.sentence)
     if exploration_id := _stored_id(message):
         _fail(exploration_id, error, deps)
     deps.queue().dead_letter(message.body, error.sentence)
-    return "set_aside"
+    return "dead_lettered"
 
 
 def _stored_id(message: Message) -> ExplorationId | None:
@@ -137,7 +138,7 @@ def _stored_id(message: Message) -> ExplorationId | None:
 
 
 def _fail(exploration_id: ExplorationId, error: ExplorerError, deps: Deps) -> None:
-    """Mark it failed, unless a worker has it or it has ended; then the message tells nothing of it."""
+    """Mark the exploration failed, unless it is being worked on or has ended."""
     receipt = Receipt.of(exploration_id, error.code, error.sentence)
     now = deps.clock.now()
 
@@ -146,16 +147,16 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, deps: Deps) -> No
             raise ConflictError(f"Exploration {current.id} is being worked on.")
         return current.finished("failed", at=now, receipt=receipt)
 
-    told: list[AnyEvent] = []
+    events: list[AnyEvent] = []
 
-    def tell(before: Exploration, after: Exploration) -> list[AnyEvent]:
+    def failed_events(before: Exploration, after: Exploration) -> list[AnyEvent]:
         failure = Failed(code=error.code, message=error.sentence)
-        told[:] = events_of_end(before, after, failure)
-        return told
+        events[:] = end_events(before, after, failure)
+        return events
 
     try:
-        exploration = deps.explorations.take_over(exploration_id, failed, tell)
+        exploration = deps.explorations.take_over(exploration_id, failed, failed_events)
     except (MissingError, ConflictError):
         return
-    announce_end(exploration, told, deps.sinks_for(exploration))
+    emit_end(exploration, events, deps.sinks_for(exploration))
     request_webhook(exploration, deps)

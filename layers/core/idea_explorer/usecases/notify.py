@@ -1,7 +1,7 @@
-"""Tell whoever asked for it that an exploration has come to its end.
+"""Send the webhook of an exploration that has ended.
 
-What becomes of the message never changes the exploration: the delivery has a status of its own. A
-receiver that is down is tried again for a day; one that refuses the message is not.
+The delivery has a status of its own: it never changes the exploration. A receiver that is down is tried
+again for a day; one that rejects the message is not.
 """
 
 from collections.abc import Sequence
@@ -38,19 +38,19 @@ PAUSES = (
 )  # attempts at 1, 2 and 4 s; the first leaves GitHub time to show the commit
 TIMEOUT_SECONDS = 10.0
 API_TIMEOUT_SECONDS = 6.0  # three attempts then end within the 29 s of an API call
-CLAIM = timedelta(minutes=2)  # longer than a round takes: nobody else sends meanwhile
+CLAIM = timedelta(minutes=2)  # longer than a round takes, so that nobody else sends it meanwhile
 NO_TARGET = "There is no webhook set here any more. An operator sets it."
 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """What a round of attempts came to: it has arrived, or the last error."""
+    """The result of up to three attempts: delivered, or the last error."""
 
     attempts: int
     error: ExplorerError | None = None
 
     @property
-    def arrived(self) -> bool:
+    def delivered(self) -> bool:
         return self.error is None
 
     @property
@@ -61,19 +61,19 @@ class _Round:
 def notify(
     exploration_id: ExplorationId, run: int, deps: Deps, *, timeout: float = TIMEOUT_SECONDS
 ) -> Exploration:
-    """Send the message of a run, unless it has arrived or was refused.
+    """Send the webhook of a run, unless it was delivered or rejected.
 
-    Safe to repeat: id and body are the same each time, so that a receiver can tell repeats. Where the
-    receiver is down, the record says when to try again and UndeliveredError is raised; unless nobody
-    would try again (`retries_webhooks`) or a day of that is over, for then it has failed.
+    Safe to repeat: id and body are the same each time, so that a receiver recognizes repeats. While the
+    receiver is down, raises UndeliveredError and records when to try again. After a day of that, or
+    where nobody will try again (`retries_webhooks`), the delivery has failed.
     """
-    exploration = _ended(exploration_id, run, deps)
+    exploration = _load_ended(exploration_id, run, deps)
     before = _delivery_of(exploration)
     if before.status != "pending":
         return exploration
-    made = _send(exploration, deps, timeout)
-    after = _after(before, made, deps)
-    if made.may_pass and deps.retries_webhooks and before.rounds < len(WAITS):
+    sent = _send(exploration, deps, timeout)
+    after = _delivery_after(before, sent, deps)
+    if sent.may_pass and deps.retries_webhooks and before.rounds < len(WAITS):
         wait = timedelta(seconds=WAITS[before.rounds])
         again = {"status": "pending", "next_try": deps.clock.now() + wait}
         _record(exploration, after.model_copy(update=again), deps)
@@ -84,28 +84,28 @@ def notify(
 def resend(
     exploration_id: ExplorationId, deps: Deps, *, timeout: float = TIMEOUT_SECONDS
 ) -> Exploration:
-    """Send the message of the last run once more, whatever became of it; raises where none was asked for.
+    """Send the webhook of the last run once more, even if it was delivered or has failed.
 
-    What will be tried again by itself still will, unless this arrives.
+    Scheduled retries stay scheduled unless this is delivered. Raises ConflictError without a webhook.
     """
     found = deps.explorations.load(exploration_id)
     if found.delivery.status == "none":
         raise ConflictError(
             f"Exploration {exploration_id} was submitted without a webhook.",
-            hint="Submit with --webhook-url to be told.",
+            hint="Submit with --webhook-url to get one.",
         )
-    exploration = _ended(exploration_id, found.run.number, deps)
+    exploration = _load_ended(exploration_id, found.run.number, deps)
     before = _delivery_of(exploration)
-    made = _send(exploration, deps, timeout)
-    after = _after(before, made, deps)
-    if not made.arrived and before.status == "pending":
+    sent = _send(exploration, deps, timeout)
+    after = _delivery_after(before, sent, deps)
+    if not sent.delivered and before.status == "pending":
         later = {"status": "pending", "rounds": before.rounds, "next_try": before.next_try}
         after = after.model_copy(update=later)
     return _record(exploration, after, deps)
 
 
 def deliver_due(deps: Deps) -> bool:
-    """Send the message that is longest overdue; False where none is."""
+    """Send the webhook that is longest overdue; False where none is."""
     now = deps.clock.now()
     overdue = deps.explorations.due_deliveries(now)
     if not overdue:
@@ -114,7 +114,9 @@ def deliver_due(deps: Deps) -> bool:
     def claimed(exploration: Exploration) -> Exploration:
         due = exploration.delivery_due
         if due is None or due >= now:
-            raise ConflictError(f"Somebody else tells of exploration {exploration.id}.")
+            raise ConflictError(
+                f"The webhook of exploration {exploration.id} is being sent by another worker."
+            )
         delivery = exploration.delivery.model_copy(update={"next_try": now + CLAIM})
         return exploration.replace(delivery=delivery)
 
@@ -122,32 +124,32 @@ def deliver_due(deps: Deps) -> bool:
         exploration = deps.explorations.take_over(overdue[0].id, claimed)
         notify(exploration.id, exploration.run.number, deps)
     except (ConflictError, UndeliveredError):
-        pass  # it is somebody else's, or the record says when it is tried again
+        pass  # another worker sends it, or the record says when to try again
     return True
 
 
 def send_test(url: str, secret: str | None, deps: Deps) -> Delivery:
-    """Send a signed test message, once; a receiver that fails is told of, not raised."""
+    """Send a signed test message, once. A failure is reported in the delivery, not raised."""
     now = deps.clock.now()
     message = test_message(new_id(int(now.timestamp() * 1_000)), now)
-    made = _post(message, Target(url, secret), deps, API_TIMEOUT_SECONDS, pauses=(0.0,))
+    sent = _post(message, Target(url, secret), deps, API_TIMEOUT_SECONDS, pauses=(0.0,))
     return Delivery(
-        status="delivered" if made.arrived else "failed",
-        attempts=made.attempts,
-        last_error=made.error.sentence if made.error else None,
+        status="delivered" if sent.delivered else "failed",
+        attempts=sent.attempts,
+        last_error=sent.error.sentence if sent.error else None,
         at=deps.clock.now(),
     )
 
 
-def _ended(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
+def _load_ended(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
     exploration = deps.explorations.load(exploration_id)
     if exploration.run.number != run or not exploration.is_final:
-        raise ConflictError(f"Run {run} of exploration {exploration_id} has not come to its end.")
+        raise ConflictError(f"Run {run} of exploration {exploration_id} has not ended.")
     return exploration
 
 
 def _delivery_of(exploration: Exploration) -> Delivery:
-    """The delivery of this run; what was recorded of an earlier one says nothing about it."""
+    """The delivery of this run: one recorded for an earlier run does not count."""
     known = exploration.delivery
     is_of_it = known.run in {0, exploration.run.number}
     delivery = known if is_of_it else exploration.new_delivery
@@ -186,7 +188,7 @@ def _post(
     timeout: float,
     pauses: Sequence[float] = PAUSES,
 ) -> _Round:
-    """Try until it has arrived, or the receiver has said that it never will."""
+    """Try until it is delivered, or the receiver rejects it for good."""
     webhooks = deps.webhooks()
     last: ExternalError | None = None
     attempts = 0
@@ -205,23 +207,23 @@ def _post(
     return _Round(attempts, last)
 
 
-def _after(before: Delivery, made: _Round, deps: Deps) -> Delivery:
+def _delivery_after(before: Delivery, sent: _Round, deps: Deps) -> Delivery:
     return Delivery(
-        status="delivered" if made.arrived else "failed",
+        status="delivered" if sent.delivered else "failed",
         run=before.run,
-        attempts=before.attempts + made.attempts,
+        attempts=before.attempts + sent.attempts,
         rounds=before.rounds + 1,
-        last_error=made.error.sentence if made.error else None,
+        last_error=sent.error.sentence if sent.error else None,
         at=deps.clock.now(),
     )
 
 
 def _record(exploration: Exploration, delivery: Delivery, deps: Deps) -> Exploration:
-    """Keep what became of the message, unless the exploration has gone on meanwhile."""
+    """Store the delivery, unless the exploration was resumed meanwhile."""
 
     def same_run(current: Exploration) -> Exploration:
         if current.run.number != exploration.run.number:
-            raise LeaseLostError(f"Exploration {exploration.id} has gone on.")
+            raise LeaseLostError(f"Exploration {exploration.id} was resumed.")
         return current.replace(delivery=delivery)
 
     try:
@@ -231,14 +233,15 @@ def _record(exploration: Exploration, delivery: Delivery, deps: Deps) -> Explora
 
 
 def request_webhook(exploration: Exploration, deps: Deps) -> None:
-    """Have it sent, unless nobody asked for it or it was tried; what fails here holds nothing up."""
+    """Have the webhook sent by the notify function, unless there is none or it was tried already."""
     due, delivery = exploration.delivery_due, exploration.delivery
     tried = delivery.rounds > 0 and delivery.run == exploration.run.number
     if due and not tried:
-        ask(exploration, deps)
+        request_notice(exploration, deps)
 
 
-def ask(exploration: Exploration, deps: Deps) -> None:
+def request_notice(exploration: Exploration, deps: Deps) -> None:
+    """Ask the notify function to send the webhook. A failure is logged, not raised: the sweep retries."""
     try:
         deps.notices().ask(exploration.id, exploration.run.number)
     except ExplorerError as error:

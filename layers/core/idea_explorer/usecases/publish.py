@@ -1,4 +1,4 @@
-"""Put a report where its team will find it, and give the exploration its final status."""
+"""Publish a report to its team's repository, and set the exploration's final status."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,10 +14,10 @@ from idea_explorer.domain.similar_research import Index, entry_of
 from idea_explorer.ports import Change, Published, Publisher, Tree
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.placement import plan
-from idea_explorer.usecases.run_events import close_run
+from idea_explorer.usecases.run_events import save_end
 
 PUBLISHED_TOOLSETS = frozenset({"research"})
-INDEX_AGE = timedelta(days=1)  # what people add, change and remove by hand is known a day later
+INDEX_AGE = timedelta(days=1)  # changes that people make by hand are indexed a day later
 MAX_RETRY_SECONDS = 300.0  # a person may be waiting; they can resume it later
 RETRY = RetryPolicy(first=1.0, longest=60.0, shortest=1.0)
 
@@ -29,14 +29,13 @@ def publish(
     *,
     give_up: ExplorerError | None = None,
 ) -> Exploration:
-    """Publish the run's report and settle its status; safe to repeat after any failure.
+    """Publish the report of a run and set the final status. Safe to repeat after any failure.
 
-    Nothing of a run that failed is published, neither a document nor a pull request: its text is kept
-    for a resume. Raises what another try may cure. Whoever has tried enough hands in what the last try
-    ended with as `give_up`: then nothing more is tried, and the run ends `failed` with that in its
-    receipt. The report stays readable whatever happens here.
+    Nothing of a failed run is published, neither a document nor a pull request: its text is kept for a
+    resume. Raises errors that a retry may cure. A caller that stops retrying passes the last one as
+    `give_up`: then the run ends `failed` with it in its receipt. The report stays readable in any case.
     """
-    exploration = deps.explorations.take_over(exploration_id, lambda e: _of_run(e, run))
+    exploration = deps.explorations.take_over(exploration_id, lambda e: _check_run(e, run))
     if exploration.is_final:
         return exploration
     assert exploration.run.outcome is not None
@@ -45,18 +44,18 @@ def publish(
     if exploration.run.outcome != "failed" and not give_up:
         try:
             if exploration.request.toolset == "code":
-                published = _proposed(exploration, deps)
+                published = _open_pull_request(exploration, deps)
             elif _is_published(exploration) and (publisher := deps.publisher()):
-                published = _write(exploration, publisher, deps)
+                published = _publish_report(exploration, publisher, deps)
         except ExplorerError as error:
             if error.retryable:
                 raise
             failure = error
     if published and published.document:
-        _remember(published, deps)
-    settled = _settled(exploration, published, failure, deps)
+        _update_index(published, deps)
+    settled = _finish(exploration, published, failure, deps)
     failed = Failed(code=failure.code, message=failure.sentence) if failure else None
-    close_run(exploration, settled, deps, failed)
+    save_end(exploration, settled, deps, failed)
     return settled
 
 
@@ -84,7 +83,7 @@ def publish_with_retry(
         return publish(exploration_id, run, deps, give_up=error)
 
 
-def _of_run(exploration: Exploration, run: int) -> Exploration:
+def _check_run(exploration: Exploration, run: int) -> Exploration:
     if exploration.run.number != run or not (exploration.run.outcome or exploration.is_final):
         raise ConflictError(f"Run {run} of exploration {exploration.id} has nothing to publish.")
     return exploration
@@ -98,8 +97,8 @@ def _is_published(exploration: Exploration) -> bool:
     return exploration.request.toolset in PUBLISHED_TOOLSETS and _has_text(exploration)
 
 
-def _proposed(exploration: Exploration, deps: Deps) -> Published | None:
-    """What was approved, with the report as its text; changes without a report are proposed too."""
+def _open_pull_request(exploration: Exploration, deps: Deps) -> Published | None:
+    """Propose the approved changes, with the report as the text; without a report, with the idea."""
     pull_requests = deps.pull_requests_for(exploration)
     if pull_requests is None:
         return None
@@ -107,7 +106,7 @@ def _proposed(exploration: Exploration, deps: Deps) -> Published | None:
     return pull_requests.open_pull_request(exploration, text or exploration.request.idea)
 
 
-def _write(exploration: Exploration, publisher: Publisher, deps: Deps) -> Published:
+def _publish_report(exploration: Exploration, publisher: Publisher, deps: Deps) -> Published:
     report = deps.reports.load_report(exploration.id)
 
     def build(tree: Tree) -> Change:
@@ -118,8 +117,8 @@ def _write(exploration: Exploration, publisher: Publisher, deps: Deps) -> Publis
     )
 
 
-def _remember(published: Published, deps: Deps) -> None:
-    """Keep the index up to date. Research that is published stays so even if this fails."""
+def _update_index(published: Published, deps: Deps) -> None:
+    """Add the document to the index. A failure is logged: the report is published all the same."""
     now = deps.clock.now()
 
     def change(known: Index) -> Index:
@@ -140,7 +139,7 @@ def _remember(published: Published, deps: Deps) -> None:
         )
 
 
-def _settled(
+def _finish(
     exploration: Exploration,
     published: Published | None,
     failure: ExplorerError | None,
@@ -158,11 +157,13 @@ def _settled(
         )
         return exploration.finished("failed", at=now, receipt=receipt)
     assert exploration.run.outcome is not None
-    was_stuck = exploration.run.receipt is not None and exploration.run.receipt.stage == "publish"
+    had_failed_to_publish = (
+        exploration.run.receipt is not None and exploration.run.receipt.stage == "publish"
+    )
     return exploration.finished(
         exploration.run.outcome,
         at=exploration.run.finished_at or now,
-        receipt=None if was_stuck else exploration.run.receipt,
+        receipt=None if had_failed_to_publish else exploration.run.receipt,
         publication=_publication(exploration, published),
     )
 

@@ -12,7 +12,7 @@ from idea_explorer.domain.similar_research import IndexEntry, Similar, existing
 from idea_explorer.domain.similar_research import similar as rank
 from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.run_events import announce_end
+from idea_explorer.usecases.run_events import emit_end
 
 
 def similar(idea: str, deps: Deps) -> list[Similar]:
@@ -64,7 +64,7 @@ def reuse(
     # also for one that is stored: who stored it may have died before the rest
     deps.reports.save_report(exploration.id, exploration.lease, text)
     if is_new:
-        announce_end(exploration, told, deps.sinks_for(exploration))
+        emit_end(exploration, told, deps.sinks_for(exploration))
     return exploration
 
 

@@ -1,4 +1,4 @@
-"""Close the record of a run that ended without saying so: timed out, stopped by hand, or broken off."""
+"""Close a run that ended without recording it: it timed out, was stopped, or broke off."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,9 +22,9 @@ from idea_explorer.domain.run import Receipt, Stats, Status
 from idea_explorer.usecases.allowance import record_spend
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.outcome import stats_of, unproposed_changes
-from idea_explorer.usecases.run_events import close_run
+from idea_explorer.usecases.run_events import save_end
 
-OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # it is somebody else's now, or gone
+OVERTAKEN = (LeaseLostError, ConflictError, MissingError)  # another worker has it, or it is gone
 Cause = Literal["timed_out", "stopped", "broken", "approval_expired"]
 
 
@@ -45,7 +45,7 @@ ENDINGS: dict[Cause, Ending] = {
     ),
     "broken": Ending("failed", "INTERNAL_ERROR", "The run broke off; what was there is kept."),
 }
-UNPUBLISHED = Ending("failed", "INTERNAL_ERROR", "The report was written but not published.")
+UNPUBLISHED = "The report was written but not published"
 
 
 def settle(
@@ -56,10 +56,10 @@ def settle(
     *,
     error: ExplorerError | None = None,
 ) -> Exploration:
-    """Give a run its final status from its last checkpoint; one that has it, or has gone on, stays.
+    """Set the final status of a run from its last checkpoint. A run that has ended, or was resumed, stays.
 
-    It takes the lease: a worker that goes on after its time writes nothing more. `error` is what the
-    run ended with, where that is known: its sentence says what to do.
+    Takes the lease: a worker that is still running can write nothing more. `error` is what ended the
+    run, if known: its sentence tells a person what to do.
     """
     try:
         now = deps.clock.now()
@@ -68,13 +68,13 @@ def settle(
         return deps.explorations.load(exploration_id)
     if exploration.status == "awaiting_approval" and cause == "timed_out":
         cause = "approval_expired"
-    settled = _unpublished(exploration, cause, deps) or _from_checkpoint(
+    settled = _end_unpublished(exploration, cause, deps, error) or _end_from_checkpoint(
         exploration, cause, deps, error
     )
     record_spend(exploration, settled.run.stats.cost_usd, deps)
     receipt = settled.run.receipt
     failure = Failed(code=receipt.code, message=receipt.message) if receipt else None
-    close_run(exploration, settled, deps, failure)
+    save_end(exploration, settled, deps, failure)
     return settled
 
 
@@ -84,21 +84,35 @@ def _open_run(exploration: Exploration, run: int, now: datetime) -> Exploration:
     return exploration.started(at=now) if exploration.status == "queued" else exploration
 
 
-def _unpublished(exploration: Exploration, cause: Cause, deps: Deps) -> Exploration | None:
-    """A run that came to its outcome and was not published: what there was to publish is kept."""
+def _end_unpublished(
+    exploration: Exploration, cause: Cause, deps: Deps, error: ExplorerError | None
+) -> Exploration | None:
+    """End a run that has an outcome but was not published. Its report is kept for a resume."""
     if exploration.run.outcome is None:
         return None
     receipt, now = exploration.run.receipt, deps.clock.now()
     has_text = receipt is None or receipt.has_partial_text
     if exploration.run.outcome == "failed" or not has_text:
         return exploration.finished(exploration.run.outcome, at=now)
-    ending = ENDINGS[cause] if cause == "stopped" else UNPUBLISHED
-    told = _receipt(exploration, ending, exploration.run.stats, has_text=True)
-    unpublished = told.model_copy(update={"stage": "publish"})
-    return exploration.finished(ending.status, at=now, receipt=unpublished)
+    ending = ENDINGS[cause] if cause == "stopped" else _unpublished(error)
+    receipt = Receipt.of(
+        exploration.id,
+        ending.code,
+        ending.message,
+        stats=exploration.run.stats,
+        has_text=True,
+        stage="publish",
+    )
+    return exploration.finished(ending.status, at=now, receipt=receipt)
 
 
-def _from_checkpoint(
+def _unpublished(error: ExplorerError | None) -> Ending:
+    if error is None:
+        return Ending("failed", "INTERNAL_ERROR", f"{UNPUBLISHED}.")
+    return Ending("failed", error.code, f"{UNPUBLISHED}: {error.sentence}")
+
+
+def _end_from_checkpoint(
     exploration: Exploration, cause: Cause, deps: Deps, error: ExplorerError | None
 ) -> Exploration:
     ending = ENDINGS["stopped" if exploration.cancel_requested else cause]
@@ -123,9 +137,7 @@ def _from_checkpoint(
         min_resume_usd=least_to_write(state, Budget(price=price)) if state else None,
         title=title_of(text, exploration.request.idea),
         verdict=verdict_of(text),
-        receipt=_receipt(exploration, ending, stats, has_text=bool(text)),
+        receipt=Receipt.of(
+            exploration.id, ending.code, ending.message, stats=stats, has_text=bool(text)
+        ),
     )
-
-
-def _receipt(exploration: Exploration, ending: Ending, stats: Stats, *, has_text: bool) -> Receipt:
-    return Receipt.of(exploration.id, ending.code, ending.message, stats=stats, has_text=has_text)

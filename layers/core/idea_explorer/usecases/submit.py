@@ -7,8 +7,7 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.usecases.continuation import document_of
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
-from idea_explorer.usecases.inheritance import inherited
+from idea_explorer.usecases.find import find, inherit_from
 
 
 def submit(
@@ -26,7 +25,7 @@ def submit(
     deps.policy.check(request, owner, deps.clock.now())
     parent = _parent(request, owner, deps)
     if parent:
-        request = inherited(request, parent)
+        request = inherit_from(parent, request)
         deps.policy.check_repository(request)
     exploration = Exploration.new(
         request,

@@ -1,4 +1,4 @@
-"""Take a person's decision about a proposed change. The first one stands."""
+"""Store a person's decision on a proposed change. The first one stands."""
 
 from typing import Annotated, Self
 
@@ -8,7 +8,7 @@ from idea_explorer.domain.approvals import Approval, Decision
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.events import ApprovalDecided
 from idea_explorer.domain.request import Text
-from idea_explorer.usecases.approvals.apply import all_decided
+from idea_explorer.usecases.approvals.wait import all_decided
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 
@@ -17,7 +17,7 @@ MAX_REASON = 2_000  # it goes back to the model
 
 
 class DecisionRequest(BaseModel):
-    """`content` approves something else than was proposed; `reason` tells the model why not."""
+    """`content` replaces what was proposed; `reason` tells the model why a change was rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -39,10 +39,10 @@ def decide(
     owner: str,
     deps: Deps,
 ) -> Approval:
-    """Store the decision, and wake the run once everything it asked is decided.
+    """Store the decision, and wake the run once nothing is undecided.
 
-    Repeating a decision is safe, and wakes the run again in case the first time got lost. Another
-    decision than the stored one raises ConflictError.
+    Safe to repeat, and a repetition wakes the run again in case the first call was lost. Raises
+    ConflictError where another decision is stored.
     """
     exploration = find(exploration_id, owner, deps)
     asked = next((a for a in deps.approvals.approvals(exploration.id) if a.id == approval_id), None)
@@ -52,7 +52,7 @@ def decide(
         raise ConflictError(f"Exploration {exploration.id} is being cancelled.")
     if asked.decision is None and exploration.status != "awaiting_approval":
         raise ConflictError(
-            f"Exploration {exploration.id} is {exploration.status}; it waits for nothing any more."
+            f"Exploration {exploration.id} is {exploration.status}; it is no longer waiting for a decision."
         )
     mine = asked.model_copy(
         update={
@@ -73,8 +73,6 @@ def decide(
             approval_id=stored.id, decision=request.decision, reason=request.reason
         )
         deps.events.append(exploration.id, None, decided)
-    if exploration.status == "awaiting_approval" and all_decided(
-        deps.approvals.approvals(exploration.id)
-    ):
+    if exploration.status == "awaiting_approval" and all_decided(exploration.id, deps):
         deps.wake(exploration)
     return stored
