@@ -9,7 +9,7 @@ from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.usecases.jobs import ATTEMPTS, PAUSE_SECONDS, run_job
+from idea_explorer.usecases.jobs import MAX_ATTEMPTS, RETRY_SECONDS, run_job
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, says
 
@@ -50,10 +50,10 @@ def test_a_job_ends_with_a_published_report(tmp_path: Path) -> None:
 def test_a_bug_is_tried_again_and_then_settled(tmp_path: Path) -> None:
     world = World(tmp_path, RuntimeError("a bug"))
 
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         assert world.work()
         assert not world.work()
-        world.bench.clock.pass_time(PAUSE_SECONDS)
+        world.bench.clock.pass_time(RETRY_SECONDS)
 
     assert world.exploration.status == "failed"
     assert world.exploration.run.receipt is not None
@@ -64,7 +64,7 @@ def test_a_bug_that_passes_costs_nothing_but_time(tmp_path: Path) -> None:
     world = World(tmp_path, RuntimeError("a bug"), REPORT)
 
     world.work()
-    world.bench.clock.pass_time(PAUSE_SECONDS)
+    world.bench.clock.pass_time(RETRY_SECONDS)
     world.work()
 
     assert world.exploration.status == "completed"

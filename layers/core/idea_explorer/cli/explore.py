@@ -38,7 +38,7 @@ from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.finish import send_webhook
+from idea_explorer.usecases.jobs import send_webhook
 from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit

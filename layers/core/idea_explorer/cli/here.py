@@ -12,8 +12,7 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.finish import finish, send_webhook
-from idea_explorer.usecases.jobs import explore_or_settle, settle_abandoned
+from idea_explorer.usecases.jobs import explore_or_settle, finish, send_webhook, settle_abandoned
 from idea_explorer.wiring.local import LOCAL_OWNER, worked_on_here
 
 

@@ -1,4 +1,4 @@
-"""Stop an exploration soon, keeping what is there."""
+"""Cancel an exploration; what it has so far is kept."""
 
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
@@ -9,14 +9,14 @@ from idea_explorer.usecases.run_events import emit_end, end_events
 
 
 class _StartedError(ConflictError):
-    """It has begun in the meantime; its worker will see the request to stop."""
+    """It has started meanwhile: its worker will see the request to cancel."""
 
 
 def cancel(exploration_id: str, owner: str, deps: Deps) -> Exploration:
-    """One that is queued is cancelled at once; any other is asked to stop. Cancelling twice is once.
+    """Cancel a queued exploration at once, and ask any other to stop. Safe to repeat.
 
-    One that waits for a decision is woken for it: what it has come to is kept, and what was approved
-    before is proposed.
+    One that waits for approval is woken, so that it can end: its text is kept, and changes that were
+    approved before are proposed.
     """
     exploration = find(exploration_id, owner, deps)
     if exploration.status == "cancelled":
@@ -25,7 +25,7 @@ def cancel(exploration_id: str, owner: str, deps: Deps) -> Exploration:
         raise ConflictError(
             f"Exploration {exploration.id} is {exploration.status}; there is nothing to cancel."
         )
-    # asked for first: should a worker take it between here and the next lines, it stops by itself
+    # requested first: a worker that takes it between this line and the next ones then stops by itself
     deps.explorations.request_cancel(exploration.id)
     if exploration.status == "awaiting_approval":
         deps.wake(exploration)

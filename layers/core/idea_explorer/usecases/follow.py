@@ -1,4 +1,4 @@
-"""Wait for news of an exploration, as long as there can be any."""
+"""Wait for the next events of an exploration."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from idea_explorer.ports import NumberedEvent
 from idea_explorer.usecases.deps import Deps
 
 MAX_EVENTS = 1_000
-MOMENT_SECONDS = 1.0
+PAUSED_WAIT_SECONDS = 1.0
 MAX_CHARACTERS = 2_000_000  # Lambda's answers end at 6 MB, and a character may take three bytes
 # a worker that dies between the last status and its event leaves no last event to wait for
 SETTLED = timedelta(seconds=30)
@@ -21,8 +21,8 @@ SETTLED = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """`over` where nothing will follow what the asker has seen, as long as nobody resumes it; `waits_for`
-    where nothing is new because the run waits, and for what."""
+    """`over`: no events will follow unless somebody resumes it. `waits_for`: what the run waits for, in a
+    sentence, where there are no events because of that."""
 
     events: Sequence[NumberedEvent]
     over: bool = False
@@ -30,27 +30,28 @@ class News:
 
 
 def follow(exploration_id: ExplorationId, after: int, deps: Deps, *, wait_seconds: float) -> News:
-    """Events after a number: at once if there are any, else as soon as there is one, or none in time.
+    """The events after a number: at once if there are any, else the next one, or none within the time.
 
-    Whoever asks while the run waits is told so after a moment; not at once, because they ask again.
+    While the run is paused the answer comes after a second: soon, but not at once, because the client
+    asks again.
     """
     clock = deps.clock
     began = clock.monotonic()
     while True:
         if found := deps.events.read(exploration_id, after=after, limit=MAX_EVENTS):
-            return News(list(_fitting(found)))
+            return News(list(_take_fitting(found)))
         exploration = deps.explorations.load(exploration_id)
         if _is_over(exploration, after, deps):
             return News([], over=True)
         waited = clock.monotonic() - began
         waits_for = exploration.waits_for(clock.now())
-        if waited >= wait_seconds or (waits_for and waited >= MOMENT_SECONDS):
+        if waited >= wait_seconds or (waits_for and waited >= PAUSED_WAIT_SECONDS):
             return News([], waits_for=waits_for)
         clock.sleep(min(deps.events_poll_seconds, wait_seconds - waited))
 
 
-def _fitting(found: Sequence[NumberedEvent]) -> Iterator[NumberedEvent]:
-    """As many as one answer holds, and at least one."""
+def _take_fitting(found: Sequence[NumberedEvent]) -> Iterator[NumberedEvent]:
+    """As many as fit into one answer, and at least one."""
     room = MAX_CHARACTERS
     for event in found:
         if room < MAX_CHARACTERS and len(event.data) > room:

@@ -1,4 +1,4 @@
-"""Answer with research that is there already, without a run and without a cent."""
+"""Answer a request with published research, without a run and at no cost."""
 
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ExplorerError, MissingError
@@ -27,10 +27,10 @@ def reuse(
     *,
     exploration_id: ExplorationId | None = None,
 ) -> Exploration | None:
-    """The stored, completed answer to a request for reuse; None where it has to be run.
+    """Store a completed exploration that points to the published document; None where there is none.
 
-    The same idea in the same mode, researched to its end, is what can be reused. An id that is taken
-    answers with what is stored under it.
+    Reusable is completed research of the same idea in the same mode. Where the id is taken, returns
+    what is stored under it.
     """
     if request.if_exists != "reuse" or request.toolset != "research":
         return None
@@ -57,20 +57,20 @@ def reuse(
         title=found.title,
         verdict=found.verdict,
     )
-    told = [StatusChanged(from_="queued", to="completed")]
-    is_new = deps.explorations.create(exploration, told)
+    events = [StatusChanged(from_="queued", to="completed")]
+    is_new = deps.explorations.create(exploration, events)
     if not is_new:
         exploration = deps.explorations.load(exploration.id)
-    # also for one that is stored: who stored it may have died before the rest
+    # also for one that is stored already: whoever stored it may have died before this
     deps.reports.save_report(exploration.id, exploration.lease, text)
     if is_new:
-        emit_end(exploration, told, deps.sinks_for(exploration))
+        emit_end(exploration, events, deps.sinks_for(exploration))
     return exploration
 
 
 def _text(found: IndexEntry, deps: Deps) -> str | None:
-    """The document as it is now where it can be read here; else the report it was made from. As of
-    any other exploration, a report is without front matter."""
+    """The document as it is now, if it can be read here; else the report it was made from. Like any
+    report, without front matter."""
     try:
         if research := deps.research():
             path = ResearchPath(found.path.removeprefix(f"{RESEARCH_ROOT}/"))

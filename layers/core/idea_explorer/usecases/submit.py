@@ -1,4 +1,4 @@
-"""Take a request and store it as a queued exploration."""
+"""Store a request as a queued exploration."""
 
 from idea_explorer.domain.errors import ExternalError, InvalidRequestError, MissingError
 from idea_explorer.domain.exploration import Exploration
@@ -18,9 +18,9 @@ def submit(
     exploration_id: ExplorationId | None = None,
     by_command: bool = False,
 ) -> Exploration:
-    """Store the request; an id that is taken answers with what is stored under it, unchanged.
+    """Store the request. Where the id is taken, returns what is stored under it, unchanged.
 
-    What is asked for `by_command` is done by whoever asks, and left alone by the workers.
+    With `by_command` the caller runs it itself, and no worker may.
     """
     deps.policy.check(request, owner, deps.clock.now())
     parent = _parent(request, owner, deps)
@@ -41,13 +41,13 @@ def submit(
 
 
 def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | None:
-    """The exploration that `continue_from` names; raises where there is nothing to go on from."""
+    """The exploration that `continue_from` names; raises InvalidRequestError where it cannot be continued."""
     if request.continue_from is None:
         return None
     try:
         earlier = find(request.continue_from, owner, deps)
     except MissingError as error:
-        # on a machine whose store is new, the repository may still hold the document
+        # the store of this machine may be new, and the document still in the repository
         research = deps.research() if request.toolset == "research" else None
         if research and _may_hold(request.continue_from, research):
             return None
@@ -69,7 +69,7 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
 
 
 def _may_hold(exploration_id: str, research: ResearchRepository) -> bool:
-    """Also where it cannot be read now: a run looks again before it spends anything."""
+    """True also if the repository cannot be read now: the run looks again before it spends anything."""
     try:
         return document_of(exploration_id, research) is not None
     except ExternalError:
@@ -81,7 +81,7 @@ def _invalid(field: str, rule: str) -> InvalidRequestError:
 
 
 def enqueue(exploration: Exploration, deps: Deps) -> None:
-    """Send the run to the queue. A queue that fails loses nothing: the sweep sends it later."""
+    """Send the run to the queue. If that fails, the sweep sends it later."""
     try:
         deps.queue().send(exploration.id, exploration.run.number)
     except ExternalError as error:
