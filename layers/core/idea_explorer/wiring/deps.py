@@ -50,7 +50,7 @@ def cloud_deps(settings: Settings, log: Log) -> Deps:
 def local_deps(
     settings: Settings, log: Log, sinks: Sequence[EventSink] = (), *, commit: bool = False
 ) -> Deps:
-    """SQLite and files, for a command that runs an exploration itself: nobody else is told to."""
+    """SQLite and files, for a command that runs an exploration itself: it wakes no worker."""
     from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
 
     store = local.local_store(settings)

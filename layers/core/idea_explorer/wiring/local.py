@@ -24,13 +24,13 @@ def local_store(settings: Settings) -> "SqliteStore":
     store = SqliteStore(settings.store)
     ignored = settings.store.with_name(".gitignore")
     if not ignored.exists():
-        # records hold webhook secrets, which have no place in the folder's git
+        # records hold webhook secrets, which must not be committed
         ignored.write_text("*\n", encoding="utf-8")
     return store
 
 
 def local_uploads(settings: Settings, base_url: str = "") -> "LocalUploads":
-    """Files on this machine; `base_url` is where its API is reached."""
+    """Files on this machine; `base_url` is the address of its API."""
     from idea_explorer.adapters.uploads import LocalUploads
 
     return LocalUploads(settings.kept, base_url)
@@ -68,13 +68,13 @@ def process_lock(settings: Settings) -> "ProcessLock":
 
 
 def worked_on_here(settings: Settings) -> Callable[[Exploration], bool]:
-    """Whether a command of this machine is at work on a run, or a worker of `idea serve` is or will be."""
+    """Whether a command on this machine runs it, or a worker of `idea serve` does or will."""
     here, queue = process_lock(settings), local_queue(settings)
     return lambda e: here.is_at_work(e.id) or queue.has(e.id, e.run.number)
 
 
 def running_here(settings: Settings) -> Callable[[Exploration], bool]:
-    """Whether a process of this machine does a run at this moment."""
+    """Whether a process on this machine is running it now."""
     here, queue = process_lock(settings), local_queue(settings)
     return lambda e: (
         not e.is_final and (here.is_at_work(e.id) or queue.is_taken(e.id, e.run.number))

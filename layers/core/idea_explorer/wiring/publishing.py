@@ -23,7 +23,7 @@ from idea_explorer.wiring.toolsets import github_client, research_repository
 
 
 def publisher(settings: Settings, *, commit: bool = False) -> Publisher:
-    """GitHub where it is set up; else the folder, with its own git where a commit is asked for."""
+    """GitHub if it is configured; else the folder, with its own git where `commit` asks for it."""
     if settings.uses_github:
         from idea_explorer.adapters.github.publisher import GitHubPublisher
 
@@ -78,7 +78,7 @@ def pull_requests_for(settings: Settings, exploration: Exploration) -> PullReque
 
 
 def default_webhook(settings: Settings) -> Callable[[], Target | None]:
-    """Whom to tell where a request names nobody. The secret is read when it is needed, as it is then."""
+    """The webhook for requests that name none. Its secret is read anew for each message."""
 
     def target() -> Target | None:
         if settings.webhook_url is None:
@@ -97,7 +97,7 @@ def _webhook_secret(settings: Settings) -> str | None:
         key_of(secret)
     except ValueError as error:
         raise ConfigurationError(
-            f"The secret of the webhook cannot be used: {error}.",
+            f"The webhook secret cannot be used: {error}.",
             hint="Set it with 'idea admin secret set webhook'.",
         ) from error
     return secret
