@@ -20,7 +20,7 @@ from idea_explorer.agent.searches import searches_in
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import NetworkError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import Block, canonical
+from idea_explorer.domain.json import Block, dump_canonical
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import MODELS, PRICES
@@ -59,7 +59,7 @@ class Spender:
 
     def read(self, request: ModelRequest) -> Usage:
         parts = (*request.system, *request.tools, *request.messages)
-        size = sum(len(canonical(part)) for part in parts)
+        size = sum(len(dump_canonical(part)) for part in parts)
         return Usage(cache_write_tokens=int(size / CHARS_PER_TOKEN))
 
     def says(self, request: ModelRequest, blocks: list[Block], output: int) -> ModelAnswer:

@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.message import Message
+from idea_explorer.domain.message import QueueMessage
 from idea_explorer.domain.run import Receipt
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.cancel import cancel
@@ -93,7 +93,7 @@ def cancel_on(stores: Deps, exploration: Exploration) -> Exploration:
 def fail_on(stores: Deps, exploration: Exploration) -> object:
     deps = replace(stores, queue=FakeQueue, workflow=FakeWorkflow)
     poison = json.dumps({"id": exploration.id, "run": 9})
-    return dispatch(Message(id="m", body=poison, receives=1), deps)
+    return dispatch(QueueMessage(id="m", body=poison, receives=1), deps)
 
 
 def explore_on(stores: Deps, exploration: Exploration) -> Exploration:

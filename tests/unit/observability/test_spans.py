@@ -354,7 +354,7 @@ def test_a_model_that_cannot_be_asked_is_an_error_of_call_and_run(tmp_path: Path
             StatusCode.ERROR,
             "The key was refused.",
         )
-    assert said(traced.run)["error.type"] == "INTERNAL_ERROR"
+    assert said(traced.run)["error.type"] == "SERVICE_UNAVAILABLE"
     assert said(traced.run)["idea_explorer.outcome"] == "failed"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.json import JsonObject, canonical
+from idea_explorer.domain.json import JsonObject, dump_canonical
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import ModelRequest
 
@@ -140,4 +140,4 @@ def estimated_tokens(request: ModelRequest) -> int:
         "tools": list(request.tools),
         "messages": list(request.messages),
     }
-    return int(len(canonical(sent).encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
+    return int(len(dump_canonical(sent).encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)

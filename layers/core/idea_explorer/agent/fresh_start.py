@@ -7,8 +7,8 @@ from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import canonical, text_of
-from idea_explorer.domain.transcript import Restarted, StoredResult, WriteReason
+from idea_explorer.domain.json import dump_canonical, text_of
+from idea_explorer.domain.transcript import ConversationRestarted, StoredResult, WriteReason
 
 CUT = " […]"
 MAX_EVIDENCE_TOKENS = 100_000  # half of the smallest context window
@@ -16,8 +16,11 @@ MAX_EVIDENCE_BYTES = int(MAX_EVIDENCE_TOKENS * BYTES_PER_TOKEN)
 
 
 def affordable_start(
-    state: State, reason: WriteReason, budget: Budget, tokens_with: Callable[[Restarted], int]
-) -> Restarted | None:
+    state: State,
+    reason: WriteReason,
+    budget: Budget,
+    tokens_with: Callable[[ConversationRestarted], int],
+) -> ConversationRestarted | None:
     """With as much of the evidence as the budget allows; `tokens_with` counts a whole request.
 
     A short report is better than none. None where too little of the evidence could be paid for: a
@@ -31,8 +34,11 @@ def affordable_start(
 
 
 def _start_within(
-    room: int | None, state: State, reason: WriteReason, tokens_with: Callable[[Restarted], int]
-) -> Restarted | None:
+    room: int | None,
+    state: State,
+    reason: WriteReason,
+    tokens_with: Callable[[ConversationRestarted], int],
+) -> ConversationRestarted | None:
     whole = fresh_start(state, reason, room=MAX_EVIDENCE_BYTES)
     if room is None or tokens_with(whole) <= room:
         return whole
@@ -42,19 +48,19 @@ def _start_within(
     return fresh_start(state, reason, room=int((room - least) * BYTES_PER_TOKEN))
 
 
-def least_start_tokens(state: State, tokens_with: Callable[[Restarted], int]) -> int:
+def least_start_tokens(state: State, tokens_with: Callable[[ConversationRestarted], int]) -> int:
     """The room with which `affordable_start` gives anything at all."""
     whole = tokens_with(fresh_start(state, "budget", room=MAX_EVIDENCE_BYTES))
     least = tokens_with(fresh_start(state, "budget", room=0))
     return min(whole, least + MIN_EVIDENCE_TOKENS)
 
 
-def fresh_start(state: State, reason: WriteReason, *, room: int) -> Restarted:
+def fresh_start(state: State, reason: WriteReason, *, room: int) -> ConversationRestarted:
     """Write from the evidence alone. `room` is the most that the evidence may take, in bytes as sent."""
     idea = "\n\n".join(text_of(block.get("text")) for block in state.opening.content)
     found = [p for p in _gathered(state) if not p.text or p.text not in idea]
     text = prompt("fresh_start", idea=idea, evidence=excerpts(found, room) or "(nothing)")
-    return Restarted(reason=reason, content=[{"type": "text", "text": text}])
+    return ConversationRestarted(reason=reason, content=[{"type": "text", "text": text}])
 
 
 def excerpts(passages: Sequence[Passage], room: int) -> str:
@@ -102,9 +108,9 @@ def _quotes(state: State) -> dict[str, dict[str, None]]:
 
 def _as_passage(result: StoredResult) -> Passage:
     return Passage(
-        source=f"{result.name} {canonical(result.input)}",
+        source=f"{result.name} {dump_canonical(result.input)}",
         sha256=result.sha256,
-        text=canonical(result.payload),
+        text=dump_canonical(result.payload),
     )
 
 
@@ -129,4 +135,4 @@ def _cut(text: str, most: int) -> str:
 
 def _size(text: str) -> int:
     """Bytes as sent, escapes included."""
-    return len(canonical(text).encode("utf-8", "surrogatepass")) - 2
+    return len(dump_canonical(text).encode("utf-8", "surrogatepass")) - 2

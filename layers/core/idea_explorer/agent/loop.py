@@ -32,17 +32,17 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExplorerError, ExternalError, RejectedError, TooLongError
-from idea_explorer.domain.events import EventUsage, StepFinished, TryingAgain
+from idea_explorer.domain.events import EventUsage, RetryScheduled, StepFinished
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.json import storable_block
-from idea_explorer.domain.report import best_text
+from idea_explorer.domain.json import sanitize_block
+from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
-    Answered,
-    Asked,
+    ConversationRestarted,
     ModelCallFailed,
+    ModelCallFinished,
+    ModelCallStarted,
     PendingCall,
-    Restarted,
     StoredResult,
     ToolsRan,
 )
@@ -153,7 +153,7 @@ class Agent:
             state = self._state
         return None
 
-    def _wait(self, again: TryingAgain) -> None:
+    def _wait(self, again: RetryScheduled) -> None:
         """Say what is waited for, then wait. A store that cannot be reached to tell of it ends nothing."""
         with suppress(ExternalError):
             self.sink.emit(again)
@@ -167,7 +167,7 @@ class Agent:
             return Interrupted("budget")
         step = state.steps + 1
         self.transcript.append(
-            Asked(
+            ModelCallStarted(
                 step=step,
                 tools_off=request.tools_off,
                 max_tokens=allowance.max_tokens,
@@ -204,9 +204,9 @@ class Agent:
             return error
         took = round((clock.monotonic() - began) * 1_000)
         self.transcript.append(
-            Answered(
+            ModelCallFinished(
                 step=step,
-                content=[storable_block(block) for block in answer.content],
+                content=[sanitize_block(block) for block in answer.content],
                 stop_reason=answer.stop_reason,
                 stop_detail=answer.stop_detail,
                 usage=answer.usage,
@@ -268,8 +268,8 @@ class Agent:
             proposal=result.proposal,
         )
 
-    def _fresh_start(self, state: State, move: Restart) -> Restarted | None:
-        def tokens_with(fresh: Restarted) -> int:
+    def _fresh_start(self, state: State, move: Restart) -> ConversationRestarted | None:
+        def tokens_with(fresh: ConversationRestarted) -> int:
             begun = State([*state.entries, fresh])
             return estimated_tokens(self._writing(begun, tools_off=True))
 
@@ -292,6 +292,6 @@ def _stopped(state: State, stop: Interrupted) -> Finish:
 
 def _ended(state: State, reason: str, error: ExplorerError | None) -> Finish:
     """Ended early: `partial` where there is any text to keep."""
-    if best_text(state.entries):
+    if choose_report(state.entries):
         return Finish("partial", reason, error)
     return Finish("timed_out" if reason == "deadline" else "failed", reason, error)

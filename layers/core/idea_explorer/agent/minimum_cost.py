@@ -6,7 +6,7 @@ from idea_explorer.agent.requests import request_of
 from idea_explorer.agent.searches import searches_in, with_searches
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
-from idea_explorer.domain.transcript import Opening, Restarted
+from idea_explorer.domain.transcript import ConversationRestarted, Opening
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelRequest
 
@@ -26,7 +26,7 @@ def least_to_write(state: State, budget: Budget) -> float | None:
     if whole is None or budget.price is None or not state.answers:
         return _with_our_words(budget, whole)
 
-    def tokens_with(fresh: Restarted) -> int:
+    def tokens_with(fresh: ConversationRestarted) -> int:
         return estimated_tokens(request_of(State([*state.entries, fresh]), writing=True))
 
     read = least_start_tokens(state, tokens_with)

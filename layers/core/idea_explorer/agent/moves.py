@@ -14,14 +14,19 @@ from idea_explorer.domain.errors import (
     RejectedError,
     TooLongError,
 )
-from idea_explorer.domain.report import best_text, reported_text, without_preamble, written_text
+from idea_explorer.domain.report import (
+    choose_report,
+    read_final_turn,
+    read_report,
+    strip_preamble,
+)
 from idea_explorer.domain.transcript import (
-    Answered,
     ModelCallFailed,
+    ModelCallFinished,
     RewriteReason,
     WriteReason,
-    sendable,
 )
+from idea_explorer.domain.turns import prepare_answer
 
 FinalStatus = Literal[
     "completed", "partial", "failed", "timed_out", "cancelled", "awaiting_approval"
@@ -89,7 +94,7 @@ class Bounds:
 
 def next_move(state: State, bounds: Bounds) -> Move:
     last = state.last
-    if isinstance(last, Answered):
+    if isinstance(last, ModelCallFinished):
         return AFTER.get(last.stop_reason, _after_end)(state, bounds)
     if isinstance(last, ModelCallFailed) and (last.overflow or last.rejected):
         return _after_overflow(state, bounds)
@@ -152,7 +157,7 @@ def _after_pause(state: State, bounds: Bounds) -> Move:
 
 def _after_end(state: State, bounds: Bounds) -> Move:
     answer = state.answers[-1]
-    if not (text := reported_text(state.entries)):
+    if not (text := read_report(state.entries)):
         return _after_no_text(state, "empty_answer")
     if state.writing in CUT_SHORT:
         return Finish("partial", state.writing)
@@ -167,7 +172,7 @@ def _after_end(state: State, bounds: Bounds) -> Move:
 def _gaps(state: State, text: str) -> tuple[str, ...]:
     """What a text lacks of what its framework asks for."""
     framework = state.opening.framework
-    return tuple(framework.missing(without_preamble(text))) if framework else ()
+    return tuple(framework.missing(strip_preamble(text))) if framework else ()
 
 
 def _after_no_text(state: State, stop_reason: str) -> Move:
@@ -192,18 +197,18 @@ def _kept(state: State) -> Finish | None:
     """The end with the report that was there before it was asked for again, if it was."""
     if not state.rewritten("incomplete"):
         return None
-    gaps = _gaps(state, best_text(state.entries))
+    gaps = _gaps(state, choose_report(state.entries))
     return Finish("partial", "incomplete", IncompleteReportError(gaps))
 
 
 def _after_max_tokens(state: State, bounds: Bounds) -> Move:
-    if state.continued or bounds.out_of_budget or not sendable(state.answers[-1]):
+    if state.continued or bounds.out_of_budget or not prepare_answer(state.answers[-1]):
         return _cut_off(state)
     return Say("continue")
 
 
 def _cut_off(state: State) -> Move:
-    if written_text(state.entries):
+    if read_final_turn(state.entries):
         return Finish("partial", "max_tokens")
     return _after_no_text(state, "max_tokens")
 
@@ -231,7 +236,7 @@ def _after_overflow(state: State, _: Bounds) -> Move:
         if isinstance(last, ModelCallFailed)
         else "The conversation is too long for the model."
     )
-    status: FinalStatus = "partial" if best_text(state.entries) else "failed"
+    status: FinalStatus = "partial" if choose_report(state.entries) else "failed"
     if rejected:
         return Finish(status, "model_error", RejectedError(said))
     return Finish(status, "context_window", TooLongError(said))

@@ -2,7 +2,7 @@
 
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
-from idea_explorer.domain.transcript import messages
+from idea_explorer.domain.turns import build_messages
 from idea_explorer.ports import ModelRequest
 
 
@@ -20,7 +20,7 @@ def request_of(
         model_id=opening.model_id,
         system=opening.system,
         tools=opening.tools,
-        messages=messages(state.entries),
+        messages=build_messages(state.entries),
         max_tokens=max_tokens,
         writing=writing,
         tools_off=tools_off,

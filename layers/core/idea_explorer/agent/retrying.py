@@ -1,22 +1,22 @@
 """When a model call is made again."""
 
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.events import TryingAgain
+from idea_explorer.domain.events import RetryScheduled
 from idea_explorer.domain.retry import Retry, RetryPolicy
 
 ATTEMPTS = 5
 MODEL_CALLS = RetryPolicy(first=1.0, attempts=ATTEMPTS)
 
 
-def next_try(error: ExternalError, failed: int, *, step: int) -> TryingAgain | None:
+def next_try(error: ExternalError, failed: int, *, step: int) -> RetryScheduled | None:
     """The event that announces the next attempt, or None where there is none."""
     again = MODEL_CALLS.next(error, failed)
     return announce(again, step=step) if again else None
 
 
-def announce(again: Retry, *, step: int) -> TryingAgain:
+def announce(again: Retry, *, step: int) -> RetryScheduled:
     assert isinstance(again.error, ExternalError)
-    return TryingAgain(
+    return RetryScheduled(
         step=step,
         attempt=again.attempt,
         attempts=ATTEMPTS,

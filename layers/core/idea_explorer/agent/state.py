@@ -5,27 +5,29 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from idea_explorer.agent.searches import RESULT, search_record
-from idea_explorer.domain.evidence import Passage, searched_passages
-from idea_explorer.domain.json import canonical
+from idea_explorer.domain.evidence import Passage, parse_search_results
+from idea_explorer.domain.json import dump_canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord
 from idea_explorer.domain.transcript import (
-    Answered,
     AnyEntry,
-    Asked,
-    Decided,
+    ApprovalsDecided,
+    ConversationRestarted,
     Instruction,
     ModelCallFailed,
+    ModelCallFinished,
+    ModelCallStarted,
     Opening,
     PendingCall,
-    Restarted,
     RewriteReason,
     StoredResult,
     ToolsRan,
     WriteReason,
-    effort_of,
-    messages,
-    pending_server_calls,
-    sendable,
+)
+from idea_explorer.domain.turns import (
+    build_messages,
+    find_effort,
+    find_pending_server_calls,
+    prepare_answer,
 )
 from idea_explorer.domain.usage import Usage
 
@@ -45,11 +47,13 @@ class State:
     @property
     def last(self) -> AnyEntry:
         """The last entry that says something; a call that was only announced does not."""
-        return next(entry for entry in reversed(self.entries) if not isinstance(entry, Asked))
+        return next(
+            entry for entry in reversed(self.entries) if not isinstance(entry, ModelCallStarted)
+        )
 
     @cached_property
-    def answers(self) -> list[Answered]:
-        return [entry for entry in self.entries if isinstance(entry, Answered)]
+    def answers(self) -> list[ModelCallFinished]:
+        return [entry for entry in self.entries if isinstance(entry, ModelCallFinished)]
 
     @property
     def steps(self) -> int:
@@ -60,9 +64,9 @@ class State:
         return [result for entry in self._ran for result in entry.results]
 
     @property
-    def _ran(self) -> list[ToolsRan | Decided]:
+    def _ran(self) -> list[ToolsRan | ApprovalsDecided]:
         """The steps whose calls were run or decided."""
-        ran = (entry for entry in self.entries if isinstance(entry, ToolsRan | Decided))
+        ran = (entry for entry in self.entries if isinstance(entry, ToolsRan | ApprovalsDecided))
         return [entry for entry in ran if not (isinstance(entry, ToolsRan) and entry.refused)]
 
     @property
@@ -76,10 +80,10 @@ class State:
         found: list[ToolRecord] = []
         for entry in self.entries:
             match entry:
-                case Answered():
+                case ModelCallFinished():
                     results = [b for b in entry.content if b.get("type") == RESULT]
                     found.extend(search_record(block, entry.step) for block in results)
-                case ToolsRan(refused=False) | Decided():
+                case ToolsRan(refused=False) | ApprovalsDecided():
                     found.extend(result.record for result in entry.results)
                 case _:
                     pass
@@ -94,14 +98,14 @@ class State:
     def billed(self) -> list[Usage]:
         """What each call was billed. One that was announced and never answered counts in full."""
         parts: list[Usage] = []
-        open_call: Asked | None = None
+        open_call: ModelCallStarted | None = None
         for entry in self.entries:
             match entry:
-                case Asked():
+                case ModelCallStarted():
                     if open_call:
                         parts.append(open_call.reserved)
                     open_call = entry
-                case Answered() | ModelCallFailed():
+                case ModelCallFinished() | ModelCallFailed():
                     parts.append(entry.usage)
                     open_call = None
                 case _:
@@ -118,9 +122,9 @@ class State:
             match entry:
                 case Opening():
                     found.extend(entry.passages)
-                case Answered():
-                    found.extend(searched_passages(entry.content))
-                case ToolsRan() | Decided():
+                case ModelCallFinished():
+                    found.extend(parse_search_results(entry.content))
+                case ToolsRan() | ApprovalsDecided():
                     found.extend(p for result in entry.results for p in result.passages)
                 case _:
                     pass
@@ -130,7 +134,7 @@ class State:
     def writing(self) -> WriteReason | None:
         """Why the report was asked for, or None while the work goes on. A resume takes it up again."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Restarted):
+            if isinstance(entry, ConversationRestarted):
                 return entry.reason
             if isinstance(entry, Instruction) and entry.purpose != "continue":
                 return entry.reason
@@ -145,7 +149,7 @@ class State:
     @property
     def tools_were_off(self) -> bool:
         """Whether the last answer was asked for without tools."""
-        asked = next((e for e in reversed(self.entries) if isinstance(e, Asked)), None)
+        asked = next((e for e in reversed(self.entries) if isinstance(e, ModelCallStarted)), None)
         return asked is not None and asked.tools_off
 
     @cached_property
@@ -153,7 +157,7 @@ class State:
         """How often a call came instead of the report since that was asked for."""
         count = 0
         for entry in reversed(self.entries):
-            if isinstance(entry, Restarted) or (
+            if isinstance(entry, ConversationRestarted) or (
                 isinstance(entry, Instruction) and entry.purpose in {"write", "resume"}
             ):
                 break
@@ -172,12 +176,12 @@ class State:
     @property
     def effort(self) -> str | None:
         """What the conversation began with; it is sent unchanged with every request of it."""
-        begun_anew = any(isinstance(entry, Restarted) for entry in self.entries)
+        begun_anew = any(isinstance(entry, ConversationRestarted) for entry in self.entries)
         return self.opening.write_effort if begun_anew else self.opening.effort
 
     @property
     def effort_now(self) -> str | None:
-        return effort_of(messages(self.entries), self.effort)
+        return find_effort(build_messages(self.entries), self.effort)
 
     @property
     def resumed(self) -> set[int | None]:
@@ -190,7 +194,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction):
                 return entry.purpose == "continue"
-            if isinstance(entry, ToolsRan | Decided | Opening | Restarted):
+            if isinstance(entry, ToolsRan | ApprovalsDecided | Opening | ConversationRestarted):
                 return False
         return False
 
@@ -200,7 +204,7 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction) and entry.purpose == "resume":
                 return False
-            if isinstance(entry, Restarted):
+            if isinstance(entry, ConversationRestarted):
                 return True
         return False
 
@@ -209,10 +213,10 @@ class State:
         """Whether a search of the last answer is still to be finished at Anthropic. Until then nothing
         but tool results may be added."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Restarted):
+            if isinstance(entry, ConversationRestarted):
                 return False
-            if isinstance(entry, Answered):
-                return bool(pending_server_calls(sendable(entry)))
+            if isinstance(entry, ModelCallFinished):
+                return bool(find_pending_server_calls(prepare_answer(entry)))
         return False
 
     @cached_property
@@ -221,10 +225,10 @@ class State:
         count = 0
         for entry in reversed(self.entries):
             taken_up = isinstance(entry, Instruction) and entry.purpose == "resume"
-            ended = isinstance(entry, Answered) and entry.stop_reason != "pause_turn"
-            if taken_up or ended or isinstance(entry, Restarted):
+            ended = isinstance(entry, ModelCallFinished) and entry.stop_reason != "pause_turn"
+            if taken_up or ended or isinstance(entry, ConversationRestarted):
                 break
-            count += isinstance(entry, Answered)
+            count += isinstance(entry, ModelCallFinished)
         return count
 
     @cached_property
@@ -242,17 +246,17 @@ class State:
                     barren, repeated, gathering = 0, False, True
                 case Instruction(purpose="write"):
                     gathering = False
-                case Restarted():
+                case ConversationRestarted():
                     gathering = False
                     seen_calls.clear()  # their results stand in the conversation no longer
-                case Answered() if gathering:
-                    findings = {p.sha256 for p in searched_passages(entry.content)}
+                case ModelCallFinished() if gathering:
+                    findings = {p.sha256 for p in parse_search_results(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
                     seen_findings |= findings
-                case ToolsRan(refused=False) | Decided():
+                case ToolsRan(refused=False) | ApprovalsDecided():
                     new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
                     for result in entry.results:
-                        key = f"{result.name} {canonical(result.input)}"
+                        key = f"{result.name} {dump_canonical(result.input)}"
                         repeated |= key in seen_calls and result.sha256 not in new
                         seen_calls.add(key)
                     barren = 0 if new else barren

@@ -15,7 +15,7 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     RunEvent,
     TextDelta,
     ThinkingDelta,
@@ -23,7 +23,7 @@ from idea_explorer.domain.events import (
     ToolCallError,
     ToolCallStart,
 )
-from idea_explorer.domain.json import Block, storable, storable_block, text_of
+from idea_explorer.domain.json import Block, sanitize, sanitize_block, text_of
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventSink
 
@@ -115,7 +115,7 @@ class StreamWatcher:
         return self._usage.model_copy(update={"output_tokens": capped}) + found
 
     def begin(self) -> None:
-        self._tell(AnswerBegins(step=self._step))
+        self._tell(AnswerStarted(step=self._step))
 
     def tick(self) -> None:
         if self.deadline.passed:
@@ -128,12 +128,12 @@ class StreamWatcher:
                 raise Interrupted("cancelled")
 
     def text(self, delta: str) -> None:
-        words = text_of(storable(delta))
+        words = text_of(sanitize(delta))
         self._parts.append(words)
         self._tell(TextDelta(content=words))
 
     def thinking(self, delta: str) -> None:
-        self._tell(ThinkingDelta(content=text_of(storable(delta))))
+        self._tell(ThinkingDelta(content=text_of(sanitize(delta))))
 
     def usage(self, usage: Usage) -> None:
         if self._usage is None:
@@ -142,7 +142,7 @@ class StreamWatcher:
 
     def block(self, block: Block) -> None:
         """Searches run at Anthropic; here they show as tool calls without a duration."""
-        block = storable_block(block)
+        block = sanitize_block(block)
         call_id = text_of(block.get("id")) or text_of(block.get("tool_use_id"))
         match block.get("type"):
             case "server_tool_use":

@@ -22,7 +22,7 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ExternalError, ToolError
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError, ToolCallStart
-from idea_explorer.domain.json import JsonObject, canonical
+from idea_explorer.domain.json import JsonObject, dump_canonical
 from idea_explorer.domain.retry import RetryPolicy
 from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
@@ -230,7 +230,7 @@ def _ending(call: ToolCall, result: ToolResult, record: ToolRecord) -> ToolCallE
 
 def _shortened(result: ToolResult) -> ToolResult:
     """The result, with its longest string cut where the whole would be too large."""
-    excess = len(canonical(result.payload)) - limits.MAX_RESULT_CHARS
+    excess = len(dump_canonical(result.payload)) - limits.MAX_RESULT_CHARS
     if excess <= 0:
         return result
     texts = {key: value for key, value in result.payload.items() if isinstance(value, str)}

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from idea_explorer.api.approvals import ApprovalList, ApprovalView, approval_view
+from idea_explorer.api.approvals import ApprovalList, ApprovalView, build_approval_view
 from idea_explorer.cli.deciding import shown
 from idea_explorer.cli.endings import named
 from idea_explorer.cli.environment import settings_for
@@ -143,7 +143,7 @@ def _here(arguments: argparse.Namespace) -> Decisions:
         def all(self, exploration_id: str) -> list[ApprovalView]:
             exploration = find(exploration_id, OWNER, deps)
             asked = deps.approvals.approvals(exploration.id)
-            return [approval_view(approval, exploration) for approval in asked]
+            return [build_approval_view(approval, exploration) for approval in asked]
 
         def decide(self, exploration_id: str, approval_id: str, request: DecisionRequest) -> None:
             decide(exploration_id, approval_id, request, OWNER, deps)

@@ -4,7 +4,7 @@ import shlex
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
-from idea_explorer.domain.text import counted
+from idea_explorer.domain.text import pluralize
 
 EXIT: dict[Status, int] = {
     "completed": 0,
@@ -19,15 +19,15 @@ EXIT: dict[Status, int] = {
 def summary(status: Status, verdict: str | None, stats: Stats) -> str:
     usage = stats.usage
     parts = [
-        counted(stats.steps, "step"),
+        pluralize(stats.steps, "step"),
         f"{usage.all_input_tokens:,} tokens in, {usage.output_tokens:,} out",
     ]
     if stats.tool_calls:
         failed = sum(not record.ok for record in stats.tool_calls)
-        calls = counted(len(stats.tool_calls), "tool call")
+        calls = pluralize(len(stats.tool_calls), "tool call")
         parts.append(calls + (f" ({failed} failed)" * bool(failed)))
     if stats.usage.searches:
-        parts.append(counted(stats.usage.searches, "search", "searches"))
+        parts.append(pluralize(stats.usage.searches, "search", "searches"))
     parts.append(money(stats.cost_usd))
     if stats.unconfirmed_usd:
         parts.append(f"at most {money(stats.unconfirmed_usd)} of it for calls that broke off")

@@ -4,10 +4,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from idea_explorer.domain.publication import idea_key
+from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, similar
-from idea_explorer.domain.text import harmless, one_line
+from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, find_similar
+from idea_explorer.domain.text import one_line, strip_control_characters
 
 SHOWN = 3
 
@@ -34,7 +34,7 @@ def consider(
     ask: Callable[[str], str] | None,
 ) -> Choice:
     """Show what is similar; where there is somebody to ask, let them choose."""
-    found = similar(request.idea, index)[:SHOWN]
+    found = find_similar(request.idea, index)[:SHOWN]
     if not found:
         return Choice(request)
     tell("Similar research is there already:")
@@ -69,7 +69,7 @@ def _options(request: ExploreRequest, nearest: IndexEntry) -> dict[str, tuple[st
         "y": ("run it all the same", Choice(request)),
         "r": ("read the first instead", Choice(document=nearest.path)),
     }
-    if nearest.idea_key == idea_key(request.idea):
+    if nearest.idea_key == hash_idea(request.idea):
         updated = request.model_copy(update={"update": True})
         options["u"] = ("update the first", Choice(updated))
     if nearest.exploration_id:
@@ -87,4 +87,4 @@ def _line(hit: Similar) -> str:
     """One line of a document's own words, which may hold anything, without what steers a terminal."""
     facts = [hit.date or "", hit.verdict or "", f"{hit.score:.0%}"]
     text = f"{one_line(hit.title, 80)} · {' · '.join(fact for fact in facts if fact)} · {hit.path}"
-    return harmless(text)
+    return strip_control_characters(text)

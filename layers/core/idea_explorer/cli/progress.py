@@ -5,9 +5,10 @@ import threading
 from typing import Protocol, Self
 
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     ApprovalRequested,
     MessageStart,
+    RetryScheduled,
     RunEvent,
     StatusChanged,
     StepFinished,
@@ -16,11 +17,10 @@ from idea_explorer.domain.events import (
     ToolCallEnd,
     ToolCallError,
     ToolCallStart,
-    TryingAgain,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import harmless, one_line
+from idea_explorer.domain.text import one_line, strip_control_characters
 from idea_explorer.settings import Settings
 
 
@@ -100,9 +100,9 @@ class Progress:
                     "dim",
                 )
                 self._written = 0
-            case TryingAgain():
+            case RetryScheduled():
                 self.waits(event.sentence)
-            case AnswerBegins():
+            case AnswerStarted():
                 self._written = 0
             case MessageStart() if self._written:
                 self._screen.line("  … The answer broke off and is written again.", "yellow")
@@ -163,7 +163,7 @@ class PlainScreen:
     """Lines only: for pipes, files and CI."""
 
     def line(self, text: str, style: str = "") -> None:
-        print(harmless(text), file=sys.stderr, flush=True)
+        print(strip_control_characters(text), file=sys.stderr, flush=True)
 
     def working(self, text: str) -> None:
         pass
@@ -192,7 +192,7 @@ class TerminalScreen:
 
     def line(self, text: str, style: str = "") -> None:
         # as Text, so that brackets in an idea or a result are never read as markup
-        self._console.print(self._text(harmless(text), style=style), soft_wrap=True)
+        self._console.print(self._text(strip_control_characters(text), style=style), soft_wrap=True)
         self.working("thinking")
 
     def working(self, text: str) -> None:

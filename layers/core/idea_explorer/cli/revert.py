@@ -12,10 +12,10 @@ from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.shown import details_in
 from idea_explorer.domain.errors import ConfigurationError, MissingError
-from idea_explorer.domain.ids import ExplorationId, begun_at, is_id
+from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.text import harmless
+from idea_explorer.domain.text import strip_control_characters
 from idea_explorer.ports import Undone
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.find import find
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.quiet:
         print(undone.url or "\n".join(undone.files))
     else:
-        print(harmless(_in_words(undone)))
+        print(strip_control_characters(_in_words(undone)))
     return 0
 
 
@@ -62,7 +62,7 @@ def _of_this_machine(exploration_id: str, settings: Settings) -> Undone:
         # it ran elsewhere; the commits that carry its id are enough
         known = ExplorationId(exploration_id)
         reverter = publishing.reverter(settings, ExploreRequest(idea=exploration_id))
-        return reverter.propose_revert(known, since=begun_at(known))
+        return reverter.propose_revert(known, since=decode_time(known))
     return revert(exploration, deps)
 
 

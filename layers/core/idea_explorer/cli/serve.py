@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial
 
-from idea_explorer.api.app import handler_for
+from idea_explorer.api.app import build_handler
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.text import is_sendable
-from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
+from idea_explorer.domain.text import is_header_safe
+from idea_explorer.domain.tokens import dump_tokens, issue_token, make_token_record
 from idea_explorer.ports import Clock
 from idea_explorer.usecases.approvals.wait import all_decided, expire
 from idea_explorer.usecases.deps import Deps
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     token, tokens = _token(deps.clock)
     address = (arguments.host, arguments.port)
     with (
-        ApiServer(address, handler_for(deps), lambda: tokens, uploads.store) as server,
+        ApiServer(address, build_handler(deps), lambda: tokens, uploads.store) as server,
         Workers(
             jobs,
             lambda job: run_job(job, jobs, deps),
@@ -74,9 +74,9 @@ def _token(clock: Clock) -> tuple[str, str]:
     """The given token or a new one, and the list that knows it."""
     given = os.environ.get("IDEA_API_TOKEN")
     if given:
-        if not is_sendable(given):
+        if not is_header_safe(given):
             raise ConfigurationError("IDEA_API_TOKEN holds characters that no token has.")
-        return given, dump_tokens([stored_token(given, OWNER, now=clock.now())])
+        return given, dump_tokens([make_token_record(given, OWNER, now=clock.now())])
     token, stored = issue_token(OWNER, now=clock.now())
     return token, dump_tokens([stored])
 

@@ -45,25 +45,25 @@ DOING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """What is being done now, and what was done and spent up to now."""
 
     label: str
     stats: Stats
 
 
-def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) -> Progress:
+def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) -> RunProgress:
     """The progress of a run that goes on, from its record and the JSON of all its events; of one that
     ended, from its record. The record counts calls that broke off, too; an event may be ahead of it."""
     label = LABELS[exploration.status]
     if exploration.is_final:
-        return Progress(label, exploration.run.stats)
+        return RunProgress(label, exploration.run.stats)
     told = _Told(label)
     for event in events:
         told.hear(json.loads(event))
     stats = max(exploration.run.stats, told.stats(), key=lambda known: known.steps)
     doing = exploration.waits_for(now) or told.label
-    return Progress(doing if exploration.status == "running" else label, stats)
+    return RunProgress(doing if exploration.status == "running" else label, stats)
 
 
 class _Told:

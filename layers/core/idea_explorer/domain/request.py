@@ -11,7 +11,7 @@ from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.models import RequestEffort
 from idea_explorer.domain.text import trim
-from idea_explorer.domain.wording import findings
+from idea_explorer.domain.validation_errors import describe_errors
 
 PREFIX = "whsec_"
 
@@ -150,7 +150,7 @@ def parse_request(body: str | bytes) -> ExploreRequest:
 
 def invalid_request(error: ValidationError) -> InvalidRequestError:
     """What was found as one sentence and a table by field, without echoing any value."""
-    fields = findings(error)
+    fields = describe_errors(error)
     sentence = "; ".join(
         f"'{name}': {message}" if name else message for name, message in fields.items()
     )

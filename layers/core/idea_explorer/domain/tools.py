@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import JsonObject, canonical, digest
+from idea_explorer.domain.json import JsonObject, digest, dump_canonical
 
 SharedErrorType = Literal[
     "invalid_arguments",
@@ -33,7 +33,7 @@ class ToolCall:
     @property
     def key(self) -> str:
         """Equal for the same call, whatever the order of its arguments."""
-        return f"{self.name} {canonical(self.input)}"
+        return f"{self.name} {dump_canonical(self.input)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ExplorationPage:
     explorations: Sequence[Exploration]
     cursor: str | None
 
@@ -82,7 +82,9 @@ class Explorations(Protocol):
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool: ...
 
-    def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
+    def page(
+        self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
+    ) -> ExplorationPage:
         """An owner's explorations, newest first; raises InvalidRequestError for a foreign cursor."""
         ...
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.evidence import passage
+from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolOutput
@@ -143,7 +143,7 @@ class _Fetch:
             },
             summary=f"Read {one_line(page.url, 200)} ({size:,} bytes)",
             size=size,
-            passages=(passage(page.url, text, title=title),),
+            passages=(make_passage(page.url, text, title=title),),
         )
 
 
@@ -171,7 +171,7 @@ class _Search:
             fields=fields,
             summary=f"Found {total} passages matching '{one_line(arguments.query, 100)}'",
             result_count=len(results),
-            passages=tuple(passage(finding.file, finding.excerpt) for finding in found),
+            passages=tuple(make_passage(finding.file, finding.excerpt) for finding in found),
         )
 
     def _searchable(self) -> UploadIndex:

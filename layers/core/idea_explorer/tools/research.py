@@ -14,17 +14,17 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     ToolError,
 )
-from idea_explorer.domain.evidence import passage
+from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import (
     MAX_RESEARCH_PATH,
     RESEARCH_ROOT,
     ResearchPath,
+    check_research_path,
     is_research_path,
-    research_path,
 )
 from idea_explorer.domain.publication import is_log
-from idea_explorer.domain.report import title_of
+from idea_explorer.domain.report import find_title
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools.fulltext import FullText
@@ -63,7 +63,7 @@ class ReadResearch(Arguments):
         ),
         Rule("non-empty path relative to ideas/"),
         MayBeBlank(),
-        AfterValidator(research_path),
+        AfterValidator(check_research_path),
     ]
 
 
@@ -155,7 +155,7 @@ class _Research:
             fields={"content": document.content, "bytes": document.size},
             summary=f"Read {path} ({document.size:,} bytes)",
             size=document.size,
-            passages=(passage(f"{RESEARCH_ROOT}/{path}", document.content),),
+            passages=(make_passage(f"{RESEARCH_ROOT}/{path}", document.content),),
         )
 
     def list(self, _: ListResearch) -> ToolOutput:
@@ -178,7 +178,7 @@ class _Research:
     def search(self, arguments: SearchResearch) -> ToolOutput:
         try:
             index = self._index or FullText(
-                (path, title_of(text, path), text) for path, text in self._repository.read_all()
+                (path, find_title(text, path), text) for path, text in self._repository.read_all()
             )
         except ExternalError as error:
             raise _api_error("search", error) from error
@@ -196,7 +196,8 @@ class _Research:
             summary=f"Found {total} documents matching '{arguments.query}'",
             result_count=len(results),
             passages=tuple(
-                passage(f"{RESEARCH_ROOT}/{hit.name}", hit.excerpt, title=hit.title) for hit in hits
+                make_passage(f"{RESEARCH_ROOT}/{hit.name}", hit.excerpt, title=hit.title)
+                for hit in hits
             ),
         )
 

@@ -10,14 +10,14 @@ from idea_explorer.domain.errors import (
     MissingError,
     QuotaSpentError,
 )
-from idea_explorer.domain.events import AnyEvent, Failed, StatusChanged
+from idea_explorer.domain.events import AnyEvent, ErrorEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import (
     QUEUE_OWNER,
-    Message,
-    Reference,
-    named_in,
+    ExplorationReference,
+    QueueMessage,
+    find_exploration_id,
     parse_message,
 )
 from idea_explorer.domain.run import Receipt
@@ -33,7 +33,7 @@ LAST_RECEIVE = 4  # one before the queue's own redrive, which could not mark the
 Dispatched = Literal["started", "deferred", "known", "dead_lettered"]
 
 
-def dispatch(message: Message, deps: Deps) -> Dispatched:
+def dispatch(message: QueueMessage, deps: Deps) -> Dispatched:
     """Handle one delivery. Raises what another delivery of the same message may cure.
 
     A message that can never succeed goes to the dead-letter queue, and the exploration it names fails.
@@ -52,7 +52,7 @@ def dispatch(message: Message, deps: Deps) -> Dispatched:
     return dispatched
 
 
-def _dispatch(message: Message, deps: Deps) -> Dispatched:
+def _dispatch(message: QueueMessage, deps: Deps) -> Dispatched:
     exploration, run = _named(message, deps)
     if run > exploration.run.number:
         raise ConflictError(
@@ -72,9 +72,9 @@ def _dispatch(message: Message, deps: Deps) -> Dispatched:
     return "started" if deps.workflow().start(exploration.id, run, deadline) else "known"
 
 
-def _named(message: Message, deps: Deps) -> tuple[Exploration, int]:
+def _named(message: QueueMessage, deps: Deps) -> tuple[Exploration, int]:
     named = parse_message(message)
-    if isinstance(named, Reference):
+    if isinstance(named, ExplorationReference):
         exploration = deps.explorations.load(named.id)
         return exploration, named.run or exploration.run.number
     without_quota = replace(deps, policy=replace(deps.policy, daily_cost_usd=None))
@@ -122,7 +122,7 @@ def _mark_running(exploration: Exploration, deps: Deps) -> None:
         sink.emit(started)
 
 
-def _dead_letter(message: Message, error: ExplorerError, deps: Deps) -> Dispatched:
+def _dead_letter(message: QueueMessage, error: ExplorerError, deps: Deps) -> Dispatched:
     deps.log.error("message_dead_lettered", messageId=message.id, error=error.sentence)
     if exploration_id := _stored_id(message):
         _fail(exploration_id, error, deps)
@@ -130,11 +130,11 @@ def _dead_letter(message: Message, error: ExplorerError, deps: Deps) -> Dispatch
     return "dead_lettered"
 
 
-def _stored_id(message: Message) -> ExplorationId | None:
+def _stored_id(message: QueueMessage) -> ExplorationId | None:
     try:
         return parse_message(message).id
     except ExplorerError:
-        return named_in(message)
+        return find_exploration_id(message)
 
 
 def _fail(exploration_id: ExplorationId, error: ExplorerError, deps: Deps) -> None:
@@ -150,7 +150,7 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, deps: Deps) -> No
     events: list[AnyEvent] = []
 
     def failed_events(before: Exploration, after: Exploration) -> list[AnyEvent]:
-        failure = Failed(code=error.code, message=error.sentence)
+        failure = ErrorEvent(code=error.code, message=error.sentence)
         events[:] = end_events(before, after, failure)
         return events
 

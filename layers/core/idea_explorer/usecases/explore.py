@@ -11,10 +11,16 @@ from idea_explorer.agent.state import State
 from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
-from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
+from idea_explorer.domain.events import (
+    ErrorEvent,
+    EventUsage,
+    MessageEnd,
+    MessageStart,
+    StatusChanged,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.models import AskedModel
+from idea_explorer.domain.models import ModelChoice
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
@@ -92,7 +98,7 @@ def explore(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
             raise
         except ExplorerError as error:
             refused = refuse_run(exploration, error, deps.clock.now())
-            sink.save(refused, Failed(code=error.code, message=error.sentence))
+            sink.save(refused, ErrorEvent(code=error.code, message=error.sentence))
             return refused
         exploration = record_continuation(exploration, continuation)
         deps.explorations.save(exploration)
@@ -118,7 +124,7 @@ def _run(
         exploration = reserve_budget(exploration, context.deps)
         model_id = policy.model_ids[exploration.request.model]
         budget = _budget(exploration, model_id, context)
-        model = AskedModel(id=model_id, profile=policy.profiles.get(model_id))
+        model = ModelChoice(id=model_id, profile=policy.profiles.get(model_id))
         framework = engine.framework_for(exploration, continuation, model_id)
         begin_or_resume(transcript, exploration, continuation, toolset, model, framework, budget)
     context.sink.emit(
@@ -263,6 +269,6 @@ def _conclude(exploration: Exploration, finish: Finish, context: _Context) -> Ex
         error=error.sentence if error else "",
         error_code=error.code if error else None,
     )
-    failed = [Failed(code=error.code, message=error.sentence)] if error else []
+    failed = [ErrorEvent(code=error.code, message=error.sentence)] if error else []
     context.sink.save(ended, end, *failed)
     return ended

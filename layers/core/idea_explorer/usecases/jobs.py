@@ -7,7 +7,7 @@ from functools import partial
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.message import QUEUE_OWNER, Message, Submission, parse_message
+from idea_explorer.domain.message import QUEUE_OWNER, QueueMessage, Submission, parse_message
 from idea_explorer.ports import Job, Jobs
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.explore import explore
@@ -79,7 +79,7 @@ def explore_or_settle(exploration_id: ExplorationId, run: int, deps: Deps) -> Ex
         return settle(exploration_id, run, "broken", deps, error=error)
 
 
-def run_queue_message(message: Message, deps: Deps) -> Exploration:
+def run_queue_message(message: QueueMessage, deps: Deps) -> Exploration:
     """Run the exploration that a message names or submits. One that has ended stays as it is."""
     deps = replace(deps, retries_webhooks=False)
     named = parse_message(message)

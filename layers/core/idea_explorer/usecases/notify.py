@@ -21,12 +21,12 @@ from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.webhook import (
     WAITS,
-    Message,
     Target,
-    headers_of,
+    WebhookMessage,
+    build_headers,
+    build_message,
     is_final,
-    may_pass,
-    message_of,
+    is_temporary,
     test_message,
 )
 from idea_explorer.usecases.deps import Deps
@@ -54,8 +54,8 @@ class _Round:
         return self.error is None
 
     @property
-    def may_pass(self) -> bool:
-        return isinstance(self.error, ExternalError) and may_pass(self.error)
+    def is_temporary(self) -> bool:
+        return isinstance(self.error, ExternalError) and is_temporary(self.error)
 
 
 def notify(
@@ -73,7 +73,7 @@ def notify(
         return exploration
     sent = _send(exploration, deps, timeout)
     after = _delivery_after(before, sent, deps)
-    if sent.may_pass and deps.retries_webhooks and before.rounds < len(WAITS):
+    if sent.is_temporary and deps.retries_webhooks and before.rounds < len(WAITS):
         wait = timedelta(seconds=WAITS[before.rounds])
         again = {"status": "pending", "next_try": deps.clock.now() + wait}
         _record(exploration, after.model_copy(update=again), deps)
@@ -165,7 +165,7 @@ def _send(exploration: Exploration, deps: Deps, timeout: float) -> _Round:
         return _Round(0, error)
     if target is None:
         return _Round(0, ConfigurationError(NO_TARGET))
-    message = message_of(
+    message = build_message(
         exploration,
         _report(exploration, deps),
         repository=deps.repository,
@@ -182,7 +182,7 @@ def _report(exploration: Exploration, deps: Deps) -> str:
 
 
 def _post(
-    message: Message,
+    message: WebhookMessage,
     target: Target,
     deps: Deps,
     timeout: float,
@@ -195,7 +195,7 @@ def _post(
     for pause in pauses:
         deps.clock.sleep(pause)
         attempts += 1
-        headers = headers_of(message, target.secret, deps.clock.now())
+        headers = build_headers(message, target.secret, deps.clock.now())
         try:
             webhooks.post(target.url, message.body, headers, timeout)
         except ExternalError as error:

@@ -9,26 +9,26 @@ from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.minimum_cost import least_to_look_further, least_to_write
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
-from idea_explorer.domain.citations import check_citations, cited_passages
+from idea_explorer.domain.citations import check_citations, collect_quotes
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import (
-    best_text,
-    title_of,
-    verdict_of,
-    without_preamble,
-    written_text,
+    choose_report,
+    find_title,
+    find_verdict,
+    read_final_turn,
+    strip_preamble,
 )
 from idea_explorer.domain.run import Receipt, Stats
-from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
-from idea_explorer.domain.usage import Price, Usage, cost_of
+from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided, Opening
+from idea_explorer.domain.usage import Price, Usage, compute_cost
 
 
 def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price]) -> Stats:
     model_id = state.opening.model_id
-    cost = cost_of(state.billed, model_id, prices)
-    confirmed = cost_of(state.confirmed, model_id, prices)
+    cost = compute_cost(state.billed, model_id, prices)
+    confirmed = compute_cost(state.confirmed, model_id, prices)
     return Stats(
         steps=state.steps,
         usage=Usage.total(state.billed),
@@ -105,7 +105,7 @@ def receipt_for(
 
 def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) -> str:
     """Where to find changes that a person approved and that are in no pull request yet."""
-    decided = [entry for entry in entries if isinstance(entry, Decided)]
+    decided = [entry for entry in entries if isinstance(entry, ApprovalsDecided)]
     written = [result for entry in decided for result in entry.results if result.record.ok]
     branch = next((text_of(result.payload.get("branch")) for result in written), "")
     if not branch or exploration.publication.url:
@@ -137,7 +137,7 @@ class Conclusion:
     unmatched: int
 
     def title(self, idea: str) -> str:
-        return title_of(self.text, idea)
+        return find_title(self.text, idea)
 
 
 def asked_for(opening: Opening) -> list[str]:
@@ -152,8 +152,12 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     `page` is the web address of the team's repository.
     """
     whole = finish.status == "completed"
-    written = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
-    quotes = cited_passages([block for answer in state.answers for block in answer.content])
+    written = strip_preamble(
+        read_final_turn(state.entries) if whole else choose_report(state.entries)
+    )
+    quotes = collect_quotes([block for answer in state.answers for block in answer.content])
     given = asked_for(state.opening)
     checked = check_citations(written, state.evidence, quotes, page=page, given=given)
-    return Conclusion(checked.text, verdict_of(checked.text), checked.citations, checked.unmatched)
+    return Conclusion(
+        checked.text, find_verdict(checked.text), checked.citations, checked.unmatched
+    )

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
-from idea_explorer.domain.events import Failed
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import Receipt
-from idea_explorer.domain.similar_research import Index, entry_of
+from idea_explorer.domain.similar_research import Index, index_document
 from idea_explorer.ports import Change, Published, Publisher, Tree
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.placement import plan
@@ -54,7 +54,7 @@ def publish(
     if published and published.document:
         _update_index(published, deps)
     settled = _finish(exploration, published, failure, deps)
-    failed = Failed(code=failure.code, message=failure.sentence) if failure else None
+    failed = ErrorEvent(code=failure.code, message=failure.sentence) if failure else None
     save_end(exploration, settled, deps, failed)
     return settled
 
@@ -125,11 +125,13 @@ def _update_index(published: Published, deps: Deps) -> None:
         fresh = known.rebuilt_at is not None and now - known.rebuilt_at < INDEX_AGE
         if not fresh and (research := deps.research()):
             documents = research.read_all()
-            entries = tuple(entry_of(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
+            entries = tuple(
+                index_document(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents
+            )
             known = Index(entries=entries, rebuilt_at=now)
         if not published.text:
             return known
-        return known.with_entry(entry_of(published.document, published.text))
+        return known.with_entry(index_document(published.document, published.text))
 
     try:
         deps.index().change(change)

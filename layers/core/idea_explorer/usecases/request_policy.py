@@ -8,7 +8,7 @@ from datetime import datetime
 from idea_explorer.agent.budget import BYTES_PER_TOKEN
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
-from idea_explorer.domain.addresses import wrong_webhook
+from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.models import PROFILES, ModelProfile
@@ -162,7 +162,7 @@ def check_fields_count(request: ExploreRequest) -> None:
 
 def check_webhook(request: ExploreRequest) -> None:
     """Refuse at once what can be refused without a look-up; the rest is refused on connecting."""
-    if wrong := request.webhook_url and wrong_webhook(request.webhook_url):
+    if wrong := request.webhook_url and check_webhook_address(request.webhook_url):
         raise _wrong("webhook_url", wrong)
 
 

@@ -8,8 +8,8 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
-from idea_explorer.domain.similar_research import IndexEntry, Similar, existing
-from idea_explorer.domain.similar_research import similar as rank
+from idea_explorer.domain.similar_research import IndexEntry, Similar, find_existing
+from idea_explorer.domain.similar_research import find_similar as rank
 from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.run_events import emit_end
@@ -34,7 +34,7 @@ def reuse(
     """
     if request.if_exists != "reuse" or request.toolset != "research":
         return None
-    found = existing(request.idea, request.mode, deps.index().load())
+    found = find_existing(request.idea, request.mode, deps.index().load())
     text = _text(found, deps) if found else None
     if found is None or text is None:
         return None

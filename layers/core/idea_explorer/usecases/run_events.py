@@ -7,10 +7,11 @@ from datetime import timedelta
 from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     AnyEvent,
-    Failed,
+    ErrorEvent,
     MessageStart,
+    RetryScheduled,
     RunEvent,
     RunFinished,
     StatusChanged,
@@ -18,7 +19,6 @@ from idea_explorer.domain.events import (
     TextDelta,
     ThinkingDelta,
     ToolCallStart,
-    TryingAgain,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Pause
@@ -44,9 +44,9 @@ class History:
 
     def emit(self, event: RunEvent) -> None:
         match event:
-            case TryingAgain() | RunFinished():
+            case RetryScheduled() | RunFinished():
                 return
-            case AnswerBegins():
+            case AnswerStarted():
                 if self._start and self._unfinished:
                     self.emit(self._start)
                 return
@@ -138,7 +138,7 @@ def save_end(
     before: Exploration,
     ended: Exploration,
     deps: Deps,
-    failure: Failed | None = None,
+    failure: ErrorEvent | None = None,
 ) -> None:
     """Store the end of a run under its lease, then emit it; raises LeaseLostError."""
     events = end_events(before, ended, failure)
@@ -147,7 +147,7 @@ def save_end(
 
 
 def end_events(
-    before: Exploration, ended: Exploration, failure: Failed | None = None
+    before: Exploration, ended: Exploration, failure: ErrorEvent | None = None
 ) -> list[AnyEvent]:
     changed = StatusChanged(from_=before.status, to=ended.status)
     return [failure, changed] if failure else [changed]
@@ -173,12 +173,12 @@ class ProgressSink:
         self._deps = deps
 
     def emit(self, event: RunEvent) -> None:
-        if not isinstance(event, StepFinished | TryingAgain):
+        if not isinstance(event, StepFinished | RetryScheduled):
             return
         now = self._deps.clock.now()
         stats = stats_of(State(self._transcript.entries), None, self._deps.policy.prices)
         pause = None
-        if isinstance(event, TryingAgain):
+        if isinstance(event, RetryScheduled):
             until = now + timedelta(seconds=event.seconds)
             pause = Pause(sentence=event.sentence, until=until)
         changed = self._exploration.replace(stats=stats, updated_at=now, pause=pause)

@@ -14,10 +14,10 @@ from idea_explorer.domain.errors import (
     LeaseLostError,
     MissingError,
 )
-from idea_explorer.domain.events import Failed
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.report import best_text, title_of, verdict_of, without_preamble
+from idea_explorer.domain.report import choose_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats, Status
 from idea_explorer.usecases.allowance import record_spend
 from idea_explorer.usecases.deps import Deps
@@ -73,7 +73,7 @@ def settle(
     )
     record_spend(exploration, settled.run.stats.cost_usd, deps)
     receipt = settled.run.receipt
-    failure = Failed(code=receipt.code, message=receipt.message) if receipt else None
+    failure = ErrorEvent(code=receipt.code, message=receipt.message) if receipt else None
     save_end(exploration, settled, deps, failure)
     return settled
 
@@ -120,7 +120,7 @@ def _end_from_checkpoint(
         ending = Ending("failed", error.code, error.sentence)
     entries = deps.transcripts.open(exploration.id, exploration.lease).entries
     ending = replace(ending, message=ending.message + unproposed_changes(exploration, entries))
-    text = without_preamble(best_text(entries))
+    text = strip_preamble(choose_report(entries))
     if text:
         deps.reports.save_report(exploration.id, exploration.lease, text)
     state = State(entries) if entries else None
@@ -135,8 +135,8 @@ def _end_from_checkpoint(
         at=deps.clock.now(),
         stats=stats,
         min_resume_usd=least_to_write(state, Budget(price=price)) if state else None,
-        title=title_of(text, exploration.request.idea),
-        verdict=verdict_of(text),
+        title=find_title(text, exploration.request.idea),
+        verdict=find_verdict(text),
         receipt=Receipt.of(
             exploration.id, ending.code, ending.message, stats=stats, has_text=bool(text)
         ),

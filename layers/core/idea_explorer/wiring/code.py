@@ -12,7 +12,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.transcript import AnyEntry, Decided
+from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.ports import ChangeWriter, Log, PullRequests, Snapshot, Symbols
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import connect, named
@@ -39,7 +39,7 @@ def toolset_of(
     opened = partial(_of_commit, settings, request, exploration.base_commit, shared)
     workspace = _workspace(settings, opened)
     for entry in entries:
-        if isinstance(entry, Decided):
+        if isinstance(entry, ApprovalsDecided):
             for change in entry.written:
                 workspace.approve(RepositoryPath(change.path), change.content)
     return code_tools(workspace, shared.finish) if shared else code_tools(workspace)

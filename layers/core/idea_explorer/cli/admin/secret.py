@@ -7,14 +7,14 @@ import sys
 
 from idea_explorer.cli.admin.deployment import place_of
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.text import is_sendable
+from idea_explorer.domain.text import is_header_safe
 
 MAX_SECRET = 10_000
 
 
 def run(arguments: argparse.Namespace) -> int:
     value = _read(arguments.name).strip()
-    if len(value) > MAX_SECRET or not is_sendable(value):
+    if len(value) > MAX_SECRET or not is_header_safe(value):
         raise InvalidRequestError(
             "stdin holds no token or key.", hint="Send exactly one, without spaces."
         )

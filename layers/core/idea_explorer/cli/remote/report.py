@@ -8,7 +8,7 @@ import sys
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.text import harmless
+from idea_explorer.domain.text import strip_control_characters
 from idea_explorer.usecases.find import find
 from idea_explorer.wiring.deps import local_deps
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log
@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"id": arguments.id, "content": content}, ensure_ascii=False))
     else:
-        print(harmless(content) if sys.stdout.isatty() else content)
+        print(strip_control_characters(content) if sys.stdout.isatty() else content)
     return 0
 
 

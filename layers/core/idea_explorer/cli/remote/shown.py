@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.run import Stats
-from idea_explorer.domain.text import counted, harmless, one_line
+from idea_explorer.domain.text import one_line, pluralize, strip_control_characters
 
 MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
 
@@ -24,7 +24,9 @@ def show(found: JsonObject, arguments: argparse.Namespace) -> None:
         print(json.dumps(found, ensure_ascii=False))
         return
     details = details_in(found)
-    print(details.status if arguments.quiet else harmless("\n".join(lines(details))))
+    print(
+        details.status if arguments.quiet else strip_control_characters("\n".join(lines(details)))
+    )
 
 
 def details_in(found: JsonObject) -> Details:
@@ -56,7 +58,7 @@ def lines(details: Details) -> list[str]:
 
 def _delivery(delivery: Delivery, details: Details) -> str:
     """What became of the webhook; nothing where there is none, or none to be sent yet."""
-    tried = f"after {counted(delivery.attempts, 'attempt')}"
+    tried = f"after {pluralize(delivery.attempts, 'attempt')}"
     error = f": {delivery.last_error}" if delivery.last_error else "."
     match delivery.status:
         case "delivered":
@@ -92,7 +94,7 @@ def print_ending(details: Details, answer: str) -> None:
     if place := details.links.published or details.path:
         print(place)
     if answer:
-        print(f"{harmless(answer) if sys.stdout.isatty() else answer}\n")
+        print(f"{strip_control_characters(answer) if sys.stdout.isatty() else answer}\n")
     print(summary(details.status, details.verdict, stats_of(details)))
     if details.failure:
         print(f"idea: {details.failure.message}", file=sys.stderr)
@@ -125,7 +127,7 @@ def row(line: Summary, width: int | None) -> str:
         room = MAX_TITLE if width is None else width - len(head.rpartition("\n")[2])
         if room >= MIN_TITLE:
             break
-    return harmless(head + one_line(line.title or line.idea, min(room, MAX_TITLE)))
+    return strip_control_characters(head + one_line(line.title or line.idea, min(room, MAX_TITLE)))
 
 
 def age(moment: datetime) -> str:

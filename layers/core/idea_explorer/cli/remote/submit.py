@@ -13,7 +13,7 @@ from idea_explorer.cli.remote.files import send_files
 from idea_explorer.cli.remote.watch import follow
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.retry import RetryPolicy, retry
-from idea_explorer.domain.text import harmless, one_line
+from idea_explorer.domain.text import one_line, strip_control_characters
 from idea_explorer.wiring.local import system_clock
 
 RETRY = RetryPolicy(first=1.0, factor=1.0, attempts=3)
@@ -48,7 +48,9 @@ def _told(answer: JsonObject) -> Iterator[str]:
     similar = answer.get("similar")
     for hit in similar if isinstance(similar, list) else []:
         assert isinstance(hit, dict)
-        yield harmless(f"similar: {one_line(str(hit['title']), 80)} ({hit['path']})")
+        yield strip_control_characters(
+            f"similar: {one_line(str(hit['title']), 80)} ({hit['path']})"
+        )
     yield f"{answer['status']}; follow it with: idea watch {answer['id']}"
 
 

@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 
-from idea_explorer.domain.code import Definition, Entry, Import, Parsed
+from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
 from idea_explorer.ports import Symbols
 from idea_explorer.tools.code.languages import grammar_of
 from idea_explorer.tools.code.parsing import parse
@@ -26,7 +26,7 @@ class SymbolIndex:
         self._symbols = symbols
         self._lock = threading.Lock()
         self._tree: Tree | None = None
-        self._sources: dict[str, list[Entry]] = {}
+        self._sources: dict[str, list[SnapshotEntry]] = {}
         self._missing: set[str] = set()
         self._prepared: set[str] = set()
 
@@ -51,7 +51,7 @@ class SymbolIndex:
             self._look_at(tree)
             return self._parse(tree, {*self._missing})
 
-    def _prepare(self, tree: Tree, word: str) -> dict[str, list[Entry]]:
+    def _prepare(self, tree: Tree, word: str) -> dict[str, list[SnapshotEntry]]:
         with self._lock:
             self._look_at(tree)
             if len(self._missing) <= BATCH:
@@ -78,7 +78,7 @@ class SymbolIndex:
     def _look_at(self, tree: Tree) -> None:
         if tree is self._tree:
             return
-        sources: dict[str, list[Entry]] = {}
+        sources: dict[str, list[SnapshotEntry]] = {}
         for entry in tree.entries_below(""):
             if key := _key(entry):
                 sources.setdefault(key, []).append(entry)
@@ -89,7 +89,7 @@ class SymbolIndex:
     def _parse(self, tree: Tree, keys: set[str]) -> int:
         todo = sorted(keys)
         for start in range(0, len(todo), BATCH):
-            parsed: dict[str, Parsed] = {}
+            parsed: dict[str, ParsedCode] = {}
             for key in todo[start : start + BATCH]:
                 entry = self._sources[key][0]
                 parsed[key] = parse(key.partition(":")[0], tree.content(entry))
@@ -98,14 +98,14 @@ class SymbolIndex:
         return len(todo)
 
 
-def _key(entry: Entry) -> str:
+def _key(entry: SnapshotEntry) -> str:
     """Names the parser and the content; empty where there is nothing to parse."""
     grammar = grammar_of(entry.path) if entry.content == "text" else None
     return f"{grammar}:{entry.blob}" if grammar else ""
 
 
 def _located(
-    sources: dict[str, list[Entry]], found: Sequence[tuple[str, Import]]
+    sources: dict[str, list[SnapshotEntry]], found: Sequence[tuple[str, Import]]
 ) -> Iterator[tuple[str, Import]]:
     for key, imported in found:
         for entry in sources.get(key, ()):

@@ -3,7 +3,7 @@
 from idea_explorer.domain.approvals import Proposal, propose
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.limits import CodeLimits
-from idea_explorer.domain.paths import RepositoryPath, repository_path
+from idea_explorer.domain.paths import RepositoryPath, check_repository_path
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.tools.code.arguments import CreateFile, EditFile
 from idea_explorer.tools.code.reading import readable
@@ -56,7 +56,7 @@ def proposed_file(tree: Tree, arguments: CreateFile, limits: CodeLimits) -> Prop
 
 
 def _free_path(tree: Tree, given: str) -> RepositoryPath:
-    asked = repository_path(given)
+    asked = check_repository_path(given)
     folder, _, name = asked.rpartition("/")
     parent = tree.resolve(RepositoryPath(folder))
     path = RepositoryPath(f"{parent}/{name}" if parent else name)

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime
 
-from idea_explorer.domain.code import Entry
+from idea_explorer.domain.code import SnapshotEntry
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.evidence import passage
+from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import CodeLimits
-from idea_explorer.domain.paths import repository_path
+from idea_explorer.domain.paths import check_repository_path
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.tools.code.arguments import ListFiles, ReadFile
 from idea_explorer.tools.code.languages import language_of
@@ -37,13 +37,13 @@ def read_file(workspace: Workspace, arguments: ReadFile) -> ToolOutput:
         },
         summary=f"Read {entry.path}, lines {arguments.line_start} to {line_end} of {len(lines)}",
         size=entry.size,
-        passages=(passage(f"{entry.path}:{arguments.line_start}-{line_end}", content),),
+        passages=(make_passage(f"{entry.path}:{arguments.line_start}-{line_end}", content),),
     )
 
 
-def readable(tree: Tree, given: str, limits: CodeLimits) -> Entry:
+def readable(tree: Tree, given: str, limits: CodeLimits) -> SnapshotEntry:
     """The text file at a path, behind all links; raises ToolError with the reason why there is none."""
-    path = tree.resolve(repository_path(given))
+    path = tree.resolve(check_repository_path(given))
     entry = tree.entry(path)
     if entry is None and tree.is_folder(path):
         raise ToolError("not_a_file", f"Path is not a file: {given}. Use list_files for folders.")
@@ -99,7 +99,7 @@ def _numbered(
 
 def list_files(workspace: Workspace, arguments: ListFiles) -> ToolOutput:
     tree = workspace.tree
-    path = tree.resolve(repository_path(arguments.path))
+    path = tree.resolve(check_repository_path(arguments.path))
     if tree.entry(path):
         raise ToolError("not_a_directory", f"Path is not a directory: {arguments.path}")
     if not tree.is_folder(path):

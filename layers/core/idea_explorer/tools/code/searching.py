@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from itertools import islice
 
-from idea_explorer.domain.code import Entry
+from idea_explorer.domain.code import SnapshotEntry
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.paths import RepositoryPath, repository_path
+from idea_explorer.domain.paths import RepositoryPath, check_repository_path
 from idea_explorer.domain.text import is_blank
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.tools.code.arguments import FindFiles, SearchFiles
@@ -63,13 +63,13 @@ def find_files(workspace: Workspace, arguments: FindFiles) -> ToolOutput:
 
 
 def _scope(tree: Tree, given: str) -> RepositoryPath:
-    path = tree.resolve(repository_path("." if is_blank(given) else given))
+    path = tree.resolve(check_repository_path("." if is_blank(given) else given))
     if not tree.is_folder(path) and not tree.entry(path):
         raise ToolError("path_validation", f"Path not found: {given}")
     return path
 
 
-def _filter(tree: Tree, arguments: SearchFiles) -> Callable[[Entry], bool]:
+def _filter(tree: Tree, arguments: SearchFiles) -> Callable[[SnapshotEntry], bool]:
     scope = _scope(tree, arguments.path)
     inside = f"{scope}/" if scope else ""
     wanted = arguments.filePattern

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from idea_explorer.domain.code import NOT_KEPT, Entry
+from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry
 from idea_explorer.tools.code.patterns import Pattern
 
 
@@ -13,21 +13,21 @@ from idea_explorer.tools.code.patterns import Pattern
 class Hit:
     """A line with a match, and where on the shelf the match begins."""
 
-    entry: Entry
+    entry: SnapshotEntry
     at: int
 
 
 class TextBuffer:
     """Texts in one buffer, each ending in a line feed (of its own or one put behind it)."""
 
-    def __init__(self, text: memoryview, entries: Sequence[Entry]) -> None:
+    def __init__(self, text: memoryview, entries: Sequence[SnapshotEntry]) -> None:
         self.text = text
         self.entries = entries
 
-    def content(self, entry: Entry) -> bytes:
+    def content(self, entry: SnapshotEntry) -> bytes:
         return bytes(self.text[entry.start : entry.start + entry.size])
 
-    def hits(self, pattern: Pattern, is_wanted: Callable[[Entry], bool]) -> Iterator[Hit]:
+    def hits(self, pattern: Pattern, is_wanted: Callable[[SnapshotEntry], bool]) -> Iterator[Hit]:
         """One for every line that matches. The pattern must match up to the line's end, and not beyond."""
         for start, end in self._runs(is_wanted):
             line_end = start - 1
@@ -38,7 +38,7 @@ class TextBuffer:
                     yield Hit(self._entry_at(at), at)
                     line_end = span.end()
 
-    def files_with(self, pattern: Pattern) -> Iterator[Entry]:
+    def files_with(self, pattern: Pattern) -> Iterator[SnapshotEntry]:
         """Every file in which the pattern is found at all."""
         for start, end in self._runs(lambda _: True):
             while found := pattern.search(self.text, start, end):
@@ -56,7 +56,7 @@ class TextBuffer:
         return content.count(b"\n", 0, at) + 1, line, at - first
 
     @cached_property
-    def _texts(self) -> list[Entry]:
+    def _texts(self) -> list[SnapshotEntry]:
         kept = (entry for entry in self.entries if entry.start != NOT_KEPT and entry.size)
         return sorted(kept, key=lambda entry: entry.start)
 
@@ -64,14 +64,14 @@ class TextBuffer:
     def _starts(self) -> list[int]:
         return [entry.start for entry in self._texts]
 
-    def _entry_at(self, position: int) -> Entry:
+    def _entry_at(self, position: int) -> SnapshotEntry:
         return self._texts[bisect_right(self._starts, position) - 1]
 
-    def _end(self, entry: Entry) -> int:
+    def _end(self, entry: SnapshotEntry) -> int:
         end = entry.start + entry.size
         return end if self.text[end - 1] == ord("\n") else end + 1
 
-    def _runs(self, is_wanted: Callable[[Entry], bool]) -> Iterator[tuple[int, int]]:
+    def _runs(self, is_wanted: Callable[[SnapshotEntry], bool]) -> Iterator[tuple[int, int]]:
         """Where wanted texts stand, those next to each other in one piece."""
         start = end = NOT_KEPT
         for entry in self._texts:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from idea_explorer.domain.code import NOT_KEPT, Entry, blob_sha, ended
+from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, blob_sha, ensure_newline
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import Snapshot
@@ -27,14 +27,16 @@ class Overlay:
         return Overlay(MappingProxyType({**self.files, path: content}))
 
     def shelf(self, modified: int) -> TextBuffer:
-        entries: list[Entry] = []
+        entries: list[SnapshotEntry] = []
         text = bytearray()
         for path, content in self.files.items():
-            entry = Entry(path, "text", len(content), modified, blob_sha(content), len(text))
+            entry = SnapshotEntry(
+                path, "text", len(content), modified, blob_sha(content), len(text)
+            )
             if b"\x00" in content:
                 entry = replace(entry, content="binary", start=NOT_KEPT)
             else:
-                text += ended(content)
+                text += ensure_newline(content)
             entries.append(entry)
         return TextBuffer(memoryview(bytes(text)), entries)
 
@@ -51,7 +53,7 @@ class Tree:
         self._entries = {entry.path: entry for shelf in self.shelves for entry in shelf.entries}
         self._paths = sorted(self._entries)
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> SnapshotEntry | None:
         return self._entries.get(path)
 
     def is_folder(self, path: str) -> bool:
@@ -63,7 +65,7 @@ class Tree:
     def folders_below(self, folder: str) -> Iterator[str]:
         return (path for path in self._folders if path and _is_below(path, folder))
 
-    def entries_below(self, folder: str) -> Iterator[Entry]:
+    def entries_below(self, folder: str) -> Iterator[SnapshotEntry]:
         """In the order of their paths."""
         if not folder:
             return (self._entries[path] for path in self._paths)
@@ -75,11 +77,11 @@ class Tree:
         """When anything below the folder was changed last."""
         return max((entry.modified for entry in self.entries_below(folder)), default=0)
 
-    def content(self, entry: Entry) -> bytes:
+    def content(self, entry: SnapshotEntry) -> bytes:
         """The bytes of an entry whose text is kept."""
         return self.shelves[entry.path in self._approved].content(entry)
 
-    def files_with(self, pattern: Pattern) -> Iterator[Entry]:
+    def files_with(self, pattern: Pattern) -> Iterator[SnapshotEntry]:
         for shelf in self.shelves:
             yield from shelf.files_with(pattern)
 
@@ -131,7 +133,7 @@ def _is_below(path: str, folder: str) -> bool:
     return not folder or path.startswith(f"{folder}/")
 
 
-def _refuse_bad_link(link: Entry, hops: int, path: str) -> None:
+def _refuse_bad_link(link: SnapshotEntry, hops: int, path: str) -> None:
     if hops > MAX_HOPS:
         raise ToolError("path_validation", f"Links lead in a circle: {path}")
     if link.target.startswith("/"):

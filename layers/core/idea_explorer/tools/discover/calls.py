@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import MissingError, ToolError
-from idea_explorer.domain.evidence import Passage, passage
+from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, IndexedTrack
 from idea_explorer.domain.tools import ToolOutput
@@ -268,7 +268,7 @@ def _flag(shown: JsonObject, name: str) -> Flag:
 
 
 def _passage(track: IndexedTrack, text: str) -> Passage:
-    return passage(f"isrc:{track.isrc}", text, title=f"{track.title} – {track.artist}")
+    return make_passage(f"isrc:{track.isrc}", text, title=f"{track.title} – {track.artist}")
 
 
 def _count(number: int, thing: str) -> str:

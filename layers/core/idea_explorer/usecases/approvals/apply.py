@@ -20,7 +20,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     AnyEntry,
-    Decided,
+    ApprovalsDecided,
     PendingCall,
     StoredResult,
     WrittenChange,
@@ -36,7 +36,7 @@ def has_expired(entries: Sequence[AnyEntry], run: int) -> bool:
     """Whether the run ends because nobody decided on one of its changes in time."""
     last = entries[-1] if entries else None
     return (
-        isinstance(last, Decided)
+        isinstance(last, ApprovalsDecided)
         and last.run == run
         and any(result.record.error_type == EXPIRED for result in last.results)
     )
@@ -78,7 +78,7 @@ def apply_decisions(
             endings.append(expired)
         endings.append(_ending(call, result, record))
     transcript.append(
-        Decided(
+        ApprovalsDecided(
             step=step, run=exploration.run.number, results=tuple(results), written=tuple(written)
         )
     )

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from idea_explorer.domain.code import Parsed
+from idea_explorer.domain.code import ParsedCode
 from idea_explorer.tools.code.parsing.python import parse_python
 from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
 
@@ -10,7 +10,7 @@ from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
 _REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
-def parse(grammar: str, source: bytes) -> Parsed:
+def parse(grammar: str, source: bytes) -> ParsedCode:
     if grammar == "python":
         with suppress(*_REFUSED):
             return parse_python(source)

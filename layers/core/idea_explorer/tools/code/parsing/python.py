@@ -4,7 +4,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from idea_explorer.domain.code import Definition, Import, Parsed
+from idea_explorer.domain.code import Definition, Import, ParsedCode
 from idea_explorer.tools.code.parsing.excerpts import shortened
 
 _FILE = "<repository>"
@@ -12,13 +12,13 @@ _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def parse_python(source: bytes) -> Parsed:
+def parse_python(source: bytes) -> ParsedCode:
     """Raises SyntaxError or ValueError for what is not today's Python, RecursionError for deep nesting."""
     warnings.filterwarnings("ignore", category=SyntaxWarning, module=_FILE)
     module = ast.parse(source, _FILE)
     lines = source.split(b"\n")
     found = [*_walk(module, "", lines, in_function=False)]
-    return Parsed(
+    return ParsedCode(
         definitions=tuple(item for item in found if isinstance(item, Definition)),
         imports=tuple(item for item in found if isinstance(item, Import)),
     )

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from idea_explorer.domain.code import Definition, DefinitionKind, Import, Parsed
+from idea_explorer.domain.code import Definition, DefinitionKind, Import, ParsedCode
 from idea_explorer.tools.code.parsing.excerpts import shortened
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS
 from idea_explorer.tools.code.parsing.modules import Named
@@ -31,13 +31,13 @@ class _Found:
     container: str
 
 
-def parse_with_grammar(grammar: str, source: bytes) -> Parsed:
+def parse_with_grammar(grammar: str, source: bytes) -> ParsedCode:
     from tree_sitter import QueryCursor
 
     parser, query = _tools(grammar)
     tree = parser.parse(source)
     matches = [captures for _, captures in QueryCursor(query).matches(tree.root_node)]
-    return Parsed(
+    return ParsedCode(
         definitions=tuple(_definitions(matches, source)),
         imports=tuple(_imports(grammar, matches, source)),
     )
