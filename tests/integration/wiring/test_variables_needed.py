@@ -7,12 +7,12 @@ import pytest
 
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.continuation import find_continuation
 from idea_explorer.wiring.cloud import api_tokens
 from idea_explorer.wiring.deps import cloud_deps
-from idea_explorer.wiring.toolsets import TOOLSETS
 from tests.e2e.harness.template import environment_of
 from tests.fakes.aws import NAMES
 from tests.fakes.explorations import an_exploration

@@ -11,8 +11,9 @@ from idea_explorer.api.views import Details, ExplorationList, build_details, bui
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.progress import progress_of
-from idea_explorer.domain.request import ResumeRequest, Toolset
+from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.domain.run import Status
+from idea_explorer.domain.toolsets import ToolsetName
 from idea_explorer.ports import Filter
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.deps import Deps
@@ -31,7 +32,7 @@ class ListQuery(BaseModel):
 
     status: Status | None = None
     mode: Annotated[str, Field(max_length=40), AfterValidator(_check_mode)] | None = None
-    toolset: Toolset | None = None
+    toolset: ToolsetName | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     cursor: Annotated[str, Field(max_length=500)] | None = None
 

@@ -107,7 +107,7 @@ def _enqueue(exploration: Exploration, deps: Deps) -> JsonObject:
 
 def _find_similar(request: ExploreRequest, deps: Deps) -> list[Similar] | None:
     """None if the index cannot be read: a submission does not fail for that."""
-    if request.toolset != "research":
+    if not request.spec.publishes_documents:
         return None
     try:
         return similar(request.idea, deps)

@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import RunProgress
-from idea_explorer.domain.request import ModelName, Toolset
+from idea_explorer.domain.request import ModelName
 from idea_explorer.domain.run import Receipt, Status
 from idea_explorer.domain.similar_research import Similar
+from idea_explorer.domain.toolsets import ToolsetName
 
 
 class SubmissionView(BaseModel):
@@ -68,7 +69,7 @@ class Summary(BaseModel):
     run: int
     status: Status
     idea: str
-    toolset: Toolset
+    toolset: ToolsetName
     mode: str
     model: ModelName
     title: str | None

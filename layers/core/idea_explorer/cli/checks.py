@@ -15,7 +15,7 @@ import httpx
 
 from idea_explorer import __version__
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import least_to_research
+from idea_explorer.agent.minimum_cost import estimate_first_step
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.cli.environment import missing_for_github
 from idea_explorer.cli.remote.client import Remote
@@ -81,7 +81,7 @@ def _budget(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Fin
     if not settings.uses_claude:
         return
     system = system_prompt("research", "business")
-    least = least_to_research(system, TOOLS_TOKENS, Budget(search_tokens=settings.search_tokens))
+    least = estimate_first_step(system, TOOLS_TOKENS, Budget(search_tokens=settings.search_tokens))
     for name, model in settings.models.items():
         price, usd = settings.prices.get(model), settings.max_cost_usd
         if price is None and settings.max_total_tokens < least.total_tokens:

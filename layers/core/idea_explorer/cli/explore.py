@@ -39,7 +39,6 @@ from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.jobs import send_webhook
-from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import publishing
@@ -128,7 +127,7 @@ def _considered(request: ExploreRequest, settings: Settings) -> Choice:
 
 def _check_folder(deps: Deps, request: ExploreRequest) -> None:
     """Refuse before anything is paid what could not be published. GitHub is looked at by the run itself."""
-    if request.toolset in PUBLISHED_TOOLSETS and (publisher := deps.publisher()):
+    if request.spec.publishes_documents and (publisher := deps.publisher()):
         publisher.check()
 
 
@@ -210,7 +209,7 @@ def _report(final: Exploration, deps: Deps, arguments: argparse.Namespace) -> No
     else:
         for place in dict.fromkeys(filter(None, (final.publication.path, final.publication.url))):
             print(place)
-        if content and final.request.toolset not in PUBLISHED_TOOLSETS:
+        if content and not final.request.spec.publishes_documents:
             print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"
         print(

@@ -97,7 +97,7 @@ Continuation: TypeAlias = PriorDocument | Thread
 def find_continuation(exploration: Exploration, deps: Deps) -> Continuation | None:
     """What the request continues; None where it continues nothing, or there is nothing yet."""
     request = exploration.request
-    if request.toolset != "research":
+    if request.spec.follow_up == "conversation":
         return _thread(exploration, deps) if request.continue_from else None
     if request.continue_from:
         return _followed(exploration, request.continue_from, deps)

@@ -8,8 +8,9 @@ from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
-from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Toolset
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import (
     ErrorEvent,
@@ -212,7 +213,7 @@ def _agent(exploration: Exploration, toolset: Toolset, context: _Context) -> Age
         budget=_budget(exploration, context.state.opening.model_id, context),
         max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: deps.explorations.is_cancelled(exploration.id),
-        unfinished_at_limit=request.toolset == "code",
+        unfinished_at_limit=request.spec.proposes_changes,
     )
 
 

@@ -47,7 +47,7 @@ def inherit_from(parent: Exploration, request: ExploreRequest) -> ExploreRequest
     """Complete a request from the exploration it continues: the repository, unless it names one, and
     the files besides its own."""
     before = parent.request
-    if request.toolset == "code" and request.repository is None:
+    if request.spec.takes("repository") and request.repository is None:
         ref = request.ref or before.ref
         return request.model_copy(update={"repository": before.repository, "ref": ref})
     files = tuple(dict.fromkeys([*request.files, *before.files]))[: limits.MAX_FILES]

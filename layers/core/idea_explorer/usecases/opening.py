@@ -156,7 +156,7 @@ def framework_of(
     The offline model has no verdict of its own and says so: asked again, it would write the same.
     """
     request = exploration.request
-    if request.toolset != "research" or model_id == OFFLINE:
+    if not request.spec.takes("mode") or model_id == OFFLINE:
         return None
     updates = request.update and isinstance(continuation, PriorDocument)
     return prompts.framework("update" if updates else request.mode)

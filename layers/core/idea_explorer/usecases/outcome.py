@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import least_to_look_further, least_to_write
+from idea_explorer.agent.minimum_cost import price_next_step, price_report
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
 from idea_explorer.domain.citations import check_citations, collect_quotes
@@ -46,7 +46,7 @@ def min_resume_cost(state: State, finish: Finish, budget: Budget) -> float | Non
     if finish.status == "completed":
         return None
     short = (finish.status, finish.stop_reason) == ("partial", "budget")
-    return least_to_look_further(state, budget) if short else least_to_write(state, budget)
+    return price_next_step(state, budget) if short else price_report(state, budget)
 
 
 # The receipts of runs that ended without an error.

@@ -16,7 +16,6 @@ from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.placement import plan
 from idea_explorer.usecases.run_events import save_end
 
-PUBLISHED_TOOLSETS = frozenset({"research"})
 INDEX_AGE = timedelta(days=1)  # changes that people make by hand are indexed a day later
 MAX_RETRY_SECONDS = 300.0  # a person may be waiting; they can resume it later
 RETRY = RetryPolicy(first=1.0, longest=60.0, shortest=1.0)
@@ -43,7 +42,7 @@ def publish(
     failure = give_up
     if exploration.run.outcome != "failed" and not give_up:
         try:
-            if exploration.request.toolset == "code":
+            if exploration.request.spec.proposes_changes:
                 published = _open_pull_request(exploration, deps)
             elif _is_published(exploration) and (publisher := deps.publisher()):
                 published = _publish_report(exploration, publisher, deps)
@@ -94,7 +93,7 @@ def _has_text(exploration: Exploration) -> bool:
 
 
 def _is_published(exploration: Exploration) -> bool:
-    return exploration.request.toolset in PUBLISHED_TOOLSETS and _has_text(exploration)
+    return exploration.request.spec.publishes_documents and _has_text(exploration)
 
 
 def _open_pull_request(exploration: Exploration, deps: Deps) -> Published | None:

@@ -32,7 +32,7 @@ def reuse(
     Reusable is completed research of the same idea in the same mode. Where the id is taken, returns
     what is stored under it.
     """
-    if request.if_exists != "reuse" or request.toolset != "research":
+    if request.if_exists != "reuse" or not request.spec.takes("if_exists"):
         return None
     found = find_existing(request.idea, request.mode, deps.index().load())
     text = _text(found, deps) if found else None

@@ -64,7 +64,7 @@ def _is_on_github(exploration: Exploration) -> bool:
 
 
 def _restored(exploration: Exploration, deps: Deps) -> Undone:
-    if exploration.request.toolset == "code":
+    if exploration.request.spec.proposes_changes:
         entries = deps.transcripts.open(exploration.id, exploration.lease).entries
         written = written_changes(entries, deps.approvals.approvals(exploration.id))
         named = sorted({approval.proposal.path for approval in written})

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import least_to_write
+from idea_explorer.agent.minimum_cost import price_report
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import (
     ConflictError,
@@ -134,7 +134,7 @@ def _end_from_checkpoint(
         ending.status,
         at=deps.clock.now(),
         stats=stats,
-        min_resume_usd=least_to_write(state, Budget(price=price)) if state else None,
+        min_resume_usd=price_report(state, Budget(price=price)) if state else None,
         title=find_title(text, exploration.request.idea),
         verdict=find_verdict(text),
         receipt=Receipt.of(

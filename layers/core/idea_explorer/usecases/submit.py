@@ -48,7 +48,7 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
         earlier = find(request.continue_from, owner, deps)
     except MissingError as error:
         # the store of this machine may be new, and the document still in the repository
-        research = deps.research() if request.toolset == "research" else None
+        research = deps.research() if request.spec.follow_up == "document" else None
         if research and _may_hold(request.continue_from, research):
             return None
         raise _invalid("continue_from", "there is no such exploration") from error
@@ -59,11 +59,8 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
         raise _invalid("continue_from", f"it is still {earlier.status}")
     if earlier.run.stats.steps == 0 and not earlier.publication.reused:
         raise _invalid("continue_from", "it ended before its first step")
-    if (
-        request.toolset == "research"
-        and earlier.run.receipt
-        and not earlier.run.receipt.has_partial_text
-    ):
+    receipt = earlier.run.receipt
+    if request.spec.follow_up == "document" and receipt and not receipt.has_partial_text:
         raise _invalid("continue_from", "it has no report to build on")
     return earlier
 

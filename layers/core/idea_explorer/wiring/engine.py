@@ -13,6 +13,7 @@ from idea_explorer.wiring.local import system_clock
 from idea_explorer.wiring.toolsets import (
     base_of,
     check_repository,
+    missing_settings,
     toolset_for,
     writer_for,
 )
@@ -111,18 +112,6 @@ def request_policy(
         spend=spend,
         uploads=uploads,
         code_repositories=settings.allowed_repositories,
-        missing=_missing(settings),
+        missing=missing_settings(settings),
         default_webhook=settings.webhook_url is not None,
     )
-
-
-def _missing(settings: Settings) -> Mapping[str, str]:
-    """The toolsets that cannot run here, each with what an operator does about it."""
-    from idea_explorer.wiring.music import missing_for_discover
-
-    missing: dict[str, str] = {}
-    if music := missing_for_discover(settings):
-        missing["discover"] = music
-    if settings.in_cloud and settings.github_repository is None:
-        missing["code"] = "An operator sets the deployment's parameter GitHubRepository."
-    return missing

@@ -105,7 +105,6 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
         kind = "auth_failed" if isinstance(error, AuthFailedError) else "internal_error"
         return ToolResult.failure(kind, error.sentence)
     fields: JsonObject = {
-        "ok": True,
         "path": path,
         "approvalId": approval.id,
         "decision": "approve",
@@ -116,7 +115,7 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
     if approval.is_edited:
         fields["content"] = approval.approved_content
     how = "approved after an edit" if approval.is_edited else "approved"
-    return ToolResult(payload=fields, summary=f"{path} {how} and written")
+    return ToolResult.success(fields, f"{path} {how} and written")
 
 
 def _record(call: PendingCall, result: ToolResult, step: int) -> ToolRecord:

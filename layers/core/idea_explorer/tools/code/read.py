@@ -1,31 +1,67 @@
 """read_file and list_files."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Annotated
 
+from pydantic import Field
+
+from idea_explorer.agent.toolset import Arguments, Rule, tool
 from idea_explorer.domain.code import SnapshotEntry
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import check_repository_path
-from idea_explorer.domain.tools import ToolOutput
-from idea_explorer.tools.code.arguments import ListFiles, ReadFile
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.languages import language_of
-from idea_explorer.tools.code.pages import page_of
-from idea_explorer.tools.code.tree import Tree
-from idea_explorer.tools.code.workspace import Workspace
+from idea_explorer.tools.code.repository_tree import RepositoryTree
+from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
+
+FilePath = Annotated[
+    str,
+    Field(min_length=1, description="Path of the file, relative to the root of the repository"),
+    Rule("non-empty path relative to the root"),
+]
+PageNumber = Annotated[
+    int, Field(ge=1, description="Page of the results, from 1"), Rule("integer from 1")
+]
+Line = Annotated[int, Field(ge=1), Rule("integer from 1")]
 
 
-def read_file(workspace: Workspace, arguments: ReadFile) -> ToolOutput:
-    entry = readable(workspace.tree, arguments.path, workspace.limits)
+class ReadFile(Arguments):
+    path: FilePath
+    line_start: Annotated[Line, Field(description="First line to read, from 1")] = 1
+    line_end: Annotated[Line | None, Field(description="Last line to read, included")] = None
+
+
+class ListFiles(Arguments):
+    path: Annotated[
+        str,
+        Field(min_length=1, description="Folder, relative to the root; '.' is the root"),
+        Rule("folder relative to the root, '.' for the root"),
+    ]
+    recursive: Annotated[
+        bool, Field(description="Also list everything below"), Rule("true or false")
+    ] = False
+    page: PageNumber = 1
+
+
+@tool(example={"path": "src/app.py", "line_start": 1, "line_end": 80}, time_limit=TIME_LIMIT)
+def read_file(workspace: Workspace, arguments: ReadFile) -> ToolResult:
+    """Read a text file of the repository with line numbers, as {n}\\t{line}, $max_read_lines lines at most
+    at a time. Give line_start and line_end when you know which part you need. ALWAYS read a file before
+    you edit it; never read the same part twice.
+    """
+    entry = find_text_file(workspace.tree, arguments.path, workspace.limits)
     lines = split_lines(workspace.tree.content(entry).decode("utf-8", "replace"))
     last = min(arguments.line_end or len(lines), len(lines))
     _check_lines(arguments, len(lines))
     shown, is_whole = _numbered(lines, arguments.line_start, last, workspace.limits)
     content = "\n".join(shown)
     line_end = arguments.line_start + len(shown) - 1
-    return ToolOutput(
-        fields={
+    return ToolResult.success(
+        {
             "path": entry.path,
             "content": content,
             "line_start": arguments.line_start,
@@ -35,14 +71,14 @@ def read_file(workspace: Workspace, arguments: ReadFile) -> ToolOutput:
             "truncated": not is_whole,
             "bytes": entry.size,
         },
-        summary=f"Read {entry.path}, lines {arguments.line_start} to {line_end} of {len(lines)}",
+        f"Read {entry.path}, lines {arguments.line_start} to {line_end} of {len(lines)}",
         size=entry.size,
-        passages=(make_passage(f"{entry.path}:{arguments.line_start}-{line_end}", content),),
+        passages=[make_passage(f"{entry.path}:{arguments.line_start}-{line_end}", content)],
     )
 
 
-def readable(tree: Tree, given: str, limits: CodeLimits) -> SnapshotEntry:
-    """The text file at a path, behind all links; raises ToolError with the reason why there is none."""
+def find_text_file(tree: RepositoryTree, given: str, limits: CodeLimits) -> SnapshotEntry:
+    """The text file at a path, with links resolved; raises ToolError if there is none."""
     path = tree.resolve(check_repository_path(given))
     entry = tree.entry(path)
     if entry is None and tree.is_folder(path):
@@ -60,7 +96,7 @@ def readable(tree: Tree, given: str, limits: CodeLimits) -> SnapshotEntry:
 
 
 def split_lines(text: str) -> list[str]:
-    """Without their ends. Only line feeds end a line, so that numbers agree with every editor."""
+    """Lines without their ends. Only a line feed ends a line, as in every editor."""
     lines = text.removeprefix("\ufeff").split("\n")
     if not lines[-1]:
         lines.pop()
@@ -83,7 +119,7 @@ def _check_lines(arguments: ReadFile, total: int) -> None:
 def _numbered(
     lines: list[str], first: int, last: int, limits: CodeLimits
 ) -> tuple[list[str], bool]:
-    """The lines from first to last as `{n}\\t{line}`, and whether all of them found room."""
+    """The lines from first to last as `{n}\\t{line}`, and whether all of them fit."""
     shown: list[str] = []
     room = limits.max_read_chars
     for number in range(first, min(last, first + limits.max_read_lines - 1) + 1):
@@ -97,7 +133,12 @@ def _numbered(
     return shown, first + len(shown) > last
 
 
-def list_files(workspace: Workspace, arguments: ListFiles) -> ToolOutput:
+@tool(example={"path": "."}, time_limit=TIME_LIMIT)
+def list_files(workspace: Workspace, arguments: ListFiles) -> ToolResult:
+    """List a folder of the repository: files, directories and symlinks, $page_size a page. Start with it,
+    at '.', to see how the project is laid out. To find files by name in the whole tree use find_files
+    instead of recursive.
+    """
     tree = workspace.tree
     path = tree.resolve(check_repository_path(arguments.path))
     if tree.entry(path):
@@ -105,21 +146,30 @@ def list_files(workspace: Workspace, arguments: ListFiles) -> ToolOutput:
     if not tree.is_folder(path):
         raise ToolError("file_not_found", f"Directory not found: {arguments.path}")
     paths = _all_below(tree, path) if arguments.recursive else tree.children(path)
-    page = page_of(paths, arguments.page, workspace.limits.page_size)
-    entries: list[JsonObject] = [_described(tree, child) for child in page.items]
-    return ToolOutput(
-        fields={"path": path or ".", "entries": [*entries], **page.fields},
-        summary=f"{page.total} entries in {path or '.'}",
+    shown, page = paginate(paths, arguments.page, workspace.limits.page_size)
+    entries: list[JsonObject] = [_describe(tree, child) for child in shown]
+    return ToolResult.success(
+        {"path": path or ".", "entries": [*entries], **page},
+        f"{len(paths)} entries in {path or '.'}",
         result_count=len(entries),
     )
 
 
-def _all_below(tree: Tree, folder: str) -> list[str]:
+def paginate(
+    items: Sequence[str], number: int, size: int
+) -> tuple[Sequence[str], Mapping[str, int | None]]:
+    """The items of a page, none if there is no such page, and the fields that say which page it is."""
+    end = number * size
+    following = number + 1 if end < len(items) else None
+    return items[end - size : end], {"page": number, "total": len(items), "nextPage": following}
+
+
+def _all_below(tree: RepositoryTree, folder: str) -> list[str]:
     files = (entry.path for entry in tree.entries_below(folder))
     return sorted([*files, *tree.folders_below(folder)])
 
 
-def _described(tree: Tree, path: str) -> JsonObject:
+def _describe(tree: RepositoryTree, path: str) -> JsonObject:
     entry = tree.entry(path)
     modified = entry.modified if entry else tree.modified(path)
     return {

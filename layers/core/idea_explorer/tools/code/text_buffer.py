@@ -1,4 +1,4 @@
-"""Searching many texts at once: they stand one behind the other, so one call of the engine sees them all."""
+"""Many texts in one buffer, so that one call of the regular expression engine searches them all."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -10,15 +10,15 @@ from idea_explorer.tools.code.patterns import Pattern
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A line with a match, and where on the shelf the match begins."""
+class LineMatch:
+    """A line with a match, and where in the buffer the match begins."""
 
     entry: SnapshotEntry
     at: int
 
 
 class TextBuffer:
-    """Texts in one buffer, each ending in a line feed (of its own or one put behind it)."""
+    """Texts one after the other, each ending in a line feed (its own, or one that was added)."""
 
     def __init__(self, text: memoryview, entries: Sequence[SnapshotEntry]) -> None:
         self.text = text
@@ -27,27 +27,29 @@ class TextBuffer:
     def content(self, entry: SnapshotEntry) -> bytes:
         return bytes(self.text[entry.start : entry.start + entry.size])
 
-    def hits(self, pattern: Pattern, is_wanted: Callable[[SnapshotEntry], bool]) -> Iterator[Hit]:
-        """One for every line that matches. The pattern must match up to the line's end, and not beyond."""
+    def match_lines(
+        self, pattern: Pattern, is_wanted: Callable[[SnapshotEntry], bool]
+    ) -> Iterator[LineMatch]:
+        """One match for each line. The pattern has to match up to the end of a line, and not beyond."""
         for start, end in self._runs(is_wanted):
             line_end = start - 1
             for span in pattern.finditer(self.text, start, end):
                 at = span.start()
-                # a second match at the same line's end, or one behind the last line, is empty
+                # skip the empty matches at the end of the same line and after the last line
                 if line_end < at < end:
-                    yield Hit(self._entry_at(at), at)
+                    yield LineMatch(self._entry_at(at), at)
                     line_end = span.end()
 
     def files_with(self, pattern: Pattern) -> Iterator[SnapshotEntry]:
-        """Every file in which the pattern is found at all."""
+        """Every file that contains a match."""
         for start, end in self._runs(lambda _: True):
             while found := pattern.search(self.text, start, end):
                 entry = self._entry_at(found.start())
                 yield entry
                 start = self._end(entry)
 
-    def line(self, hit: Hit) -> tuple[int, bytes, int]:
-        """The number of a hit's line, the line, and where in it the match begins."""
+    def line(self, hit: LineMatch) -> tuple[int, bytes, int]:
+        """The number of the line, the line, and where in it the match begins."""
         content = self.content(hit.entry)
         at = hit.at - hit.entry.start
         first = content.rfind(b"\n", 0, at) + 1
@@ -72,7 +74,7 @@ class TextBuffer:
         return end if self.text[end - 1] == ord("\n") else end + 1
 
     def _runs(self, is_wanted: Callable[[SnapshotEntry], bool]) -> Iterator[tuple[int, int]]:
-        """Where wanted texts stand, those next to each other in one piece."""
+        """The ranges of wanted texts; adjacent ones are joined."""
         start = end = NOT_KEPT
         for entry in self._texts:
             if not is_wanted(entry):
