@@ -14,7 +14,7 @@ from idea_explorer.cli.remote.shown import details_in, outcome, print_ending
 from idea_explorer.domain.events import ApprovalRequested
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
-from idea_explorer.wiring import system_clock
+from idea_explorer.wiring.local import system_clock
 
 
 def run(arguments: argparse.Namespace) -> int:
