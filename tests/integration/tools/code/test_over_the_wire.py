@@ -134,7 +134,7 @@ def test_adds_a_comment_once_it_is_approved(home: Home) -> None:
         approved = home.idea("approve", outcome["id"], "--research", str(home.folder))
         assert approved.returncode == 0, approved.stderr
         here = f"{outcome['id']} --research {home.folder}"
-        assert approved.stdout.splitlines()[-1] == f"Go on with: idea resume {here}"
+        assert approved.stdout.splitlines()[-1] == f"Continue with: idea resume {here}"
         assert home.read("src/service.ts") == FILES["src/service.ts"]
         again = home.idea("reject", outcome["id"], "--reason", "Too late")
         assert (again.returncode, "no decision" in again.stderr) == (1, True)

@@ -1,0 +1,241 @@
+"""Runs explorations on this machine, on the engine that Lambda runs."""
+
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from idea_explorer import wiring
+from idea_explorer.cli.display import ProgressDisplay, open_screen
+from idea_explorer.cli.output import suggest_resume, warn
+from idea_explorer.domain.errors import ConflictError, ExternalError, OutOfReachError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest
+from idea_explorer.domain.text import one_line
+from idea_explorer.ports import EventSink, Log, UploadedFiles
+from idea_explorer.settings import Settings
+from idea_explorer.usecases.finish import finish, send_webhook
+from idea_explorer.usecases.jobs import books_of, explore_or_settle, settle_abandoned
+from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
+from idea_explorer.usecases.reuse import reuse
+from idea_explorer.usecases.submit import submit
+from idea_explorer.wiring import LOCAL_OWNER, publishing
+
+if TYPE_CHECKING:
+    from idea_explorer.cli.targets.local import LocalTarget
+
+DEFAULT_HANDLERS: dict[signal.Signals, Callable[..., Any] | signal.Handlers] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+
+
+class LocalRunner:
+    """Runs to the end, through every decision that a run waits for. With `show_progress` somebody
+    watches, and may be asked to decide."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        target: "LocalTarget",
+        *,
+        show_progress: bool,
+        log: Log | None = None,
+        commit: bool = False,
+    ) -> None:
+        self._settings = settings
+        self._target = target
+        self._show_progress = show_progress
+        self._displays: list[EventSink] = []
+        self._engine = wiring.local_engine(settings, log or wiring.cli_log(None), self._displays)
+        self._destinations = publishing.destinations(settings, self._engine.clock, commit=commit)
+        self._lock = wiring.process_lock(settings)
+
+    def reuse(self, request: ExploreRequest) -> Exploration | None:
+        """The answer from existing research where the request asks for that. A repository that cannot be
+        read now fails the run to come: it must not pay for what is there already."""
+        try:
+            found = reuse(
+                request,
+                LOCAL_OWNER,
+                explorations=self._engine.explorations,
+                reports=self._engine.reports,
+                index=publishing.research_index(self._settings),
+                clock=self._engine.clock,
+                research=wiring.research_repository(self._settings),
+                default_webhook=self._engine.terms.default_webhook,
+            )
+        except ExternalError as error:
+            self._engine = replace(self._engine, check_repository=_fail_with(error))
+            return None
+        if found is None or found.reused is None:
+            return None
+        final = send_webhook(found, self._engine, self._destinations)
+        return final.model_copy(update={"path": path_to_open(found.reused, self._settings)})
+
+    def explore(self, request: ExploreRequest, files: UploadedFiles) -> Exploration:
+        publisher = self._destinations.publisher
+        if publisher and not self._settings.uses_github and request.toolset in PUBLISHED_TOOLSETS:
+            publisher.check()  # before anything is paid; GitHub is checked by the run itself
+        self._settle_abandoned()
+        new = new_id(int(self._engine.clock.now().timestamp() * 1_000))
+        with self._lock.held(new):
+            exploration = submit(
+                self._with_files(request, files),
+                LOCAL_OWNER,
+                self._engine.explorations,
+                self._engine.clock,
+                terms=self._engine.terms,
+                exploration_id=new,
+                research=wiring.research_repository(self._settings),
+                by_command=True,
+            )
+            return self._run(exploration)
+
+    def resume(self, exploration: Exploration, limits: ResumeRequest) -> Exploration:
+        if wiring.running_here(self._settings)(exploration):
+            raise ConflictError(f"Exploration {exploration.id} is already running on this machine.")
+        self._settle_abandoned(but=exploration.id)
+        with self._lock.held(exploration.id):
+            return self._run(self._take_over(exploration, limits))
+
+    def _take_over(self, exploration: Exploration, limits: ResumeRequest) -> Exploration:
+        """The run that waits for decisions or was interrupted, or else a new one."""
+        from idea_explorer.usecases.resume import claim, resume
+
+        interrupted = exploration.status == "queued" and exploration.by_command
+        if interrupted or exploration.status in {"awaiting_approval", "running"}:
+            return claim(exploration, self._engine.explorations)
+        return resume(
+            exploration.id,
+            LOCAL_OWNER,
+            limits,
+            explorations=self._engine.explorations,
+            queue=_NoQueue(),
+            clock=self._engine.clock,
+            log=self._engine.log,
+            terms=self._engine.terms,
+            by_command=True,
+        )
+
+    def _with_files(self, request: ExploreRequest, files: UploadedFiles) -> ExploreRequest:
+        """The files are copied to where a resumed run finds them."""
+        uploads = wiring.local_uploads(self._settings)
+        ids = tuple(uploads.add(LOCAL_OWNER, file.name, file.content) for file in files.read_all())
+        return request.model_copy(update={"files": ids})
+
+    def _settle_abandoned(self, but: ExplorationId | None = None) -> None:
+        """End runs whose commands were killed, so that their reserved budget is free again."""
+        is_worked_on = wiring.worked_on_here(self._settings)
+        for settled in settle_abandoned(LOCAL_OWNER, self._engine, is_worked_on, but=but):
+            send_webhook(settled, self._engine, self._destinations)
+            details, name = self._target.describe(settled), self._target.name(settled.id)
+            if self._show_progress and (suggestion := suggest_resume(details, name)):
+                warn(f"Exploration {settled.id} was interrupted. {suggestion}")
+
+    def _run(self, exploration: Exploration) -> Exploration:
+        """The caller holds the lock of the run: without it, it could be settled as abandoned."""
+        display = self._open_display(exploration) if self._show_progress else None
+        with display or nullcontext():
+            reached = self._explore(exploration)
+            while reached.status == "awaiting_approval":
+                if not display or not self._ask_for_decisions(exploration):
+                    return reached
+                reached = self._explore(exploration)
+            return finish(reached.id, reached.run, self._engine, self._destinations, warn)
+
+    def _open_display(self, exploration: Exploration) -> ProgressDisplay:
+        request = exploration.request
+        screen = open_screen()
+        model = request.model if self._settings.uses_claude else "offline model"
+        mode = f"/{request.mode}" if request.toolset == "research" else ""
+        screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
+        screen.line(
+            f"{request.toolset}{mode} · {model} · deadline {request.deadline_seconds} s", "dim"
+        )
+        screen.line(f"exploration {exploration.id}", "dim")
+        display = ProgressDisplay(screen)
+        self._displays.append(display)
+        return display
+
+    def _explore(self, exploration: Exploration) -> Exploration:
+        """The first Ctrl-C, or another signal to end, stops the run and keeps what it has so far."""
+
+        def cancel() -> None:
+            warn("Stopping and keeping what there is. Press Ctrl-C again to quit immediately.")
+            self._engine.explorations.request_cancel(exploration.id)
+
+        _on_first_signal(cancel)
+        try:
+            return explore_or_settle(
+                exploration.id, exploration.run, lambda: self._engine, books_of(self._engine)
+            )
+        finally:
+            _restore_signals()
+
+    def _ask_for_decisions(self, exploration: Exploration) -> bool:
+        """Whether everything is decided; not where nobody can be asked, or they leave it for later."""
+        from idea_explorer.cli.approvals import ask_for_decision
+
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return False
+        for approval in self._target.approvals(exploration.id):
+            if approval.status == "pending":
+                request = ask_for_decision(approval)
+                if request is None:
+                    return False
+                self._target.decide(exploration.id, approval.id, request)
+        return True
+
+
+def path_to_open(document: str, settings: Settings) -> str:
+    """A document's path as a person opens it."""
+    return document if settings.uses_github else str(settings.research_dir / document)
+
+
+def _fail_with(error: ExternalError) -> Callable[[Exploration], None]:
+    def check(_: Exploration) -> None:
+        raise OutOfReachError(error.message, hint=error.hint) from error
+
+    return check
+
+
+def _on_first_signal(action: Callable[[], None]) -> None:
+    """Call the action at the first signal; the second ends the program.
+
+    The action has a thread of its own, for the program may be in the middle of what it calls.
+    """
+
+    def handle(*_: object) -> None:
+        _restore_signals()
+        Thread(target=action).start()
+
+    for number in DEFAULT_HANDLERS:
+        if not _is_ignored(number):
+            signal.signal(number, handle)
+
+
+def _restore_signals() -> None:
+    for number, handler in DEFAULT_HANDLERS.items():
+        if not _is_ignored(number):
+            signal.signal(number, handler)
+
+
+def _is_ignored(number: signal.Signals) -> bool:
+    """Whoever started the program may have asked it to ignore a signal, as `nohup` does."""
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
+class _NoQueue:
+    """The command runs it itself."""
+
+    def send(self, exploration_id: str, run: int, *, delay_seconds: int = 0) -> None:
+        pass
+
+    def dead_letter(self, body: str, reason: str) -> None:
+        warn(reason)
