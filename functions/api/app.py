@@ -1,4 +1,4 @@
-"""The API: each route translates a request into a use case and its outcome into an answer."""
+"""The API: each route calls a use case and returns its result as a response."""
 
 from idea_explorer.api.app import handler_for
 from idea_explorer.lambda_runtime import deployment, handlers

@@ -1,4 +1,4 @@
-"""Authorize: says whose a bearer token is."""
+"""Authorize: looks up the owner of a bearer token."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Dispatch: starts an execution for each message of the queue, and sweeps up what was lost."""
+"""Dispatch: starts an execution for each message of the queue, and sweeps up abandoned explorations."""
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
@@ -11,7 +11,7 @@ from idea_explorer.usecases.sweep import sweep
 
 @handlers.entry
 def handler(event: handlers.Event) -> JsonObject:
-    """SQS sends messages; everything else is the schedule's call to sweep."""
+    """SQS sends `Records`; any other event is the schedule's call to sweep."""
     if "Records" in event:
         return handlers.each_message(event, _dispatch)
     swept = sweep(
@@ -28,6 +28,6 @@ def _dispatch(message: Message) -> JsonObject:
 
 
 def _close(exploration: Exploration) -> Exploration:
-    settled = settle(exploration.id, exploration.run, "broken", deployment.books())
+    settled = settle(exploration.id, exploration.run.number, "broken", deployment.books())
     deployment.request_webhook(settled)
     return settled

@@ -1,4 +1,4 @@
-"""Explore: runs an exploration for the workflow, waits with it for a person, or settles one that stopped."""
+"""Explore: runs an exploration for the workflow, lets it wait for a person, or settles one that stopped."""
 
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import Message
@@ -26,7 +26,7 @@ def handler(event: handlers.Event) -> JsonObject:
     return {
         "id": work.id,
         "run": work.run,
-        "status": exploration.outcome or exploration.status,
+        "status": exploration.run.outcome or exploration.status,
         "approval_seconds": deployment.approval_seconds(),
     }
 
@@ -36,4 +36,4 @@ def _work_alone(message: Message) -> JsonObject:
     final = run_queue_message(
         message, deployment.engine(), deployment.destinations(), deployment.terms()
     )
-    return {"id": final.id, "status": final.status, "path": final.path}
+    return {"id": final.id, "status": final.status, "path": final.publication.path}

@@ -1,4 +1,4 @@
-"""Notify: sends the webhook of an exploration that ended."""
+"""Notify: sends the webhook of an exploration that has ended."""
 
 from idea_explorer.domain.errors import UndeliveredError
 from idea_explorer.domain.json import JsonObject
@@ -8,8 +8,8 @@ from idea_explorer.usecases.notify import notify
 
 @handlers.entry
 def handler(event: handlers.Event) -> JsonObject:
-    """A receiver that is down fails the call, so that the workflow waits and tries again; where no
-    workflow has asked, the sweep does."""
+    """Fails where the receiver is down, so that the workflow tries again later; without a workflow the
+    sweep does."""
     work = handlers.work_in(event)
     handlers.correlate(work.id)
     sender = deployment.sender()
@@ -20,4 +20,4 @@ def handler(event: handlers.Event) -> JsonObject:
         if not work.unattended:
             raise
         final = sender.explorations.load(work.id)
-    return {"id": final.id, "run": final.run, "delivery": final.delivery.status}
+    return {"id": final.id, "run": final.run.number, "delivery": final.delivery.status}

@@ -1,4 +1,4 @@
-"""Publish: writes a report to the repository, once, and gives its exploration the final status."""
+"""Publish: writes a report to the repository exactly once, and sets the exploration's final status."""
 
 from idea_explorer import wiring
 from idea_explorer.domain.json import JsonObject
@@ -24,4 +24,4 @@ def handler(event: handlers.Event) -> JsonObject:
         research=destinations.research,
         pull_requests_for=destinations.pull_requests_for,
     )
-    return {"id": final.id, "run": final.run, "status": final.status}
+    return {"id": final.id, "run": final.run.number, "status": final.status}

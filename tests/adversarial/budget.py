@@ -226,7 +226,7 @@ def run(folder: Path, runs: int) -> dict[str, Row]:
         budget = round(rng.uniform(0.05, 1.5), 3)
         done = bench.explore(max_cost_usd=budget, max_steps=20, deadline_seconds=840)
         _judge(rows[name], spender, done, budget, seed)
-        if name in WRITERS and done.outcome not in {"completed", "partial"}:
+        if name in WRITERS and done.run.outcome not in {"completed", "partial"}:
             rows[name].violations.append(f"seed {seed}: no report for {budget}")
     return rows
 
@@ -234,15 +234,15 @@ def run(folder: Path, runs: int) -> dict[str, Row]:
 def _judge(row: Row, spender: Spender, done: Exploration, budget: float, seed: int) -> None:
     spent = PRICE.cost(spender.billed)
     row.runs += 1
-    row.statuses[done.outcome or ""] += 1
-    row.reasons[done.stats.stop_reason or ""] += 1
+    row.statuses[done.run.outcome or ""] += 1
+    row.reasons[done.run.stats.stop_reason or ""] += 1
     row.closest = max(row.closest, spent / budget)
     row.overshoots += spent > budget
     if spent > budget + spender.beyond_allowance + 1e-6:
         row.violations.append(f"seed {seed}: spent {spent:.4f} of {budget}")
-    if (done.stats.cost_usd or 0) < spent - 2e-6:  # both are rounded to a millionth
-        row.violations.append(f"seed {seed}: metered {done.stats.cost_usd}, billed {spent:.4f}")
-    if done.stats.over_budget_usd < done.stats.cost_usd - budget - 1e-6:  # type: ignore[operator]
+    if (done.run.stats.cost_usd or 0) < spent - 2e-6:  # both are rounded to a millionth
+        row.violations.append(f"seed {seed}: metered {done.run.stats.cost_usd}, billed {spent:.4f}")
+    if done.run.stats.over_budget_usd < done.run.stats.cost_usd - budget - 1e-6:  # type: ignore[operator]
         row.violations.append(f"seed {seed}: overshoot not reported")
 
 

@@ -24,8 +24,9 @@ from idea_explorer.adapters.github.publisher import GitHubPublisher
 from idea_explorer.adapters.github.research import GitHub
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.domain.errors import ExplorerError, LeaseLostError
-from idea_explorer.domain.exploration import FINAL, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.run import FINAL
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
@@ -235,8 +236,8 @@ def run(fault: Fault, folder: Path) -> Row:
     return Row(
         fault.name,
         final.status,
-        final.receipt.code if final.receipt else "",
-        final.stats.steps,
+        final.run.receipt.code if final.run.receipt else "",
+        final.run.stats.steps,
         commits,
         list(judge(final, commits)),
     )
@@ -245,9 +246,9 @@ def run(fault: Fault, folder: Path) -> Row:
 def judge(final: Exploration, commits: int) -> Iterator[str]:
     if final.status not in FINAL:
         yield f"ended {final.status}"
-    if final.status != "completed" and final.receipt is None:
+    if final.status != "completed" and final.run.receipt is None:
         yield "no receipt"
-    if final.receipt and not final.receipt.message.strip():
+    if final.run.receipt and not final.run.receipt.message.strip():
         yield "an empty receipt"
     if commits > 1:
         yield f"{commits} commits"

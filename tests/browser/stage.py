@@ -20,8 +20,9 @@ from idea_explorer.domain.events import (
     ToolCallError,
     ToolCallStart,
 )
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.run import Status
 from idea_explorer.domain.tokens import dump_tokens, stored_token
 from idea_explorer.domain.tools import ToolRecord
 from tests.fakes.api import Api

@@ -153,8 +153,8 @@ def check(
     if repeated > kills:
         found.append(f"{repeated} repeated model calls for {kills} kills")
     price = PRICES[MODELS["sonnet"]]
-    if price.cost(final.stats.usage) < price.cost(billed):
-        found.append(f"metered {price.cost(final.stats.usage)}, billed {price.cost(billed)}")
+    if price.cost(final.run.stats.usage) < price.cost(billed):
+        found.append(f"metered {price.cost(final.run.stats.usage)}, billed {price.cost(billed)}")
     return found
 
 

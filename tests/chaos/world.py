@@ -174,12 +174,12 @@ class World:
             model_ids=MODELS,
             prices=PRICES,
         )
-        explore(exploration.id, exploration.run, engine)
+        explore(exploration.id, exploration.run.number, engine)
         github: Any = Breakable(self._github, "github", GITHUB_CALLS, boundaries)
         lease = SqliteBranchLease(self.folder / "store.db", clock)
         publish(
             exploration.id,
-            exploration.run,
+            exploration.run.number,
             explorations=broken,
             reports=broken,
             publisher=GitHubPublisher(github, "main", lease, clock, lease_seconds=LEASE_SECONDS),

@@ -114,7 +114,7 @@ def test_approved_twice_and_by_many_at_once_it_is_written_once(
     votes.append(asked.decide(decision="approve"))
 
     assert [vote.status_code for vote in votes] == [200] * 6
-    assert (final.status, [final.url]) == ("completed", asked.pulls)
+    assert (final.status, [final.publication.url]) == ("completed", asked.pulls)
     assert asked.written == [NEW]
     listed = code.services.client("s3").list_objects_v2(
         Bucket=code.name, Prefix="snapshots/acme/tea/"
@@ -170,7 +170,7 @@ def test_a_file_that_has_changed_meanwhile_is_not_overwritten_and_the_model_is_t
     final = code.wait_until_final(asked.id)
 
     assert vote.status_code == 200
-    assert (final.status, final.url) == ("completed", None)
+    assert (final.status, final.publication.url) == ("completed", None)
     assert (asked.written, asked.pulls) == ([], [])
     events = api.get(
         f"/explorations/{asked.id}/events", headers={"Accept": "application/json"}
@@ -217,7 +217,7 @@ def test_it_waits_across_a_restart_of_everything_and_writes_once(
     assert [vote.status_code for vote in votes] == [200] * 4
     assert (late.status_code, after.status_code) == (409, 409)
     assert (final.status, ended) == ("completed", "SUCCEEDED")
-    assert ([final.url], asked.written) == (asked.pulls, [NEW])
+    assert ([final.publication.url], asked.written) == (asked.pulls, [NEW])
     assert GITHUB_TOKEN not in logs
 
 
@@ -238,10 +238,10 @@ def test_a_change_that_nobody_decides_on_ends_partial_and_writes_nothing(
 
     assert (final.status, late.status_code, ended) == ("partial", 409, "SUCCEEDED")
     assert late.json()["error"]["message"] == "The time to decide is over; nothing was written."
-    assert (final.stats.stop_reason, shown["status"]) == ("approval_expired", "expired")
-    assert final.receipt is not None
-    assert "Nobody decided" in final.receipt.message
+    assert (final.run.stats.stop_reason, shown["status"]) == ("approval_expired", "expired")
+    assert final.run.receipt is not None
+    assert "Nobody decided" in final.run.receipt.message
     assert "is partial and has no report" in report.text
     assert again is not None
-    assert (again.run, again.status) == (2, "completed")
+    assert (again.run.number, again.status) == (2, "completed")
     assert (asked.written, asked.pulls) == ([], [])

@@ -23,10 +23,10 @@ def test_a_function_that_ignores_its_clock_is_timed_out_and_writes_nothing_more(
 
     final = stack.wait_until_final(exploration.id)
     assert final.status == "timed_out"
-    assert final.receipt is not None
-    assert final.receipt.code == "TIMEOUT"
-    assert final.receipt.resume == f"idea resume {exploration.id}"
-    assert not final.receipt.has_partial_text  # what was streamed is lost with the function
+    assert final.run.receipt is not None
+    assert final.run.receipt.code == "TIMEOUT"
+    assert final.run.receipt.resume == f"idea resume {exploration.id}"
+    assert not final.run.receipt.has_partial_text  # what was streamed is lost with the function
     told = history(stack, exploration.id)
 
     stack.wait(lambda: stack.functions.running(function) == 0)

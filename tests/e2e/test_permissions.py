@@ -69,7 +69,7 @@ def test_a_run_is_cancelled_and_resumed(stack: Stack, ada: httpx.Client, minds: 
     minds.about("Cancelled and resumed", answer(text(REPORT)))
     assert ada.post(f"/explorations/{exploration_id}/resume", json={}).status_code == 202
     final = stack.wait_until_final(exploration_id)
-    assert (final.status, final.run) == ("completed", 2)
+    assert (final.status, final.run.number) == ("completed", 2)
 
 
 def test_a_run_that_nothing_works_on_is_closed_by_the_sweep(stack: Stack) -> None:

@@ -26,10 +26,10 @@ def test_a_report_becomes_one_commit_that_names_its_exploration(
 
     final = stack.wait_until_final(exploration_id)
 
-    assert (final.status, final.branch) == ("completed", BRANCH)
+    assert (final.status, final.publication.branch) == ("completed", BRANCH)
     (commit,) = commits_of(repository, exploration_id)
     assert f"Exploration-Id: {exploration_id}" in commit.message
-    assert "There is a market." in repository.read_text(str(final.document))
+    assert "There is a market." in repository.read_text(str(final.publication.document))
 
 
 @pytest.mark.slow  # the dead one's turn at the branch has to run out first

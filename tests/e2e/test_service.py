@@ -58,7 +58,7 @@ def test_the_same_message_five_times_runs_once(stack: Stack, minds: Minds) -> No
     assert len(set(ids)) == 1
     stack.wait(lambda: stack.waiting_messages() == 0)
     assert minds.calls["Only once"] == 1
-    assert (final.status, final.run) == ("completed", 1)
+    assert (final.status, final.run.number) == ("completed", 1)
     assert [e["name"] for e in stack.executions()].count(f"{ids[0]}-1") == 1
 
 
@@ -72,9 +72,9 @@ def test_an_execution_stopped_by_hand_is_settled(stack: Stack, minds: Minds) -> 
 
     final = stack.load(exploration_id)
     assert final.status == "cancelled"
-    assert final.receipt is not None
-    assert final.receipt.message == "The run was stopped; what was there is kept."
-    assert not final.receipt.has_partial_text  # what is said beside a call is thinking
+    assert final.run.receipt is not None
+    assert final.run.receipt.message == "The run was stopped; what was there is kept."
+    assert not final.run.receipt.has_partial_text  # what is said beside a call is thinking
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_a_function_killed_in_its_run_is_tried_again_and_completes(
     final = stack.wait_until_final(exploration_id)
     assert final.status == "completed"
     assert minds.calls["Killed in its run"] == 3  # only the call that was cut off is paid again
-    assert final.stats.steps == 2
+    assert final.run.stats.steps == 2
     assert stack.wait_for_execution(exploration_id) == "SUCCEEDED"
 
 

@@ -51,7 +51,7 @@ def test_the_sweep_has_told_again_what_ended_outside_of_a_workflow(stack: Stack)
 
     def overdue(exploration: Exploration) -> Exploration:
         delivery = exploration.delivery.model_copy(update={"next_try": long_ago})
-        return exploration.model_copy(update={"delivery": delivery})
+        return exploration.replace(delivery=delivery)
 
     stack.stores.explorations.take_over(poisoned.id, overdue)
 

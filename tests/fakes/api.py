@@ -17,8 +17,9 @@ from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import AnyEvent, StatusChanged
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import Status
 from idea_explorer.ports import Explorations, ResearchIndex, WorkQueue
 from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.service import Service

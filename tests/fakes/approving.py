@@ -83,7 +83,7 @@ class World:
     def expire(self, exploration: Exploration) -> None:
         expire(
             exploration.id,
-            exploration.run,
+            exploration.run.number,
             explorations=self.bench.store,
             approvals=self.approvals,
             clock=self.bench.clock,
@@ -114,7 +114,7 @@ class World:
         return self.approvals.approvals(exploration.id)
 
     def go_on(self, exploration: Exploration) -> Exploration:
-        return explore(exploration.id, exploration.run, self.bench.engine)
+        return explore(exploration.id, exploration.run.number, self.bench.engine)
 
 
 EDIT = calls(

@@ -11,9 +11,10 @@ from idea_explorer.adapters.github.publisher import GitHubPublisher
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import ExplorerError
-from idea_explorer.domain.exploration import Exploration, Stats, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.run import Stats, Status
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Clock, Publisher, ResearchIndex, ResearchRepository
 from idea_explorer.usecases.publish import publish, publish_with_retry
@@ -59,7 +60,7 @@ class Desk:
             "stats": Stats(steps=3, cost_usd=0.12),
             "finished_at": DAY,
         }
-        exploration = new.model_copy(update=over | (record or {}))
+        exploration = new.replace(**(over | (record or {})))
         self.store.create(exploration)
         self.store.save_report(made, 0, report)
         return exploration
@@ -69,12 +70,12 @@ class Desk:
 
         def resumed(exploration: Exploration) -> Exploration:
             update = {
-                "run": exploration.run + 1,
+                "number": exploration.run.number + 1,
                 "status": "running",
                 "outcome": "completed",
                 "delivery": exploration.new_delivery,
             }
-            return exploration.model_copy(update=update)
+            return exploration.replace(**update)
 
         exploration = self.store.take_over(exploration_id, resumed)
         self.store.save_report(exploration_id, exploration.lease, report)
@@ -85,7 +86,7 @@ class Desk:
     ) -> Exploration:
         return publish(
             exploration.id,
-            exploration.run,
+            exploration.run.number,
             explorations=self.store,
             reports=self.store,
             publisher=self.publisher,

@@ -118,7 +118,7 @@ class Bench:
 
     def explore(self, idea: str = "A tea room", **fields: object) -> Exploration:
         queued = self.submit(idea, **fields)
-        return explore(queued.id, queued.run, self.engine)
+        return explore(queued.id, queued.run.number, self.engine)
 
     def run(self, idea: str = "A tea room", **fields: object) -> Exploration:
         """Explore and publish."""
@@ -136,12 +136,12 @@ class Bench:
             log=self.log,
             terms=self.terms,
         )
-        return explore(queued.id, queued.run, self.engine)
+        return explore(queued.id, queued.run.number, self.engine)
 
     def publish(self, exploration: Exploration) -> Exploration:
         return publish(
             exploration.id,
-            exploration.run,
+            exploration.run.number,
             explorations=self.store,
             reports=self.store,
             publisher=FolderPublisher(self.root, self.root / "publishing.lock"),

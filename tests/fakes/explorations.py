@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 from idea_explorer.domain.approvals import Approval, approval_id, propose
 from idea_explorer.domain.events import TextDelta
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.run import Receipt
 from idea_explorer.domain.transcript import Instruction
 
 NOW = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -20,7 +21,7 @@ def an_exploration(
 ) -> Exploration:
     """Queued `minutes` after NOW."""
     at = NOW + timedelta(minutes=minutes)
-    return Exploration.new(ExploreRequest(idea=idea), owner, at=at).model_copy(update=changes)
+    return Exploration.new(ExploreRequest(idea=idea), owner, at=at).replace(**changes)
 
 
 def an_approval(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from idea_explorer.lambda_runtime import deployment
-from idea_explorer.settings import VARIABLES, Settings
+from idea_explorer.settings import Settings
+from tests.fakes.settings import VARIABLES
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 

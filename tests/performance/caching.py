@@ -65,10 +65,10 @@ def measure(steps: int, tokens_read: dict[int, int], *, calls: int = 1) -> Bill:
             for n in range(calls):
                 bench.write(f"{step}-{n}.md", f"{step}.{n} " + "tea " * (size // 4))
         done = bench.explore(max_steps=steps, deadline_seconds=840)
-        assert (done.outcome, server.rejections, server.violations) == ("completed", [], [])
-        assert done.stats.steps == steps
+        assert (done.run.outcome, server.rejections, server.violations) == ("completed", [], [])
+        assert done.run.stats.steps == steps
         sent = sum(count_input(request.body) for request in server.requests)
-        return Bill(steps, sent, done.stats.usage)
+        return Bill(steps, sent, done.run.stats.usage)
 
 
 CASES = {

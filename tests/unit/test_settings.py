@@ -1,16 +1,18 @@
 """What the environment sets, and where that is written down."""
 
 import re
+import traceback
 from pathlib import Path
 
 import pytest
 
 from idea_explorer import wiring
 from idea_explorer.agent.tool_calls import Executed
-from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.errors import ConfigurationError, InvalidSettingError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.observability.logging import SilentLog
-from idea_explorer.settings import CODE_VARIABLES, VARIABLES, Settings
+from idea_explorer.settings import CODE_VARIABLES, MODELS, PRICES, Settings
+from tests.fakes.settings import VARIABLES
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
 
@@ -22,8 +24,7 @@ READ_BY_HTTPX = {
 
 def test_every_variable_is_documented_and_nothing_else_is() -> None:
     named = set(re.findall(r"`([A-Z][A-Z0-9_]*_[A-Z0-9_]+)`", DOCUMENTED))
-    tables = {"IDEA_MODELS", "IDEA_PRICES", "IDEA_EFFORTS"}
-    assert named == {*VARIABLES, *CODE_VARIABLES, *tables, *READ_BY_HTTPX}
+    assert named == {*VARIABLES, *CODE_VARIABLES, *READ_BY_HTTPX}
 
 
 @pytest.mark.parametrize(("variable", "field"), CODE_VARIABLES.items())
@@ -47,6 +48,41 @@ def test_every_limit_of_the_code_tools_can_be_set_and_is_documented_as_it_is(
 def test_a_limit_that_cannot_be_is_refused_by_its_name(variable: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=f"^{variable} must be "):
         Settings.from_environment({variable: value})
+
+
+def test_every_wrong_variable_is_named_and_no_value_is_repeated() -> None:
+    given = {"GITHUB_TOKEN": "ghp_hidden\r", "IDEA_MODELS": "[]", "MAX_RUNNING": "hidden"}
+
+    with pytest.raises(InvalidSettingError) as refusal:
+        Settings.from_environment(given)
+
+    assert set(refusal.value.variables) == set(given)
+    assert "hidden" not in "".join(traceback.format_exception(refusal.value))
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    empty = dict.fromkeys([*VARIABLES, *CODE_VARIABLES], "")
+
+    assert Settings.from_environment(empty) == Settings()
+
+
+def test_a_field_is_set_by_its_variable_only() -> None:
+    assert Settings.from_environment({"table_name": "t", "code_limits": "7"}) == Settings()
+
+
+def test_of_the_two_regions_the_one_that_aws_prefers_is_used() -> None:
+    regions = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_REGION": "eu-west-1"}
+
+    assert Settings.from_environment(regions).aws_region == "eu-west-1"
+    del regions["AWS_REGION"]
+    assert Settings.from_environment(regions).aws_region == "us-east-1"
+
+
+def test_a_table_names_only_the_entries_it_changes() -> None:
+    settings = Settings.from_environment({"IDEA_MODELS": '{"opus": "claude-next"}'})
+
+    assert settings.models == {**MODELS, "opus": "claude-next"}
+    assert settings.prices == PRICES
 
 
 def test_the_code_tools_keep_to_the_limits_that_are_set(tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
-"""What this machine or deployment is set up with, read once from the environment."""
+"""The settings of this machine or deployment, read once from the environment."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -48,23 +50,23 @@ PRICES = {
     "offline": Price(input=0.0, output=0.0, cache_write=0.0, cache_read=0.0, search=0.0),
 }
 Provider = Literal["anthropic", "aws", "offline"]
-KEPT = Path(".idea-explorer")
+DATA_DIR = Path(".idea-explorer")
 
 
 def _key(secret: SecretStr) -> SecretStr:
-    """A stray line end would fail at each call, and look like a network that does not work."""
+    """A stray line ending would fail every request, and look like a network error."""
     if not is_sendable(secret.get_secret_value()):
         raise ValueError("holds characters that no key has")
     return secret
 
 
-def _address(url: str) -> str:
+def _url(url: str) -> str:
     try:
         parts = urlsplit(url)
-        whole = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
-        whole = False
-    if not whole or not url.isprintable() or " " in url:
+        complete = False
+    if not complete or not url.isprintable() or " " in url:
         raise ValueError("must be an address that begins with https:// or http://")
     return url
 
@@ -83,78 +85,101 @@ def _signing_key(secret: SecretStr) -> SecretStr:
     return secret
 
 
+def _overrides(defaults: Mapping[str, object]) -> BeforeValidator:
+    """Reads a JSON object that names only the entries it changes."""
+
+    def merge(given: object) -> object:
+        if not isinstance(given, str):
+            return given
+        try:
+            return {**defaults, **json.loads(given)}
+        except (ValueError, TypeError, RecursionError):
+            raise ValueError("must be a JSON object") from None
+
+    return BeforeValidator(merge)
+
+
+def env(variable: str | AliasChoices, default: Any = None, **rules: Any) -> Any:
+    """A field that is set by this environment variable."""
+    return Field(default, validation_alias=variable, **rules)
+
+
 Key = Annotated[SecretStr, AfterValidator(_key)]
-Url = Annotated[str, AfterValidator(_address)]
+Url = Annotated[str, AfterValidator(_url)]
 
 
 class Settings(BaseModel):
     """Secrets are never printed: their type hides them."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, validate_by_name=True)
 
-    model_provider: Provider | None = None  # unset, a key decides
-    anthropic_api_key: Key | None = None
-    anthropic_base_url: Url | None = None
-    anthropic_workspace_id: str | None = None  # on AWS, as is what follows
-    anthropic_aws_base_url: Url | None = None
-    aws_region: str | None = None
-    github_token: Key | None = None
-    github_repository: str | None = Field(default=None, pattern=r"^[\w.-]+/[\w.-]+$")
-    github_branch: str | None = None
-    github_api_url: Url = "https://api.github.com"
-    code_repositories: str = ""  # beside the configured one, with spaces or commas between
-    approval_days: float = Field(default=7.0, gt=0, le=365)
-    research_dir: Path = Path()
-    models: dict[str, str] = MODELS
-    prices: dict[str, Price] = PRICES
-    efforts: dict[str, Efforts] = {}  # by model id, where they are not those of the table
-    web_search_version: str = "web_search_20250305"
-    min_deadline_seconds: int = Field(default=limits.MIN_DEADLINE_SECONDS, ge=1)
-    max_cost_usd: float | None = Field(default=None, gt=0)
-    daily_cost_usd: float | None = Field(default=None, gt=0)  # per owner
-    max_total_tokens: int = Field(default=300_000, gt=0)  # two or three steps at their worst
-    search_tokens: int = Field(
-        default=10_000, gt=0
-    )  # what one web search may bring, for the budget
-    code_limits: limits.CodeLimits = limits.CodeLimits()
-    events_wait_seconds: float = Field(default=20.0, ge=0, le=25)  # API Gateway ends a call at 29
-    events_poll_seconds: float | None = Field(default=None, gt=0)
-    webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = None  # told by default
-    webhook_secret: Annotated[SecretStr, AfterValidator(_signing_key)] | None = None
-    otlp_endpoint: Url | None = None
-    trace_content: bool = False  # whether spans carry what was asked, read and written
+    model_provider: Provider | None = env("IDEA_MODEL_PROVIDER")  # without it, the key decides
+    anthropic_api_key: Key | None = env("ANTHROPIC_API_KEY")
+    anthropic_base_url: Url | None = env("ANTHROPIC_BASE_URL")
+    anthropic_workspace_id: str | None = env("ANTHROPIC_AWS_WORKSPACE_ID")
+    anthropic_aws_base_url: Url | None = env("ANTHROPIC_AWS_BASE_URL")
+    aws_region: str | None = env(AliasChoices("AWS_REGION", "AWS_DEFAULT_REGION"))
+    models: Annotated[dict[str, str], _overrides(MODELS)] = env("IDEA_MODELS", MODELS)
+    prices: Annotated[dict[str, Price], _overrides(PRICES)] = env("IDEA_PRICES", PRICES)
+    efforts: Annotated[dict[str, Efforts], _overrides({})] = env("IDEA_EFFORTS", {})  # by model id
+    web_search_version: str = env("IDEA_WEB_SEARCH_VERSION", "web_search_20250305")
 
-    # Music, for the discover toolset.
-    qdrant_url: Url | None = None
-    qdrant_collection: str = "tracks"
-    qdrant_api_key: Key | None = None
-    qdrant_secret_id: str | None = None
-    embedding_model: str | None = None  # on Bedrock
-    tidal_client_id: str | None = None
-    tidal_client_secret: Key | None = None
-    tidal_secret_id: str | None = None
-    tidal_country: str = "US"
-    tidal_api_url: Url | None = None
-    tidal_auth_url: Url | None = None
+    github_token: Key | None = env("GITHUB_TOKEN")
+    github_repository: str | None = env("GITHUB_REPOSITORY", pattern=r"^[\w.-]+/[\w.-]+$")
+    github_branch: str | None = env("GITHUB_BRANCH")
+    github_api_url: Url = env("GITHUB_API_URL", "https://api.github.com")
+    research_dir: Path = env("IDEA_RESEARCH_DIR", Path())
+    code_repositories: str = env("IDEA_CODE_REPOSITORIES", "")
+    code_limits: limits.CodeLimits = limits.CodeLimits()  # each is a variable: CODE_VARIABLES
+    approval_days: float = env("IDEA_APPROVAL_DAYS", 7.0, gt=0, le=365)
 
-    # A deployment's own: names of what it has, never their contents.
-    table_name: str | None = None
-    bucket_name: str | None = None
-    queue_url: str | None = None
-    dead_letter_queue_url: str | None = None
-    state_machine_arn: str | None = None
-    notify_function_name: str | None = None
-    github_secret_id: str | None = None
-    anthropic_secret_id: str | None = None
-    api_tokens_secret_id: str | None = None
-    webhook_secret_id: str | None = None
-    secret_max_age_seconds: int = Field(default=300, ge=0)
-    max_running: int = Field(default=20, ge=1)
-    defer_seconds: int = Field(default=30, ge=0, le=900)
-    queued_too_long_seconds: int = Field(default=900, ge=0)
-    running_too_long_seconds: int = Field(default=7_200, ge=0)
-    aws_endpoint_url: Url | None = None
-    sam_local: bool = False
+    min_deadline_seconds: int = env("IDEA_MIN_DEADLINE_SECONDS", limits.MIN_DEADLINE_SECONDS, ge=1)
+    max_cost_usd: float | None = env("IDEA_MAX_COST_USD", gt=0)
+    daily_cost_usd: float | None = env("IDEA_DAILY_COST_USD", gt=0)  # per owner
+    max_total_tokens: int = env("IDEA_MAX_TOTAL_TOKENS", 300_000, gt=0)  # two or three large steps
+    search_tokens: int = env("IDEA_SEARCH_TOKENS", 10_000, gt=0)  # budgeted for one web search
+    # API Gateway ends a call after 29 s
+    events_wait_seconds: float = env("IDEA_EVENTS_WAIT_SECONDS", 20.0, ge=0, le=25)
+    events_poll_seconds: float | None = env("IDEA_EVENTS_POLL_SECONDS", gt=0)
+
+    webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = env("IDEA_WEBHOOK_URL")
+    webhook_secret: Annotated[SecretStr, AfterValidator(_signing_key)] | None = env(
+        "IDEA_WEBHOOK_SECRET"
+    )
+    otlp_endpoint: Url | None = env("OTEL_EXPORTER_OTLP_ENDPOINT")
+    trace_content: bool = env("IDEA_TRACE_CONTENT", False)  # ideas and reports in spans
+
+    # Music, for the discover toolset
+    qdrant_url: Url | None = env("QDRANT_URL")
+    qdrant_collection: str = env("QDRANT_COLLECTION", "tracks")
+    qdrant_api_key: Key | None = env("QDRANT_API_KEY")
+    qdrant_secret_id: str | None = env("QDRANT_SECRET_ID")
+    embedding_model: str | None = env("BEDROCK_EMBEDDING_MODEL")
+    tidal_client_id: str | None = env("TIDAL_CLIENT_ID")
+    tidal_client_secret: Key | None = env("TIDAL_CLIENT_SECRET")
+    tidal_secret_id: str | None = env("TIDAL_SECRET_ID")
+    tidal_country: str = env("TIDAL_COUNTRY", "US")
+    tidal_api_url: Url | None = env("TIDAL_API_URL")
+    tidal_auth_url: Url | None = env("TIDAL_AUTH_URL")
+
+    # A deployment's own: the names of its resources and secrets, never their contents
+    table_name: str | None = env("TABLE_NAME")
+    bucket_name: str | None = env("BUCKET_NAME")
+    queue_url: str | None = env("QUEUE_URL")
+    dead_letter_queue_url: str | None = env("DEAD_LETTER_QUEUE_URL")
+    state_machine_arn: str | None = env("STATE_MACHINE_ARN")
+    notify_function_name: str | None = env("NOTIFY_FUNCTION_NAME")
+    github_secret_id: str | None = env("GITHUB_SECRET_ID")
+    anthropic_secret_id: str | None = env("ANTHROPIC_SECRET_ID")
+    api_tokens_secret_id: str | None = env("API_TOKENS_SECRET_ID")
+    webhook_secret_id: str | None = env("WEBHOOK_SECRET_ID")
+    secret_max_age_seconds: int = env("IDEA_SECRET_MAX_AGE_SECONDS", 300, ge=0)
+    max_running: int = env("MAX_RUNNING", 20, ge=1)
+    defer_seconds: int = env("IDEA_DEFER_SECONDS", 30, ge=0, le=900)
+    queued_too_long_seconds: int = env("IDEA_QUEUED_TOO_LONG_SECONDS", 900, ge=0)
+    running_too_long_seconds: int = env("IDEA_RUNNING_TOO_LONG_SECONDS", 7_200, ge=0)
+    aws_endpoint_url: Url | None = env("AWS_ENDPOINT_URL")
+    sam_local: bool = env("AWS_SAM_LOCAL", False)
 
     @field_validator("webhook_secret")
     @classmethod
@@ -165,24 +190,24 @@ class Settings(BaseModel):
 
     @property
     def in_cloud(self) -> bool:
-        """`sam local` sets a deployment's names but has none of its services around."""
+        """False under `sam local`, which sets the names of a deployment but has none of its services."""
         return self.table_name is not None and not self.sam_local
 
     @property
     def provider(self) -> Provider:
-        """Who answers: Anthropic's API, Claude on AWS, or the offline model."""
+        """Which model service is called: Anthropic's API, Claude on AWS, or the offline model."""
         if self.model_provider:
             return self.model_provider
         return "anthropic" if self.anthropic_api_key or self.anthropic_secret_id else "offline"
 
     @property
     def uses_claude(self) -> bool:
-        """Functions that only need its prices know it without having the key."""
+        """Also true in functions that have no key and only need the prices."""
         return self.provider != "offline"
 
     @property
     def profiles(self) -> dict[str, ModelProfile]:
-        """How each model is asked here."""
+        """How to call each model: the known ones, with the efforts set here."""
         known = {*PROFILES, *self.efforts}
         return {name: profile for name in known if (profile := profile_of(name, self.efforts))}
 
@@ -192,8 +217,8 @@ class Settings(BaseModel):
 
     @property
     def published_to(self) -> str | None:
-        """The repository that a receiver is told of. To name it takes no token, and all functions of a
-        deployment name the same."""
+        """The repository named in webhooks: the same in every function of a deployment, with or without
+        a token."""
         return self.github_repository if self.in_cloud or self.uses_github else None
 
     @property
@@ -201,7 +226,7 @@ class Settings(BaseModel):
         return self.github_branch if self.published_to else None
 
     def page_of(self, repository: str | None) -> str | None:
-        """Where a repository, else the configured one, is read in a browser."""
+        """The web page of a repository, by default the configured one."""
         name = repository or self.github_repository
         if name is None:
             return None
@@ -213,56 +238,39 @@ class Settings(BaseModel):
 
     @property
     def allowed_repositories(self) -> tuple[str, ...]:
-        """Where code may be explored: the configured repository, and those that are named besides."""
+        """The repositories whose code may be explored; they are separated by spaces or commas."""
         if self.github_repository is None:
             return ()
         return (self.github_repository, *self.code_repositories.replace(",", " ").split())
 
     @property
     def store(self) -> Path:
-        return self.research_dir / KEPT / "explorations.db"
+        return self.kept / "explorations.db"
 
     @property
     def kept(self) -> Path:
-        """The folder of whatever else is kept on this machine."""
-        return self.research_dir / KEPT
+        """The folder for everything this machine stores."""
+        return self.research_dir / DATA_DIR
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Empty variables count as unset. Tables are merged: an override names only what it changes."""
-        given: dict[str, object] = {
-            field: environment[name] for name, field in VARIABLES.items() if environment.get(name)
-        }
-        code = {
-            field: environment[name]
-            for name, field in CODE_VARIABLES.items()
-            if environment.get(name)
-        }
+        """Empty variables count as not set. Raises InvalidSettingError, which names each wrong one."""
+        given = {name: value for name, value in environment.items() if value}
+        code = {field: given[name] for name, field in CODE_VARIABLES.items() if name in given}
         try:
-            given["code_limits"] = code
-            tables: tuple[tuple[str, Mapping[str, object]], ...] = (
-                ("models", MODELS),
-                ("prices", PRICES),
-                ("efforts", {}),
-            )
-            for name, table in tables:
-                if text := environment.get(f"IDEA_{name.upper()}"):
-                    given[name] = _merged(f"IDEA_{name.upper()}", table, text)
-            settings = cls.model_validate(given)
+            settings = cls.model_validate({**given, "code_limits": code}, by_name=False)
         except ValidationError as error:
-            raise InvalidSettingError(
-                {
-                    _NAMES.get(field, f"IDEA_{field.upper()}"): rule
-                    for field, rule in findings(error, within="code_limits").items()
-                }
-            ) from error
+            names = {field: name for name, field in CODE_VARIABLES.items()}
+            wrong = findings(error, within="code_limits")
+            wrong = {names.get(field, field): rule for field, rule in wrong.items()}
+            raise InvalidSettingError(wrong) from None  # its cause quotes values, keys among them
         check_efforts(settings.efforts, "IDEA_EFFORTS")
         _check_provider(settings)
         return settings
 
 
 def _check_provider(settings: Settings) -> None:
-    """What a provider cannot be asked without."""
+    """Check the settings that Claude on AWS cannot be called without."""
     if settings.provider != "aws":
         return
     needed = {
@@ -274,68 +282,4 @@ def _check_provider(settings: Settings) -> None:
         raise InvalidSettingError(missing)
 
 
-def _merged(variable: str, table: Mapping[str, object], text: str) -> dict[str, object]:
-    try:
-        return {**table, **json.loads(text)}
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidSettingError({variable: "must be a JSON object"}) from error
-
-
-VARIABLES = {
-    "IDEA_MODEL_PROVIDER": "model_provider",
-    "ANTHROPIC_API_KEY": "anthropic_api_key",
-    "ANTHROPIC_BASE_URL": "anthropic_base_url",
-    "ANTHROPIC_AWS_WORKSPACE_ID": "anthropic_workspace_id",
-    "ANTHROPIC_AWS_BASE_URL": "anthropic_aws_base_url",
-    "AWS_DEFAULT_REGION": "aws_region",
-    "AWS_REGION": "aws_region",  # the later of the two wins, as it does for AWS itself
-    "GITHUB_TOKEN": "github_token",
-    "GITHUB_REPOSITORY": "github_repository",
-    "GITHUB_BRANCH": "github_branch",
-    "GITHUB_API_URL": "github_api_url",
-    "IDEA_RESEARCH_DIR": "research_dir",
-    "IDEA_WEB_SEARCH_VERSION": "web_search_version",
-    "IDEA_MIN_DEADLINE_SECONDS": "min_deadline_seconds",
-    "IDEA_MAX_COST_USD": "max_cost_usd",
-    "QDRANT_URL": "qdrant_url",
-    "QDRANT_COLLECTION": "qdrant_collection",
-    "QDRANT_API_KEY": "qdrant_api_key",
-    "QDRANT_SECRET_ID": "qdrant_secret_id",
-    "BEDROCK_EMBEDDING_MODEL": "embedding_model",
-    "TIDAL_CLIENT_ID": "tidal_client_id",
-    "TIDAL_CLIENT_SECRET": "tidal_client_secret",
-    "TIDAL_SECRET_ID": "tidal_secret_id",
-    "TIDAL_COUNTRY": "tidal_country",
-    "TIDAL_API_URL": "tidal_api_url",
-    "TIDAL_AUTH_URL": "tidal_auth_url",
-    "IDEA_DAILY_COST_USD": "daily_cost_usd",
-    "IDEA_MAX_TOTAL_TOKENS": "max_total_tokens",
-    "IDEA_SEARCH_TOKENS": "search_tokens",
-    "IDEA_APPROVAL_DAYS": "approval_days",
-    "IDEA_CODE_REPOSITORIES": "code_repositories",
-    "IDEA_WEBHOOK_URL": "webhook_url",
-    "IDEA_WEBHOOK_SECRET": "webhook_secret",
-    "WEBHOOK_SECRET_ID": "webhook_secret_id",
-    "IDEA_TRACE_CONTENT": "trace_content",
-    "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_endpoint",
-    "IDEA_SECRET_MAX_AGE_SECONDS": "secret_max_age_seconds",
-    "TABLE_NAME": "table_name",
-    "BUCKET_NAME": "bucket_name",
-    "QUEUE_URL": "queue_url",
-    "DEAD_LETTER_QUEUE_URL": "dead_letter_queue_url",
-    "STATE_MACHINE_ARN": "state_machine_arn",
-    "NOTIFY_FUNCTION_NAME": "notify_function_name",
-    "GITHUB_SECRET_ID": "github_secret_id",
-    "ANTHROPIC_SECRET_ID": "anthropic_secret_id",
-    "API_TOKENS_SECRET_ID": "api_tokens_secret_id",
-    "MAX_RUNNING": "max_running",
-    "IDEA_DEFER_SECONDS": "defer_seconds",
-    "IDEA_QUEUED_TOO_LONG_SECONDS": "queued_too_long_seconds",
-    "IDEA_RUNNING_TOO_LONG_SECONDS": "running_too_long_seconds",
-    "AWS_ENDPOINT_URL": "aws_endpoint_url",
-    "AWS_SAM_LOCAL": "sam_local",
-    "IDEA_EVENTS_WAIT_SECONDS": "events_wait_seconds",
-    "IDEA_EVENTS_POLL_SECONDS": "events_poll_seconds",
-}
 CODE_VARIABLES = {f"IDEA_CODE_{f.name.upper()}": f.name for f in fields(limits.CodeLimits)}
-_NAMES = {field: name for name, field in (VARIABLES | CODE_VARIABLES).items()}

@@ -17,9 +17,10 @@ from typing import Any
 
 from idea_explorer import wiring
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.exploration import FINAL, Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.message import QUEUE_OWNER
+from idea_explorer.domain.run import FINAL, Status
 from idea_explorer.settings import Settings
 from tests.e2e.harness import iam
 from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource
@@ -143,12 +144,12 @@ class Stack:
         """Start a run on a variant of the workflow, as dispatch does on the stack's own."""
         given = {
             "id": exploration.id,
-            "run": exploration.run,
+            "run": exploration.run.number,
             "deadline_seconds": exploration.request.deadline_seconds,
         }
         self.services.client("stepfunctions").start_execution(
             stateMachineArn=machine,
-            name=f"{exploration.id}-{exploration.run}",
+            name=f"{exploration.id}-{exploration.run.number}",
             input=json.dumps(given),
         )
 

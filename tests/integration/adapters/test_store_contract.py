@@ -52,7 +52,7 @@ def test_what_was_created_is_loaded_whole(stores: Stores) -> None:
 def test_a_taken_id_is_not_created_again(stores: Stores) -> None:
     exploration = stored(stores)
 
-    assert not stores.explorations.create(exploration.model_copy(update={"owner": "eve"}))
+    assert not stores.explorations.create(exploration.replace(owner="eve"))
     assert stores.explorations.load(exploration.id).owner == "ada"
 
 
@@ -112,7 +112,7 @@ def test_take_overs_at_once_each_get_a_lease_of_their_own(stores: Stores) -> Non
     exploration = stored(stores)
 
     def one_more_run(before: Exploration) -> Exploration:
-        return before.model_copy(update={"run": before.run + 1})
+        return before.replace(number=before.run.number + 1)
 
     with ThreadPoolExecutor(8) as pool:
         taken = list(
@@ -122,7 +122,7 @@ def test_take_overs_at_once_each_get_a_lease_of_their_own(stores: Stores) -> Non
         )
 
     assert sorted(one.lease for one in taken) == list(range(1, 17))
-    assert stores.explorations.load(exploration.id).run == 17
+    assert stores.explorations.load(exploration.id).run.number == 17
 
 
 # Cancelling
@@ -133,7 +133,7 @@ def test_a_cancel_request_is_seen_and_survives_a_save(stores: Stores) -> None:
     assert not stores.explorations.is_cancelled(taken.id)
 
     stores.explorations.request_cancel(taken.id)
-    stores.explorations.save(taken.model_copy(update={"title": "T"}))
+    stores.explorations.save(taken.replace(title="T"))
 
     assert stores.explorations.is_cancelled(taken.id)
     assert stores.explorations.load(taken.id).cancel_requested
@@ -143,9 +143,7 @@ def test_a_take_over_can_withdraw_a_cancel_request(stores: Stores) -> None:
     exploration = stored(stores)
     stores.explorations.request_cancel(exploration.id)
 
-    stores.explorations.take_over(
-        exploration.id, lambda e: e.model_copy(update={"cancel_requested": False})
-    )
+    stores.explorations.take_over(exploration.id, lambda e: e.replace(cancel_requested=False))
 
     assert not stores.explorations.is_cancelled(exploration.id)
 

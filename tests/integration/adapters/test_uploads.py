@@ -106,7 +106,7 @@ def test_the_files_of_an_exploration_are_its_owners(stores: Stores) -> None:
         UploadedFile("one.txt", b"one.txt"),
         UploadedFile("two.txt", b"two.txt"),
     ]
-    stolen = files_of(exploration.model_copy(update={"owner": "eve"}), stores.uploads)
+    stolen = files_of(exploration.replace(owner="eve"), stores.uploads)
     assert [*stolen.list(), *stolen.read_all()] == []
 
 

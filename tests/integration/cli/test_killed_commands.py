@@ -102,7 +102,7 @@ def test_what_is_held_for_a_command_is_free_once_it_was_killed_and_not_before(
     lost = machine.named("Coffee")
     assert (refused, done) == (1, 0)
     assert "budget" in why
-    assert (lost.status, lost.stats.steps) == ("failed", 1)
+    assert (lost.status, lost.run.stats.steps) == ("failed", 1)
     assert f"{lost.id} was interrupted. Continue with: idea resume {lost.id}" in said
 
 
@@ -160,4 +160,4 @@ def test_a_command_that_was_killed_before_it_began_is_resumed_as_it_is(machine: 
 
     done = idea("resume", left.id, env={}, folder=machine.folder)
 
-    assert (done.returncode, machine.named("Coffee").run) == (0, 1)
+    assert (done.returncode, machine.named("Coffee").run.number) == (0, 1)

@@ -10,11 +10,11 @@ import pytest
 
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.targets.client import ApiClient
-from idea_explorer.cli.targets.deployment import RECONNECT_SECONDS, DeploymentTarget
+from idea_explorer.cli.targets.deployment import DeploymentTarget
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.events import TextDelta
-from idea_explorer.domain.exploration import Pause
 from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.run import Pause
 from idea_explorer.domain.tokens import dump_tokens, stored_token
 from tests.fakes.anthropic_faults import refusing_url
 from tests.fakes.api import Api
@@ -69,9 +69,7 @@ def test_what_a_run_waits_for_is_told_once(tmp_path: Path) -> None:
     api = Api(tmp_path)
     running = api.run_to(api.submitted(), "running")
     sentence = "Claude is overloaded (529). Trying again in 8 s (attempt 5 of 5)."
-    waits = running.model_copy(
-        update={"pause": Pause(sentence=sentence, until=START + timedelta(seconds=8))}
-    )
+    waits = running.replace(pause=Pause(sentence=sentence, until=START + timedelta(seconds=8)))
     api.store.save(waits)
     heard: list[str] = []
 
@@ -94,7 +92,7 @@ def test_a_deployment_that_stays_away_is_given_up(tmp_path: Path) -> None:
     with target_of(flaky, clock) as target, pytest.raises(UnavailableError):
         list(target.events(new_id(1), lambda _: None))
 
-    assert clock.slept == list(RECONNECT_SECONDS)
+    assert clock.slept == [1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0]
 
 
 def test_no_network_at_all_is_given_up_too() -> None:

@@ -35,7 +35,7 @@ WRONG_SETTINGS = [
     ({"GITHUB_REPOSITORY": "garbage"}, "GITHUB_REPOSITORY must look like owner/name."),
     ({"IDEA_MAX_COST_USD": "much"}, "IDEA_MAX_COST_USD must be a number."),
     ({"IDEA_MODELS": "[]"}, "IDEA_MODELS must be a JSON object."),
-    ({"IDEA_PRICES": '{"a": {"input": 1}}'}, "IDEA_PRICES is missing (prices.a.output)."),
+    ({"IDEA_PRICES": '{"a": {"input": 1}}'}, "IDEA_PRICES is missing (IDEA_PRICES.a.output)."),
 ]
 
 

@@ -67,10 +67,10 @@ def test_what_was_never_set_up_fails_the_run_with_its_remedy(
 
     failed = deployment.load(exploration)
     assert (answer["status"], failed.status) == ("failed", "failed")
-    assert failed.receipt is not None
-    assert remedy in failed.receipt.message
+    assert failed.run.receipt is not None
+    assert remedy in failed.run.receipt.message
     *_, told, ended = deployment.events(exploration)
-    assert told["message"] == failed.receipt.message
+    assert told["message"] == failed.run.receipt.message
     assert (ended["type"], ended["to"]) == ("status_changed", "failed")
 
 

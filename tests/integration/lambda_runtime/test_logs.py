@@ -100,10 +100,10 @@ def test_a_run_is_summed_up_once_and_every_line_names_its_request(functions: Fun
     functions.invoke("notify", named)
 
     (line,) = functions.finished()
-    stats = functions.stores.explorations.load(made["id"]).stats
+    stats = functions.stores.explorations.load(made["id"]).run.stats
     assert (line["explorationId"], line["run"], line["status"]) == (made["id"], 1, "completed")
-    assert (line["steps"], line["inputTokens"]) == (stats.steps, stats.input_tokens)
-    assert (line["outputTokens"], line["cost"]) == (stats.output_tokens, stats.cost_usd)
+    assert (line["steps"], line["inputTokens"]) == (stats.steps, stats.usage.input_tokens)
+    assert (line["outputTokens"], line["cost"]) == (stats.usage.output_tokens, stats.cost_usd)
     assert line["stopReason"] == stats.stop_reason
     assert line["toolCalls"] == len(stats.tool_calls) == sum(line["tools"].values())
     assert line["stepDurationsMs"] == list(stats.step_durations)
@@ -143,9 +143,7 @@ def nothing_to_follow(functions: Functions) -> str:
     exploration = functions.submitted()
     gone = {"continue_from": "019a8c3e-7c00-7000-8000-000000000009"}
     request = exploration.request.model_copy(update=gone)
-    functions.stores.explorations.take_over(
-        exploration.id, lambda e: e.model_copy(update={"request": request})
-    )
+    functions.stores.explorations.take_over(exploration.id, lambda e: e.replace(request=request))
     named = {"id": exploration.id, "run": 1}
     functions.invoke("explore", {**named, "deadline_seconds": 120})
     functions.invoke("publish", named)

@@ -24,7 +24,7 @@ def ended(settings: Settings, **request: Any) -> Exploration:
     wanted = ExploreRequest(idea="Bees", **request)
     told = settings.webhook_url is not None
     new = Exploration.new(wanted, "ada", at=NOW, default_webhook=told)
-    over = new.model_copy(update={"status": "completed", "finished_at": NOW})
+    over = new.replace(status="completed", finished_at=NOW)
     assert wiring.cloud_stores(settings).explorations.create(over)
     return over
 

@@ -53,7 +53,7 @@ class Desk:
         if ran.pending:
             assert done.status == "awaiting_approval"
         else:
-            assert (done.outcome, done.stats.steps) == ("completed", 2), done.receipt
+            assert (done.run.outcome, done.run.stats.steps) == ("completed", 2), done.run.receipt
             assert self._bench.store.load_report(done.id) == "# Done"
         return sorted([*ran.results, *ran.pending], key=_position)
 

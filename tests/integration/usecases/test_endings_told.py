@@ -10,9 +10,10 @@ import pytest
 
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import TextDelta
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import Message
+from idea_explorer.domain.run import Receipt
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
@@ -46,7 +47,7 @@ class DiesAfterEnding:
 
     def save(self, exploration: Exploration, *events: Any) -> None:
         self._inner.save(exploration, *events)
-        if exploration.outcome or exploration.is_final:
+        if exploration.run.outcome or exploration.is_final:
             raise DiedError
 
     def take_over(self, exploration_id: ExplorationId, *given: Any) -> Exploration:
@@ -83,7 +84,7 @@ def running(stores: Stores, **changes: object) -> Exploration:
 def publish_on(stores: Stores, exploration: Exploration, **given: Any) -> Exploration:
     return publish(
         exploration.id,
-        exploration.run,
+        exploration.run.number,
         explorations=stores.explorations,
         reports=stores.reports,
         publisher=None,
@@ -101,7 +102,7 @@ def settle_on(stores: Stores, exploration: Exploration) -> Exploration:
         prices={},
         sinks_for=lambda _: (),
     )
-    return settle(exploration.id, exploration.run, "broken", books)
+    return settle(exploration.id, exploration.run.number, "broken", books)
 
 
 def cancel_on(stores: Stores, exploration: Exploration) -> Exploration:
@@ -142,7 +143,7 @@ def explore_on(stores: Stores, exploration: Exploration) -> Exploration:
         model_ids=MODELS,
         prices=PRICES,
     )
-    return explore(exploration.id, exploration.run, engine)
+    return explore(exploration.id, exploration.run.number, engine)
 
 
 Ending = tuple[Callable[[Stores], Exploration], Callable[[Stores, Exploration], object], list[str]]

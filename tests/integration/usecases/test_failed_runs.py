@@ -8,7 +8,7 @@ import pytest
 
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.sqlite.store import SqliteStore
-from idea_explorer.domain.exploration import Status
+from idea_explorer.domain.run import Status
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, refusal, text
 from tests.fakes.clock import ManualClock
@@ -51,7 +51,12 @@ def test_no_commit_is_made_of_a_failed_run(
 
     final = on_github.publish(on_github.finished(report=HALF, outcome="failed"))
 
-    assert (final.status, final.path, final.document, final.commit) == ("failed", None, None, None)
+    assert (
+        final.status,
+        final.publication.path,
+        final.publication.document,
+        final.publication.commit,
+    ) == ("failed", None, None, None)
     assert (repo.head(), len(github.requests)) == (head, before)
     assert on_github.store.load_report(final.id) == HALF
 
@@ -59,7 +64,7 @@ def test_no_commit_is_made_of_a_failed_run(
 def test_no_file_is_written_of_a_failed_run(in_folder: Desk, tmp_path: Path) -> None:
     final = in_folder.publish(in_folder.finished(report=HALF, outcome="failed"))
 
-    assert (final.status, final.path) == ("failed", None)
+    assert (final.status, final.publication.path) == ("failed", None)
     assert not (tmp_path / "ideas").exists()
 
 
@@ -69,7 +74,7 @@ def test_what_ended_early_is_published_as_it_is(
 ) -> None:
     final = in_folder.publish(in_folder.finished(report=HALF, outcome=outcome))
 
-    assert (final.status, final.document) == (outcome, DOCUMENT)
+    assert (final.status, final.publication.document) == (outcome, DOCUMENT)
     assert f"status: {outcome}\n" in (tmp_path / DOCUMENT).read_text()
 
 
@@ -79,11 +84,11 @@ def test_a_failed_resume_leaves_what_an_earlier_run_published(
     first = in_folder.publish(in_folder.finished(report=WHOLE, outcome="partial"))
     published = (tmp_path / DOCUMENT).read_text()
     again = in_folder.again(first.id, HALF)
-    in_folder.store.save(again.model_copy(update={"outcome": "failed"}))
+    in_folder.store.save(again.replace(outcome="failed"))
 
     final = in_folder.publish(again)
 
-    assert (final.status, final.document) == ("failed", DOCUMENT)
+    assert (final.status, final.publication.document) == ("failed", DOCUMENT)
     assert (tmp_path / DOCUMENT).read_text() == published
 
 
@@ -91,7 +96,7 @@ def test_a_failed_run_that_is_resumed_is_published(tmp_path: Path) -> None:
     declined = raw({"type": "text", "text": HALF}, stop_reason="refusal")
     bench = Bench(tmp_path, scripted([declined]))
     failed = bench.run("Bees in towns")
-    assert (failed.status, failed.document) == ("failed", None)
+    assert (failed.status, failed.publication.document) == ("failed", None)
     assert bench.store.load_report(failed.id) == HALF
     assert list((tmp_path / "ideas").iterdir()) == []
     bench.with_model(scripted([says(WHOLE)]))
@@ -99,7 +104,7 @@ def test_a_failed_run_that_is_resumed_is_published(tmp_path: Path) -> None:
     done = bench.publish(bench.resume(failed))
 
     assert done.status == "completed"
-    assert "PASS" in (tmp_path / str(done.document)).read_text()
+    assert "PASS" in (tmp_path / str(done.publication.document)).read_text()
 
 
 class Team:

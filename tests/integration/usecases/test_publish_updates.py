@@ -44,11 +44,13 @@ def first_message(request: ModelRequest) -> str:
 
 
 def read(bench: Bench, final: Exploration) -> str:
-    return (bench.root / str(final.document)).read_text("utf-8")
+    return (bench.root / str(final.publication.document)).read_text("utf-8")
 
 
 def log_of(bench: Bench, final: Exploration) -> list[dict[str, object]]:
-    path = bench.root / str(final.document).replace("research.md", "exploration-log.json")
+    path = bench.root / str(final.publication.document).replace(
+        "research.md", "exploration-log.json"
+    )
     entries: list[dict[str, object]] = json.loads(path.read_text("utf-8"))
     return entries
 
@@ -61,12 +63,12 @@ def test_an_update_adds_a_dated_section_to_the_document_of_its_idea(
     bench.write("2026-01-01-a-tea-room/research.md", "An older one by hand.")
     second = bench.run("a tea room!", update=True)
 
-    assert second.document == first.document
+    assert second.publication.document == first.publication.document
     after = read(bench, first)
     assert after.startswith(before)
     assert f"\n## Update - {second.created_at:%Y-%m-%d}\n" in after
     assert after.rstrip().endswith("**STRONG YES**: rents fell.")
-    assert second.verdict == "STRONG YES"
+    assert second.run.verdict == "STRONG YES"
     assert [(e["jobId"], e["isUpdate"]) for e in log_of(bench, first)] == [
         (first.id, False),
         (second.id, True),
@@ -81,8 +83,8 @@ def test_of_several_documents_the_newest_is_updated(bench: Bench) -> None:
     bench.clock.pass_time(60)
     updated = bench.run(IDEA, update=True)
 
-    assert str(finals[1].document).endswith("-2/research.md")
-    assert updated.document == finals[1].document
+    assert str(finals[1].publication.document).endswith("-2/research.md")
+    assert updated.publication.document == finals[1].publication.document
 
 
 def test_another_idea_of_the_same_slug_is_not_updated(bench: Bench) -> None:
@@ -90,9 +92,9 @@ def test_another_idea_of_the_same_slug_is_not_updated(bench: Bench) -> None:
     first = bench.run(f"{long}one")
     second = bench.run(f"{long}two", update=True)
 
-    assert second.document != first.document
-    assert second.notice is not None
-    assert "no research of this idea" in second.notice
+    assert second.publication.document != first.publication.document
+    assert second.publication.notice is not None
+    assert "no research of this idea" in second.publication.notice
 
 
 @pytest.mark.parametrize("log", [None, "not json", b"\xff"])
@@ -100,7 +102,9 @@ def test_a_document_is_known_by_its_front_matter_where_the_log_says_nothing(
     bench: Bench, log: str | bytes | None
 ) -> None:
     first = bench.run(IDEA)
-    path = bench.root / str(first.document).replace("research.md", "exploration-log.json")
+    path = bench.root / str(first.publication.document).replace(
+        "research.md", "exploration-log.json"
+    )
     path.unlink()
     if log is not None:
         path.write_bytes(log if isinstance(log, bytes) else log.encode())
@@ -108,7 +112,7 @@ def test_a_document_is_known_by_its_front_matter_where_the_log_says_nothing(
     updated = bench.run(IDEA, update=True)
 
     if log is None:
-        assert updated.document == first.document
+        assert updated.publication.document == first.publication.document
     else:
         assert updated.status == "failed"
         assert read(bench, first) == before
@@ -134,8 +138,8 @@ def test_an_update_adds_to_a_document_without_front_matter_and_loses_nothing(
 
     updated = bench.run(IDEA, update=True)
 
-    assert updated.document == "ideas/2026-01-01-a-tea-room/research.md"
-    assert updated.notice is None
+    assert updated.publication.document == "ideas/2026-01-01-a-tea-room/research.md"
+    assert updated.publication.notice is None
     after = path.read_bytes().decode()
     assert after.startswith(text)
     assert after.count("## Update - ") == 1
@@ -154,7 +158,7 @@ def test_of_a_document_without_front_matter_and_an_older_one_the_newest_is_updat
 
     updated = bench.run(IDEA, update=True)
 
-    assert updated.document == "ideas/2026-02-02-a-tea-room/research.md"
+    assert updated.publication.document == "ideas/2026-02-02-a-tea-room/research.md"
 
 
 def test_an_update_without_research_writes_the_first_and_says_so(bench: Bench) -> None:
@@ -162,7 +166,7 @@ def test_an_update_without_research_writes_the_first_and_says_so(bench: Bench) -
 
     assert final.status == "completed"
     assert read(bench, final).endswith("**PIVOT**\n")
-    assert final.notice == (
+    assert final.publication.notice == (
         "There was no research of this idea to update, so this is a new document."
     )
 
@@ -170,22 +174,22 @@ def test_an_update_without_research_writes_the_first_and_says_so(bench: Bench) -
 def test_a_document_removed_meanwhile_does_not_lose_the_update(bench: Bench) -> None:
     first = bench.run(IDEA)
     explored = bench.explore(IDEA, update=True)
-    (bench.root / str(first.document)).unlink()
+    (bench.root / str(first.publication.document)).unlink()
     final = bench.publish(explored)
 
     assert final.status == "completed"
     assert "Rents fell." in read(bench, final)
-    assert final.notice is not None
-    assert "not there any more" in final.notice
+    assert final.publication.notice is not None
+    assert "not there any more" in final.publication.notice
 
 
 def test_hand_edits_stay_when_an_update_is_added(bench: Bench) -> None:
     first = bench.run(IDEA)
     edited = read(bench, first).replace("It may work.", "We doubt it.\r\n")
-    (bench.root / str(first.document)).write_bytes(edited.encode())
+    (bench.root / str(first.publication.document)).write_bytes(edited.encode())
     bench.run(IDEA, update=True)
 
-    assert (bench.root / str(first.document)).read_bytes().startswith(edited.encode())
+    assert (bench.root / str(first.publication.document)).read_bytes().startswith(edited.encode())
 
 
 def test_a_resumed_update_replaces_its_section(bench: Bench, model: ScriptedModel) -> None:
@@ -193,7 +197,7 @@ def test_a_resumed_update_replaces_its_section(bench: Bench, model: ScriptedMode
     updated = bench.run(IDEA, update=True)
     bench.store.take_over(
         updated.id,
-        lambda e: e.model_copy(update={"run": 2, "status": "running", "outcome": "completed"}),
+        lambda e: e.replace(number=2, status="running", outcome="completed"),
     )
     lease = bench.store.load(updated.id).lease
     bench.store.save_report(updated.id, lease, "### What changed\n\nRents rose again.")
@@ -211,13 +215,13 @@ def test_a_document_too_large_to_build_on_ends_the_run_before_it_costs_anything(
 ) -> None:
     first = bench.run(IDEA)
     large = read(bench, first) + "x" * 1_000_001
-    (bench.root / str(first.document)).write_text(large)
+    (bench.root / str(first.publication.document)).write_text(large)
     final = bench.run(IDEA, update=True)
 
     assert final.status == "failed"
-    assert final.receipt is not None
-    assert final.receipt.cost_usd == 0
-    assert "bytes" in final.receipt.message
+    assert final.run.receipt is not None
+    assert final.run.receipt.cost_usd == 0
+    assert "bytes" in final.run.receipt.message
     assert len(model.requests) == 1
     assert read(bench, first) == large
 
@@ -227,7 +231,7 @@ def test_a_long_document_goes_into_the_prompt_by_its_two_ends(
 ) -> None:
     first = bench.run(IDEA)
     long = read(bench, first) + "middle " * 20_000 + "the newest finding"
-    (bench.root / str(first.document)).write_text(long)
+    (bench.root / str(first.publication.document)).write_text(long)
     bench.run(IDEA, update=True)
 
     said = first_message(model.requests[-1])
@@ -243,9 +247,9 @@ def test_a_follow_up_is_a_new_document_that_names_the_old(
     first = bench.run(IDEA)
     second = bench.run("Cakes for the tea room", continue_from=first.id)
 
-    assert second.document != first.document
+    assert second.publication.document != first.publication.document
     text = read(bench, second)
-    inside = str(first.document).removeprefix("ideas/")
+    inside = str(first.publication.document).removeprefix("ideas/")
     assert f"(../{inside})" in text
     assert f"continue_from: {first.id}" in text
     assert [entry["continueFrom"] for entry in log_of(bench, second)] == [first.id]
@@ -261,7 +265,7 @@ def test_citing_the_document_that_was_given_is_no_unverified_citation(tmp_path: 
     first = bench.run(IDEA)
     second = bench.run("Cakes", continue_from=first.id)
 
-    assert (second.stats.citations, second.stats.unmatched_citations) == (1, 0)
+    assert (second.run.stats.citations, second.run.stats.unmatched_citations) == (1, 0)
 
 
 def test_a_document_is_continued_from_even_where_the_store_does_not_know_it(
@@ -289,7 +293,7 @@ def test_what_cannot_be_continued_is_refused_at_submit(bench: Bench) -> None:
     unknown = new_id(0)
     queued = bench.submit(IDEA)
     foreign = bench.run(IDEA)
-    bench.store.take_over(foreign.id, lambda e: e.model_copy(update={"owner": "somebody else"}))
+    bench.store.take_over(foreign.id, lambda e: e.replace(owner="somebody else"))
 
     with pytest.raises(InvalidRequestError, match="no such exploration"):
         bench.submit("Cakes", continue_from=unknown)
@@ -326,7 +330,11 @@ def test_reuse_answers_with_what_is_there_and_calls_no_model(
     again = reused(bench, "a tea room")
 
     assert again is not None
-    assert (again.status, again.reused, again.stats.cost_usd) == ("completed", first.document, 0)
+    assert (again.status, again.publication.reused, again.run.stats.cost_usd) == (
+        "completed",
+        first.publication.document,
+        0,
+    )
     assert again.id != first.id
     assert bench.store.load(again.id) == again
     assert "It may work." in bench.store.load_report(again.id)
@@ -344,6 +352,6 @@ def test_reuse_needs_the_same_idea_and_mode_and_a_whole_report(bench: Bench) -> 
 
 def test_reuse_does_not_offer_what_was_removed(bench: Bench) -> None:
     first = bench.run(IDEA)
-    (bench.root / str(first.document)).unlink()
+    (bench.root / str(first.publication.document)).unlink()
 
     assert reused(bench, IDEA) is None

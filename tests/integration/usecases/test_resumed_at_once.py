@@ -76,7 +76,7 @@ def test_of_many_threads_one_starts_a_run_and_the_others_are_told(stores: Stores
     assert len(losers) == MANY - 1
     assert all(isinstance(loser, ConflictError) for loser in losers), losers
     assert queue.sent == [(ended.id, 2, 0)]
-    assert stores.explorations.load(ended.id).run == 2
+    assert stores.explorations.load(ended.id).run.number == 2
     told = [json.loads(event.data) for event in stores.events.read(ended.id)]
     assert told == [{"type": "status_changed", "from": "partial", "to": "queued"}]
 
@@ -112,7 +112,7 @@ def test_a_run_that_was_resumed_and_ended_meanwhile_is_not_resumed_again(stores:
         resumed(ended.id, late, queue)
 
     assert queue.sent == [(ended.id, 2, 0)]
-    assert stores.explorations.load(ended.id).run == 2
+    assert stores.explorations.load(ended.id).run.number == 2
 
 
 def test_of_many_threads_one_takes_up_what_was_left_undone(stores: Stores) -> None:
@@ -166,7 +166,7 @@ def test_of_many_commands_one_runs(tmp_path: Path, model: FakeAnthropic, status:
     assert codes == [0, 1, 1, 1], said
     assert len(model.requests) == 1, said
     final = local_stores(Settings(research_dir=tmp_path)).explorations.load(left.id)
-    assert (final.status, final.run) == ("completed", 2 if status == "partial" else 1)
+    assert (final.status, final.run.number) == ("completed", 2 if status == "partial" else 1)
     assert len(list((tmp_path / "ideas").iterdir())) == 1
 
 
@@ -183,7 +183,7 @@ def test_of_many_calls_of_the_api_one_is_taken(tmp_path: Path, model: FakeAnthro
     assert left.id in refused["message"]
     stores = local_stores(Settings(research_dir=tmp_path))
     assert [
-        e.run
+        e.run.number
         for e in stores.explorations.page("local", Filter(), limit=9, cursor=None).explorations
     ] == [2]
 

@@ -86,7 +86,7 @@ def test_only_what_may_pass_is_tried_again_and_this_is_told(web: WebServer, tmp_
     assert len(bench.log.of("http_fetch_retry_attempt")) == len(TRANSIENT) + 1
     stored = [json.loads(e.data) for e in bench.store.read(done.id)]
     assert sum(event.get("wasRetried") is True for event in stored) == len(TRANSIENT)
-    types = {r.error_type for r in done.stats.tool_calls if r.error_type}
+    types = {r.error_type for r in done.run.stats.tool_calls if r.error_type}
     assert types == {kind for _, kind in (TRANSIENT | PERMANENT).values()}
 
 

@@ -108,9 +108,9 @@ def test_what_will_last_ends_the_run_at_once(
     assert done.stderr.splitlines() == [f"idea: {outcome['error']['message']}"]
     assert claude.requests == []
     record = team.record(outcome["id"])
-    assert (record.status, record.stats.cost_usd or 0.0) == ("failed", 0.0)
-    assert record.receipt is not None
-    assert record.receipt.resume == f"idea resume {outcome['id']}"
+    assert (record.status, record.run.stats.cost_usd or 0.0) == ("failed", 0.0)
+    assert record.run.receipt is not None
+    assert record.run.receipt.resume == f"idea resume {outcome['id']}"
 
 
 def test_an_apps_token_publishes_although_its_permissions_say_no(
@@ -129,7 +129,7 @@ def test_nobody_to_be_reached_ends_the_run_after_some_tries(
     assert (done.returncode, outcome["status"]) == (1, "failed")
     said = outcome["error"]["message"]
     assert said == "GitHub could not be reached. Check the network and GITHUB_API_URL."
-    assert outcome["error"]["code"] == "INTERNAL_ERROR"  # no fault of the model's service
+    assert outcome["error"]["code"] == "GITHUB_UNAVAILABLE"
     assert claude.requests == []
     assert len(log_lines(done.stderr, "repository_retry_attempt")) >= 1
 
@@ -262,10 +262,13 @@ def test_the_deployed_function_says_what_to_do_about_a_refused_token(
 
     failed = deployed.explored()
 
-    assert (failed.status, failed.stats.steps) == ("failed", 0)
-    assert failed.receipt is not None
+    assert (failed.status, failed.run.stats.steps) == ("failed", 0)
+    assert failed.run.receipt is not None
     said = "GitHub refused the token (401). Set another with 'idea admin secret set github'."
-    assert (failed.receipt.message, failed.receipt.resume) == (said, f"idea resume {failed.id}")
+    assert (failed.run.receipt.message, failed.run.receipt.resume) == (
+        said,
+        f"idea resume {failed.id}",
+    )
     *_, told, ended = deployed.events(failed)
     assert (told["message"], ended["to"]) == (said, "failed")
 
@@ -279,8 +282,11 @@ def test_the_deployed_function_waits_and_then_gives_a_final_record(
     github.limits.exhaust(seconds=1_800)
     failed = deployed.explored()
 
-    assert (passed.status, passed.outcome) == ("running", "completed")
-    assert (failed.status, failed.receipt and failed.receipt.has_partial_text) == ("failed", False)
+    assert (passed.status, passed.run.outcome) == ("running", "completed")
+    assert (failed.status, failed.run.receipt and failed.run.receipt.has_partial_text) == (
+        "failed",
+        False,
+    )
 
 
 def test_a_rotated_token_is_used_at_once(deployed: Deployment, github: FakeGitHub) -> None:
@@ -292,7 +298,7 @@ def test_a_rotated_token_is_used_at_once(deployed: Deployment, github: FakeGitHu
     earlier = len(github.requests)
     after = deployed.explored()
 
-    assert (before.outcome, after.outcome) == ("completed", "completed")
+    assert (before.run.outcome, after.run.outcome) == ("completed", "completed")
     refused, *answered = [r for r in github.requests[earlier:] if "codeload" not in r.path]
     assert refused.status == 401
     # what was read anew is remembered: nobody sends the old one again

@@ -20,8 +20,9 @@ from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UndeliveredError
-from idea_explorer.domain.exploration import Exploration, Stats
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import key_of, parse_request
+from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Clock, Webhooks
 from idea_explorer.usecases.notify import Sender, notify, resend, send_test
 from tests.fakes.clock import ManualClock
@@ -64,7 +65,7 @@ def tell(
 ) -> Exploration:
     """Send the message; a receiver that is down is what the record says of it."""
     with suppress(UndeliveredError):
-        notify(exploration.id, exploration.run, sender(desk, webhooks, clock))
+        notify(exploration.id, exploration.run.number, sender(desk, webhooks, clock))
     return desk.store.load(exploration.id)
 
 
@@ -238,14 +239,12 @@ def test_a_run_that_goes_on_meanwhile_keeps_its_own_record(desk: Desk) -> None:
     final = published(desk)
 
     def resumed() -> bool:
-        desk.store.take_over(
-            final.id, lambda e: e.model_copy(update={"run": 2, "status": "queued"})
-        )
+        desk.store.take_over(final.id, lambda e: e.replace(number=2, status="queued"))
         return False
 
     with Receiver(resumed) as receiver:
         told = tell(desk, final, LoopbackPosts(receiver))
-    assert (told.run, told.status) == (2, "queued")
+    assert (told.run.number, told.status) == (2, "queued")
     assert told.delivery.status != "delivered"
 
 

@@ -46,7 +46,7 @@ class World:
 
     def ended(self, request: ExploreRequest = HOOKED, **changes: object) -> Exploration:
         new = Exploration.new(request, "ada", at=NOW)
-        ended = new.model_copy(update={"status": "completed", "finished_at": NOW, **changes})
+        ended = new.replace(**({"status": "completed", "finished_at": NOW} | changes))
         assert self.stores.explorations.create(ended)
         return ended
 
@@ -56,7 +56,7 @@ class World:
     def tell(self, exploration: Exploration) -> bool:
         """What the workflow does: True where it has to come again."""
         try:
-            notify(exploration.id, exploration.run, self.sender)
+            notify(exploration.id, exploration.run.number, self.sender)
         except UndeliveredError:
             return True
         return False
@@ -98,7 +98,7 @@ def test_a_receiver_that_is_down_is_tried_for_a_day_and_the_record_tells(world: 
     assert (final.delivery.status, final.delivery.next_try) == ("failed", None)
     assert final.delivery.attempts == 3 * (len(WAITS) + 1) == len(world.receiver.received)
     assert len({(message.id, message.body) for message in world.receiver.received}) == 1
-    assert final.model_copy(update={"delivery": ended.delivery, "lease": ended.lease}) == ended
+    assert final.replace(delivery=ended.delivery, lease=ended.lease) == ended
     assert not world.tell(ended)  # what has failed is left alone
     assert len(world.receiver.received) == final.delivery.attempts
 
@@ -222,7 +222,7 @@ def test_a_new_run_is_told_anew(world: World) -> None:
     world.tell(ended)
     world.stores.explorations.take_over(
         ended.id,
-        lambda e: e.moved("queued", at=NOW, run=2, delivery=e.new_delivery),
+        lambda e: e.moved("queued", at=NOW, number=2, delivery=e.new_delivery),
     )
     queued = world.load(ended)
     assert (queued.delivery.status, queued.delivery.attempts) == ("pending", 0)
@@ -269,7 +269,7 @@ def test_a_resend_of_what_has_failed_tells_how_it_went(world: World) -> None:
 
 def test_the_default_is_told_where_a_request_names_nobody(world: World) -> None:
     new = Exploration.new(ExploreRequest(idea="Bees"), "ada", at=NOW, default_webhook=True)
-    ended = new.model_copy(update={"status": "completed", "finished_at": NOW})
+    ended = new.replace(status="completed", finished_at=NOW)
     world.stores.explorations.create(ended)
     own = world.ended(ExploreRequest(idea="Own", webhook_url=URL))
     posts: list[str] = []
@@ -298,7 +298,7 @@ def test_the_default_is_told_where_a_request_names_nobody(world: World) -> None:
 
 def test_a_default_that_was_taken_away_is_a_failed_delivery(world: World) -> None:
     new = Exploration.new(ExploreRequest(idea="Bees"), "ada", at=NOW, default_webhook=True)
-    ended = new.model_copy(update={"status": "completed", "finished_at": NOW})
+    ended = new.replace(status="completed", finished_at=NOW)
     world.stores.explorations.create(ended)
 
     assert not world.tell(ended)

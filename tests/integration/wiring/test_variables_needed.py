@@ -9,11 +9,12 @@ from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.observability.logging import SilentLog
-from idea_explorer.settings import VARIABLES, Settings
+from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
 from tests.e2e.harness.template import environment_of
 from tests.fakes.aws import NAMES
 from tests.fakes.explorations import an_exploration
+from tests.fakes.settings import VARIABLES
 
 PARAMETERS = {
     "GitHubRepository": "acme/ideas",
@@ -33,7 +34,7 @@ SECRETS = (
 NOT_GIVEN = frozenset(
     """ANTHROPIC_BASE_URL GITHUB_API_URL AWS_ENDPOINT_URL AWS_SAM_LOCAL IDEA_RESEARCH_DIR
     IDEA_WEB_SEARCH_VERSION IDEA_MIN_DEADLINE_SECONDS IDEA_MAX_TOTAL_TOKENS IDEA_SEARCH_TOKENS
-    IDEA_TRACE_CONTENT
+    IDEA_TRACE_CONTENT IDEA_MODELS IDEA_PRICES IDEA_EFFORTS
     IDEA_SECRET_MAX_AGE_SECONDS IDEA_DEFER_SECONDS IDEA_QUEUED_TOO_LONG_SECONDS
     IDEA_RUNNING_TOO_LONG_SECONDS IDEA_EVENTS_WAIT_SECONDS IDEA_EVENTS_POLL_SECONDS
     OTEL_EXPORTER_OTLP_ENDPOINT TIDAL_API_URL TIDAL_AUTH_URL""".split()
@@ -115,7 +116,7 @@ WORK: dict[str, Callable[[Settings], None]] = {
 def of(toolset: str) -> Exploration:
     exploration = an_exploration()
     request = exploration.request.model_copy(update={"toolset": toolset})
-    return exploration.model_copy(update={"request": request})
+    return exploration.replace(request=request)
 
 
 @pytest.mark.parametrize("function", WORK)

@@ -40,7 +40,11 @@ def test_it_searches_the_files_and_names_them_as_sources(tmp_path: Path) -> None
     assert "“Our API endpoints are GET /orders" in report
     assert "1. [api_notes.md](api_notes.md) `" in report.split("## Sources")[1]
     assert "No model was called" in report
-    assert (done.status, done.stats.unmatched_citations, done.path) == ("completed", 0, None)
+    assert (done.status, done.run.stats.unmatched_citations, done.publication.path) == (
+        "completed",
+        0,
+        None,
+    )
     assert not list((tmp_path / "ideas").iterdir())
 
 
@@ -75,7 +79,7 @@ def test_a_question_is_quoted_as_it_is(tmp_path: Path) -> None:
     done, report = asked(bench(tmp_path), "What is 3*3 [really]?")
 
     assert report.startswith("# What is 3\\*3 \\[really\\]?\n")
-    assert done.title == "What is 3*3 [really]?"
+    assert done.run.title == "What is 3*3 [really]?"
 
 
 @pytest.mark.parametrize(
@@ -102,4 +106,4 @@ def test_sums_are_told_from_dates_ranges_and_versions(
 def test_with_one_step_it_writes_at_once(tmp_path: Path) -> None:
     b = bench(tmp_path, NOTES)
     done = b.run("Which endpoints?", toolset="assistant", max_steps=1)
-    assert (done.status, done.stats.steps, calls(b)) == ("completed", 1, [])
+    assert (done.status, done.run.stats.steps, calls(b)) == ("completed", 1, [])

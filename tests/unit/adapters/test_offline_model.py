@@ -23,7 +23,10 @@ def test_it_reads_related_research_and_writes_the_business_framework(tmp_path: P
     assert "No model was asked" in report
     for heading in ("Problem", "Market", "Use cases and personas", "Feasibility", "Verdict"):
         assert f"## {heading}" in report
-    assert {record.name for record in done.stats.tool_calls} >= {"read_research", "search_research"}
+    assert {record.name for record in done.run.stats.tool_calls} >= {
+        "read_research",
+        "search_research",
+    }
 
 
 def test_a_verdict_is_taken_over_from_related_research_and_called_that(tmp_path: Path) -> None:
@@ -31,7 +34,7 @@ def test_a_verdict_is_taken_over_from_related_research_and_called_that(tmp_path:
     bench.write("tea.md", "# Tea\n\nTea rooms in a library.\n\n## Verdict\n\n**Verdict: PIVOT**\n")
     done = bench.run("A tea room in every library")
 
-    assert done.verdict == "PIVOT"
+    assert done.run.verdict == "PIVOT"
     assert "1 of 1 earlier explorations came to it" in bench.store.load_report(done.id)
 
 
@@ -54,7 +57,7 @@ def test_with_one_step_it_writes_at_once(tmp_path: Path) -> None:
     bench = Bench(tmp_path, OfflineModel())
     bench.write("tea.md", "# Tea")
     done = bench.run("Tea", max_steps=1)
-    assert (done.status, done.stats.steps, done.stats.tool_calls) == ("completed", 1, ())
+    assert (done.status, done.run.stats.steps, done.run.stats.tool_calls) == ("completed", 1, ())
 
 
 def test_it_finds_its_way_around_code(tmp_path: Path) -> None:

@@ -70,19 +70,19 @@ def test_searches_that_no_longer_fit_turn_the_tools_off(tmp_path: Path) -> None:
     bench = Bench(tmp_path, scripted([says("# Tea")]))
     done = bench.run(max_cost_usd=0.08)
     assert bench.engine.model.writing == [True]  # type: ignore[attr-defined]
-    assert (done.status, done.stats.stop_reason) == ("partial", "budget")
-    assert done.receipt is not None
-    assert done.receipt.code == "BUDGET_EXCEEDED"
+    assert (done.status, done.run.stats.stop_reason) == ("partial", "budget")
+    assert done.run.receipt is not None
+    assert done.run.receipt.code == "BUDGET_EXCEEDED"
 
 
 def test_a_budget_too_small_for_any_research_says_so_and_what_would_do(tmp_path: Path) -> None:
     bench = Bench(tmp_path, scripted([says("# Tea")]))
     done = bench.run(max_cost_usd=0.08)
-    assert done.receipt is not None
+    assert done.run.receipt is not None
     told = re.fullmatch(
         r"The budget pays for no research; the report was written without any\. "
         r"It takes \$(0\.\d\d) at least to resume it with some\.",
-        done.receipt.message,
+        done.run.receipt.message,
     )
     assert told
     bench.with_model(again := scripted([calls(("list_research", {})), says("# Tea, looked up")]))
@@ -113,7 +113,7 @@ def test_a_model_without_a_price_researches_by_default(tmp_path: Path) -> None:
     bench = Bench(tmp_path, asked := scripted([*looks, says("# Tea")]))
     bench.engine = replace(bench.engine, prices={}, max_total_tokens=Settings().max_total_tokens)
     done = bench.run()
-    assert (done.status, done.stats.cost_usd, asked.writing[:2]) == (
+    assert (done.status, done.run.stats.cost_usd, asked.writing[:2]) == (
         "completed", None, [False, False],
     )  # fmt: skip
     assert searches_in(asked.requests[0].tools) == limits.MAX_SEARCHES_PER_CALL
@@ -139,7 +139,7 @@ def test_the_worst_first_call_leaves_the_price_of_a_report(tmp_path: Path, usd: 
     done = bench.run(max_cost_usd=usd)
 
     assert (model.writing, bench.store.load_report(done.id)) == ([False, True], "# Tea")
-    assert (done.stats.cost_usd or 0) <= usd
+    assert (done.run.stats.cost_usd or 0) <= usd
 
 
 def test_a_budget_that_is_large_enough_changes_nothing(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_results_too_large_for_the_budget_are_cut_for_the_report(tmp_path: Path)
 
     done = bench.run(max_cost_usd=0.50)
 
-    assert (done.status, done.stats.stop_reason) == ("partial", "budget")
+    assert (done.status, done.run.stats.stop_reason) == ("partial", "budget")
     assert bench.store.load_report(done.id).startswith("# Tea")
     assert model.writing == [False, True]
     (message,) = model.requests[1].messages
@@ -185,7 +185,7 @@ def test_lost_attempts_that_use_the_budget_up_still_end_in_a_report(tmp_path: Pa
 
     done = bench.run(max_cost_usd=1.05)
 
-    assert (done.status, done.stats.stop_reason) == ("partial", "budget")
+    assert (done.status, done.run.stats.stop_reason) == ("partial", "budget")
     assert model.writing[-1]
     assert bench.store.load_report(done.id) == "# Tea"
 
@@ -199,7 +199,7 @@ def test_a_paused_search_that_cannot_be_paid_for_is_given_up_for_a_report(tmp_pa
 
     done = bench.run(max_cost_usd=0.50)
 
-    assert (done.status, done.stats.stop_reason) == ("partial", "budget")
+    assert (done.status, done.run.stats.stop_reason) == ("partial", "budget")
     assert model.writing == [False, True]
     assert "https://tea.example" in str(model.requests[1].messages)
     assert replay(bench.entries(done)).divergence == ""

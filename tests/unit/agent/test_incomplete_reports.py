@@ -28,7 +28,7 @@ def bench(tmp_path: Path, *replies: ModelAnswer) -> tuple[Bench, ScriptedModel]:
 def test_a_whole_report_is_asked_for_once(tmp_path: Path) -> None:
     b, model = bench(tmp_path, says(WHOLE))
     done = b.run()
-    assert (done.status, len(model.requests), done.verdict) == ("completed", 1, "PASS")
+    assert (done.status, len(model.requests), done.run.verdict) == ("completed", 1, "PASS")
 
 
 def test_a_text_that_lacks_parts_is_asked_for_once_more_with_their_names(tmp_path: Path) -> None:
@@ -45,16 +45,16 @@ def test_a_text_that_lacks_parts_is_asked_for_once_more_with_their_names(tmp_pat
 def test_one_that_still_lacks_them_is_partial_and_its_receipt_names_them(tmp_path: Path) -> None:
     b, model = bench(tmp_path, says(BARE), says(BARE))
     done = b.run()
-    assert (done.status, done.stats.stop_reason, len(model.requests)) == (
+    assert (done.status, done.run.stats.stop_reason, len(model.requests)) == (
         "partial", "incomplete", 2,
     )  # fmt: skip
-    assert done.receipt is not None
-    assert done.receipt.message.startswith("The report lacks what its framework asks for: ")
-    assert "Verdict" in done.receipt.message
-    assert done.receipt.resume == f"idea resume {done.id}"
+    assert done.run.receipt is not None
+    assert done.run.receipt.message.startswith("The report lacks what its framework asks for: ")
+    assert "Verdict" in done.run.receipt.message
+    assert done.run.receipt.resume == f"idea resume {done.id}"
     assert b.store.load_report(done.id) == BARE
     b.with_model(scripted([says(WHOLE)]))
-    assert b.resume(done).outcome == "completed"
+    assert b.resume(done).run.outcome == "completed"
 
 
 def test_a_report_cut_short_by_its_deadline_is_partial_for_that_alone(tmp_path: Path) -> None:
@@ -68,13 +68,13 @@ def test_a_report_cut_short_by_its_deadline_is_partial_for_that_alone(tmp_path: 
     slow.script = answered
     b.with_model(slow)
     done = b.run(deadline_seconds=100)
-    assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
+    assert (done.status, done.run.stats.stop_reason) == ("partial", "deadline")
 
 
 @pytest.mark.parametrize("toolset", ["assistant", "code"])
 def test_other_toolsets_have_no_framework(tmp_path: Path, toolset: str) -> None:
     b, model = bench(tmp_path, says("It is 12."))
-    assert b.run(toolset=toolset).outcome == "completed"
+    assert b.run(toolset=toolset).run.outcome == "completed"
     assert len(model.requests) == 1
 
 
@@ -110,12 +110,12 @@ def test_asking_again_never_loses_the_report_that_was_there(
     assert kept == (WHOLE if status == "completed" else LONG)
     assert model.writing == [False, *[True] * len(then)]
     if status == "partial":
-        assert done.receipt is not None
-        assert "Verdict" in done.receipt.message
+        assert done.run.receipt is not None
+        assert "Verdict" in done.run.receipt.message
 
 
 def test_a_call_instead_of_the_report_that_is_asked_for_again_is_not_run(tmp_path: Path) -> None:
     b, model = bench(tmp_path, says(LONG), LOOK, says(WHOLE))
     done = b.run()
-    assert (done.status, done.stats.tool_calls) == ("completed", ())
+    assert (done.status, done.run.stats.tool_calls) == ("completed", ())
     assert model.writing == [False, True, True]

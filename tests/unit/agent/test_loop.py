@@ -56,7 +56,7 @@ def test_every_stop_reason_of_the_sdk_has_a_rule() -> None:
 
 def test_a_report_at_once_completes_in_one_step(tmp_path: Path) -> None:
     done = bench(tmp_path, says(REPORT)).run()
-    assert (done.status, done.stats.steps, done.verdict) == ("completed", 1, "PASS")
+    assert (done.status, done.run.stats.steps, done.run.verdict) == ("completed", 1, "PASS")
 
 
 def test_a_running_record_tells_its_steps_and_its_cost(tmp_path: Path) -> None:
@@ -65,14 +65,14 @@ def test_a_running_record_tells_its_steps_and_its_cost(tmp_path: Path) -> None:
     def answered(_: ModelRequest, number: int) -> ModelAnswer:
         [running] = b.store.page("tester", Filter(), limit=1, cursor=None).explorations
         assert running.status == "running"
-        listed.append((running.stats.steps, running.stats.cost_usd))
+        listed.append((running.run.stats.steps, running.run.stats.cost_usd))
         return says(REPORT) if number == 2 else calls(("read_research", {"path": f"{number}.md"}))
 
     b = Bench(tmp_path, ScriptedModel(answered))
     done = b.run()
 
-    assert done.stats.cost_usd
-    each = done.stats.cost_usd / 3
+    assert done.run.stats.cost_usd
+    each = done.run.stats.cost_usd / 3
     assert listed == [(0, None), (1, pytest.approx(each)), (2, pytest.approx(2 * each))]
 
 
@@ -99,7 +99,7 @@ def test_tools_of_one_step_answer_in_one_message_in_the_order_of_the_calls(tmp_p
     assert "Unknown tool: no_such_tool" in str(results[2]["content"])
     assert '"second"' in str(results[3]["content"])
     assert [r.get("is_error") for r in results] == [None, True, True, None]
-    assert [r.error_type for r in done.stats.tool_calls] == [
+    assert [r.error_type for r in done.run.stats.tool_calls] == [
         None, "invalid_arguments", "unknown_tool", None,
     ]  # fmt: skip
 
@@ -114,7 +114,11 @@ def test_the_fifth_step_writes_with_the_tools_left_as_they_were(tmp_path: Path) 
     assert not any(r.tools_off for r in requests(b))
     assert all(r.tools == requests(b)[0].tools for r in requests(b))
     assert "last step" in last_texts(requests(b)[4])[-1]
-    assert (done.status, done.stats.steps, done.stats.stop_reason) == ("completed", 5, "max_steps")
+    assert (done.status, done.run.stats.steps, done.run.stats.stop_reason) == (
+        "completed",
+        5,
+        "max_steps",
+    )
 
 
 def test_each_request_extends_the_one_before(tmp_path: Path) -> None:
@@ -136,7 +140,7 @@ def test_usage_is_summed_over_all_steps_with_caches_and_searches(tmp_path: Path)
     )
     b = bench(tmp_path, calls(("list_research", {}), usage=usage), says(REPORT, usage=usage))
     b.write("a.md", "x")
-    stats = b.run().stats
+    stats = b.run().run.stats
     assert stats.usage == usage + usage
     expected = 2 * ((1 * 2.0 + 2 * 10.0 + 3 * 2.5 + 4 * 0.2) / 1e6 + 5 * 0.01)
     assert stats.cost_usd == pytest.approx(expected, abs=1e-6)
@@ -173,8 +177,10 @@ def test_searches_at_anthropic_are_among_the_tool_calls(tmp_path: Path) -> None:
         {"name": "web_search", "durationMs": 0, "ok": True},
         {"name": "web_search", "durationMs": 0, "ok": False, "errorType": "unavailable"},
     ]
-    assert done.path is not None
-    (logged,) = json.loads(Path(done.path).with_name("exploration-log.json").read_text("utf-8"))
+    assert done.publication.path is not None
+    (logged,) = json.loads(
+        Path(done.publication.path).with_name("exploration-log.json").read_text("utf-8")
+    )
     assert [call["name"] for call in logged["toolCalls"]] == ["web_search", "web_search"]
 
 
@@ -184,7 +190,7 @@ def test_a_paused_turn_goes_back_unchanged_and_nothing_runs(tmp_path: Path) -> N
     b = bench(tmp_path, paused, rest)
     done = b.run()
     assert requests(b)[1].messages[-1] == {"role": "assistant", "content": paused.content}
-    assert (done.status, done.stats.steps) == ("completed", 2)
+    assert (done.status, done.run.stats.steps) == ("completed", 2)
 
 
 def test_a_pending_search_is_finished_before_the_tools_go_off(tmp_path: Path) -> None:
@@ -217,7 +223,11 @@ def test_text_cut_at_the_output_limit_is_continued_once(tmp_path: Path) -> None:
 def test_text_cut_twice_is_kept_as_partial(tmp_path: Path) -> None:
     b = bench(tmp_path, says("# A tea", "max_tokens"), says(" room", "max_tokens"))
     done = b.run()
-    assert (done.status, done.stats.stop_reason, done.stats.steps) == ("partial", "max_tokens", 2)
+    assert (done.status, done.run.stats.stop_reason, done.run.stats.steps) == (
+        "partial",
+        "max_tokens",
+        2,
+    )
     assert b.store.load_report(done.id) == "# A tea room"
 
 
@@ -242,11 +252,11 @@ def test_a_refusal_fails_with_its_reason_and_runs_no_tool(tmp_path: Path) -> Non
     b = bench(tmp_path, refused)
     done = b.run()
     assert done.status == "failed"
-    assert done.receipt is not None
-    assert "violates the policy" in done.receipt.message
-    assert done.receipt.resume is None
+    assert done.run.receipt is not None
+    assert "violates the policy" in done.run.receipt.message
+    assert done.run.receipt.resume is None
     assert not b.seen.of(ToolCallStart)
-    assert done.path is None
+    assert done.publication.path is None
 
 
 def test_an_overflowing_context_is_written_up_in_a_new_conversation(tmp_path: Path) -> None:
@@ -274,7 +284,7 @@ def test_an_empty_answer_is_asked_for_once_more_and_never_published(tmp_path: Pa
     b = bench(tmp_path, says("  "), says(""), says("\n"))
     done = b.run()
     assert [r.writing for r in requests(b)] == [False, True, True]
-    assert (done.status, done.path) == ("failed", None)
+    assert (done.status, done.publication.path) == ("failed", None)
     assert not list((tmp_path / "ideas").iterdir())
 
 
@@ -303,14 +313,14 @@ def test_the_same_call_again_ends_in_writing(tmp_path: Path) -> None:
     b.write("a.md", "x")
     done = b.run(max_steps=10)
     assert [r.writing for r in requests(b)] == [False, False, True]
-    assert (done.status, done.stats.stop_reason) == ("completed", "repeated_call")
+    assert (done.status, done.run.stats.stop_reason) == ("completed", "repeated_call")
 
 
 def test_two_steps_without_new_evidence_end_in_writing(tmp_path: Path) -> None:
     misses = [calls(("read_research", {"path": f"missing-{n}.md"})) for n in range(9)]
     b = bench(tmp_path, *misses[:2], says(REPORT))
     done = b.run(max_steps=10)
-    assert (done.stats.steps, done.stats.stop_reason) == (3, "no_new_evidence")
+    assert (done.run.stats.steps, done.run.stats.stop_reason) == (3, "no_new_evidence")
 
 
 def test_searches_that_find_something_new_count_as_evidence(tmp_path: Path) -> None:
@@ -328,7 +338,7 @@ def test_searches_that_find_something_new_count_as_evidence(tmp_path: Path) -> N
         for n in range(4)
     ]
     done = bench(tmp_path, *searching, says(REPORT)).run(max_steps=10)
-    assert done.stats.steps == 5
+    assert done.run.stats.steps == 5
 
 
 def test_a_hundred_identical_bad_calls_run_nothing_and_end_in_writing(tmp_path: Path) -> None:
@@ -338,14 +348,14 @@ def test_a_hundred_identical_bad_calls_run_nothing_and_end_in_writing(tmp_path: 
     results = [str(r["content"]) for r in tool_results(requests(b)[1])]
     assert sum("requires 'path' parameter" in r for r in results) == 1
     assert sum("call again; it was not executed" in r for r in results) == 99
-    assert done.stats.steps == 2
+    assert done.run.stats.steps == 2
     assert len(b.log.of("Tool argument validation failed")) == 100
 
 
 def test_a_transient_model_error_is_tried_again(tmp_path: Path) -> None:
     b = bench(tmp_path, UnavailableError("529"), NetworkError("reset"), says(REPORT))
     done = b.run()
-    assert (done.status, done.stats.steps) == ("completed", 1)
+    assert (done.status, done.run.stats.steps) == ("completed", 1)
     assert b.clock.slept == [1.0, 2.0]
 
 
@@ -359,16 +369,16 @@ def test_a_rate_limit_longer_than_the_deadline_fails_at_once(tmp_path: Path) -> 
     b = bench(tmp_path, RateLimitedError("Too many.", retry_after=3_600))
     done = b.run()
     assert (done.status, b.clock.slept) == ("failed", [])
-    assert done.receipt is not None
-    assert done.receipt.code == "RATE_LIMITED"
+    assert done.run.receipt is not None
+    assert done.run.receipt.code == "RATE_LIMITED"
 
 
 def test_a_wrong_key_is_not_tried_again(tmp_path: Path) -> None:
     b = bench(tmp_path, AuthFailedError("Claude refused the key.", hint="Check it."))
     done = b.run()
     assert (done.status, len(requests(b))) == ("failed", 1)
-    assert done.receipt is not None
-    assert done.receipt.message == "Claude refused the key. Check it."
+    assert done.run.receipt is not None
+    assert done.run.receipt.message == "Claude refused the key. Check it."
 
 
 def test_text_of_a_broken_run_is_kept_as_a_partial_report(tmp_path: Path) -> None:
@@ -378,8 +388,8 @@ def test_text_of_a_broken_run_is_kept_as_a_partial_report(tmp_path: Path) -> Non
     b.write("a.md", "x")
     done = b.run()
     assert done.status == "partial"
-    assert done.path is not None
-    assert "# Notes so far" in Path(done.path).read_text("utf-8")
+    assert done.publication.path is not None
+    assert "# Notes so far" in Path(done.publication.path).read_text("utf-8")
 
 
 LOOKING: Block = {"type": "text", "text": "Looking."}
@@ -395,9 +405,9 @@ LOOKING: Block = {"type": "text", "text": "Looking."}
 def test_remarks_beside_calls_are_no_report(tmp_path: Path, remark: ModelAnswer) -> None:
     b = bench(tmp_path, remark, AuthFailedError("Revoked."))
     done = b.run()
-    assert (done.status, done.path) == ("failed", None)
-    assert done.receipt is not None
-    assert not done.receipt.has_partial_text
+    assert (done.status, done.publication.path) == ("failed", None)
+    assert done.run.receipt is not None
+    assert not done.run.receipt.has_partial_text
     assert not list((tmp_path / "ideas").iterdir())
 
     b.with_model(scripted([says(REPORT)]))
@@ -406,7 +416,11 @@ def test_remarks_beside_calls_are_no_report(tmp_path: Path, remark: ModelAnswer)
 
 def test_a_remark_in_place_of_the_report_is_not_published(tmp_path: Path) -> None:
     done = bench(tmp_path, calls(("list_research", {}), text="Looking.")).run(max_steps=1)
-    assert (done.status, done.stats.stop_reason, done.path) == ("failed", "empty_answer", None)
+    assert (done.status, done.run.stats.stop_reason, done.publication.path) == (
+        "failed",
+        "empty_answer",
+        None,
+    )
 
 
 def test_a_broken_call_is_metered_by_what_had_arrived(tmp_path: Path) -> None:
@@ -422,7 +436,7 @@ def test_a_broken_call_is_metered_by_what_had_arrived(tmp_path: Path) -> None:
     done = b.explore()
     cuts = [entry for entry in b.entries(done) if isinstance(entry, ModelCallFailed)]
     assert [cut.usage.output_tokens for cut in cuts] == [150] * 5
-    assert done.stats.input_tokens == 500
+    assert done.run.stats.usage.input_tokens == 500
 
 
 def test_below_the_reserve_it_writes_and_ends_partial(tmp_path: Path) -> None:
@@ -438,7 +452,7 @@ def test_below_the_reserve_it_writes_and_ends_partial(tmp_path: Path) -> None:
     b.with_model(model)
     done = b.run(deadline_seconds=60)  # 36 s of it are kept for writing
     assert model.writing == [False, True]
-    assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
+    assert (done.status, done.run.stats.stop_reason) == ("partial", "deadline")
     assert model.requests[1].max_tokens == 16_384
     assert "keep it under 300 words" in last_texts(model.requests[1])[-1]
 

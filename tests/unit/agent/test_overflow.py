@@ -39,12 +39,12 @@ def test_a_conversation_that_never_fits_fails_after_one_new_one(
     b = Bench(tmp_path, model := scripted([calls(("list_research", {})), overflow]))
     b.write("a.md", "x")
     done = b.run()
-    assert (done.status, done.stats.stop_reason) == ("failed", "context_window")
+    assert (done.status, done.run.stats.stop_reason) == ("failed", "context_window")
     assert model.writing == [False, False, True]
-    assert done.receipt is not None
-    assert "The conversation is too l" in done.receipt.message
+    assert done.run.receipt is not None
+    assert "The conversation is too l" in done.run.receipt.message
     b.with_model(model := scripted([calls(("read_research", {"path": "a.md"})), says(REPORT)]))
-    assert b.resume(done).outcome == "completed"
+    assert b.resume(done).run.outcome == "completed"
     assert model.writing == [False, False]
 
 
@@ -52,8 +52,8 @@ def test_a_request_that_is_too_long_from_the_start_is_not_sent_again(tmp_path: P
     b = Bench(tmp_path, model := scripted([REFUSED]))
     done = b.run()
     assert (done.status, len(model.requests)) == ("failed", 1)
-    assert done.receipt is not None
-    assert done.receipt.code == "VALIDATION_ERROR"
+    assert done.run.receipt is not None
+    assert done.run.receipt.code == "VALIDATION_ERROR"
 
 
 SEARCH: list[Block] = [

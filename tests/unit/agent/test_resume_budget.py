@@ -57,7 +57,7 @@ class Again(Bench):
 
 def test_a_budget_that_is_spent_already_names_the_least(tmp_path: Path) -> None:
     again = Again(tmp_path)
-    for budget in (0.0001, again.partial.stats.cost_usd or 0):
+    for budget in (0.0001, again.partial.run.stats.cost_usd or 0):
         with pytest.raises(InvalidRequestError) as refused:
             again.taken_up(max_cost_usd=budget)
         (told,) = refused.value.fields.values()
@@ -75,28 +75,28 @@ def test_the_least_that_is_named_is_enough(tmp_path: Path) -> None:
     least = float(re.findall(r"\d+\.\d+", refused.value.fields["max_cost_usd"])[0])
 
     queued = again.taken_up(max_cost_usd=least)
-    done = explore(queued.id, queued.run, again.engine)
+    done = explore(queued.id, queued.run.number, again.engine)
 
     assert again.store.load_report(done.id) == "# Whole"
-    assert done.stats.over_budget_usd == 0
+    assert done.run.stats.over_budget_usd == 0
 
 
 def test_the_first_budget_counts_where_no_other_is_given(tmp_path: Path) -> None:
     again = Again(tmp_path)
-    spent = again.partial.stats.cost_usd or 0
+    spent = again.partial.run.stats.cost_usd or 0
     again.store.take_over(again.partial.id, lambda e: _with_budget(e, spent + 0.001))
     with pytest.raises(InvalidRequestError, match="max_cost_usd"):
         again.taken_up(max_steps=3)
-    assert again.taken_up(max_cost_usd=1.0).run == 2
+    assert again.taken_up(max_cost_usd=1.0).run.number == 2
 
 
 def test_publishing_what_is_written_needs_no_budget(tmp_path: Path) -> None:
     again = Again(tmp_path)
     again.store.take_over(
         again.partial.id,
-        lambda e: e.model_copy(update={"status": "failed", "outcome": "completed"}),
+        lambda e: e.replace(status="failed", outcome="completed"),
     )
-    assert again.taken_up(max_cost_usd=0.0001).outcome == "completed"
+    assert again.taken_up(max_cost_usd=0.0001).run.outcome == "completed"
 
 
 DOCUMENTS: list[tuple[str, JsonObject]] = [("read_research", {"path": f"{n}.md"}) for n in range(4)]
@@ -128,41 +128,39 @@ def test_what_is_named_for_a_large_conversation_is_enough(tmp_path: Path) -> Non
     assert "to write anything at all" in refusal(again, least - 0.002)
 
     queued = again.taken_up(max_cost_usd=least)
-    done = explore(queued.id, queued.run, again.engine)
+    done = explore(queued.id, queued.run.number, again.engine)
 
     assert again.store.load_report(done.id) == "# Whole"
-    assert done.stats.over_budget_usd == 0
+    assert done.run.stats.over_budget_usd == 0
 
 
 def test_what_the_budget_ended_is_taken_up_only_for_another_look(tmp_path: Path) -> None:
     again = Again(tmp_path, READ, says("# So far"), documents=4, max_cost_usd=0.6)
-    assert (again.partial.status, again.partial.stats.stop_reason) == ("partial", "budget")
+    assert (again.partial.status, again.partial.run.stats.stop_reason) == ("partial", "budget")
     told = refusal(again, 0.7)
     assert re.fullmatch(
         r"must be at least \d\.\d{3} to look any further; 0\.\d{3} is spent already", told
     )
 
     queued = again.taken_up(max_cost_usd=least_in(told))
-    explore(queued.id, queued.run, again.engine)
+    explore(queued.id, queued.run.number, again.engine)
 
     assert again.model.writing[0] is False
 
 
 def test_a_run_that_was_killed_names_what_its_conversation_needs(tmp_path: Path) -> None:
     again = Again(tmp_path, READ, *CUT_OFF[1:], documents=4)
-    whole = again.partial.min_resume_usd
+    whole = again.partial.run.min_resume_usd
     again.store.take_over(
         again.partial.id,
-        lambda e: e.model_copy(
-            update={"status": "running", "outcome": None, "min_resume_usd": None}
-        ),
+        lambda e: e.replace(status="running", outcome=None, min_resume_usd=None),
     )
 
     settled = settle(again.partial.id, 1, "timed_out", books_of(again.engine))
 
-    assert settled.min_resume_usd == whole
+    assert settled.run.min_resume_usd == whole
 
 
 def _with_budget(exploration: Exploration, usd: float) -> Exploration:
     request = exploration.request.model_copy(update={"max_cost_usd": usd})
-    return exploration.model_copy(update={"request": request})
+    return exploration.replace(request=request)

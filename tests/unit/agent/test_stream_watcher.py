@@ -113,7 +113,7 @@ def test_a_store_that_fails_for_a_moment_costs_no_answer(tmp_path: Path) -> None
 
     done = b.explore()
 
-    assert (done.outcome, len(model.requests)) == ("completed", 1)
+    assert (done.run.outcome, len(model.requests)) == ("completed", 1)
     assert not [entry for entry in b.entries(done) if isinstance(entry, ModelCallFailed)]
     told = [event.data for event in b.store.read(done.id) if event.type == "text_delta"]
     assert "Steep" in "".join(told)
@@ -129,7 +129,7 @@ def test_a_store_that_stays_away_fails_once_the_paid_answer_is_kept(tmp_path: Pa
     b.engine = replace(b.engine, events=b.store)
     done = explore(queued.id, 1, b.engine)
 
-    assert (done.outcome, len(model.requests)) == ("completed", 1)
+    assert (done.run.outcome, len(model.requests)) == ("completed", 1)
 
 
 def test_a_cancel_request_that_cannot_be_read_costs_no_answer() -> None:

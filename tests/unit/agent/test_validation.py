@@ -51,7 +51,7 @@ def test_every_bad_call_is_explained_and_only_the_good_ones_of_its_step_run(
     model = scripted([calls(*step), says("# Done")])
     bench = Bench(tmp_path, model, toolset=toolset)
     done = bench.explore(toolset=name)
-    assert done.outcome == "completed"
+    assert done.run.outcome == "completed"
     assert sorted(executed) == sorted(tool.name for tool in tools)
     results = tool_results(model.requests[1])[1 : len(bad) + 1]
     for (tool, parameter, given), result in zip(bad, results, strict=True):

@@ -52,8 +52,8 @@ def test_a_call_instead_of_the_report_is_answered_twice_and_then_forbidden(tmp_p
         (result,) = tool_results(request)
         assert "Write the complete report now" in str(result["content"])
         assert result["is_error"]
-    assert (done.status, done.stats.steps) == ("completed", 4)
-    assert [call.name for call in done.stats.tool_calls] == ["list_research"]
+    assert (done.status, done.run.stats.steps) == ("completed", 4)
+    assert [call.name for call in done.run.stats.tool_calls] == ["list_research"]
 
 
 def test_with_the_tools_off_no_call_is_answered(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_with_the_tools_off_no_call_is_answered(tmp_path: Path) -> None:
     assert model.tools_off == [False, False, False, True, True]
     sent = [b["type"] for m in model.requests[4].messages for b in m["content"]]  # type: ignore[union-attr, index, call-overload]
     assert sent.count("tool_use") == sent.count("tool_result") == 3
-    assert (done.status, done.stats.stop_reason) == ("failed", "empty_answer")
+    assert (done.status, done.run.stats.stop_reason) == ("failed", "empty_answer")
 
 
 def test_a_budget_that_bears_no_search_while_writing_turns_the_tools_off(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_report_that_is_all_thinking_is_asked_for_once_more(
 ) -> None:
     b, model = bench(tmp_path, LOOK, raw(THOUGHT, stop_reason=stop_reason), says(REPORT))
     done = b.run(max_steps=2, deadline_seconds=840)
-    assert (done.status, done.stats.stop_reason) == ("completed", "max_steps")
+    assert (done.status, done.run.stats.stop_reason) == ("completed", "max_steps")
     assert model.writing == [False, True, True]
     assert "Do not think it through again" in last_texts(model.requests[2])[-1]
     assert [r.max_tokens for r in model.requests[1:]] == [16_384, 32_768]
@@ -88,9 +88,9 @@ def test_a_report_that_is_all_thinking_is_asked_for_once_more(
 def test_one_that_is_all_thinking_again_fails_and_publishes_nothing(tmp_path: Path) -> None:
     b, _ = bench(tmp_path, LOOK, *[raw(THOUGHT, stop_reason="max_tokens")] * 2)
     done = b.run(max_steps=2)
-    assert (done.status, done.path) == ("failed", None)
-    assert done.receipt is not None
-    assert done.receipt.resume == f"idea resume {done.id}"
+    assert (done.status, done.publication.path) == ("failed", None)
+    assert done.run.receipt is not None
+    assert done.run.receipt.resume == f"idea resume {done.id}"
 
 
 def test_a_deadline_is_told_in_words_and_takes_no_tokens(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_conversation_that_is_refused_is_given_up_for_its_evidence(tmp_path: P
         tmp_path, LOOK, RejectedError("bound to a different conversation"), says(REPORT)
     )
     done = b.run()
-    assert (done.status, done.stats.stop_reason) == ("completed", "rejected")
+    assert (done.status, done.run.stats.stop_reason) == ("completed", "rejected")
     (message,) = model.requests[2].messages
     assert "a.md" in str(message)
     assert (model.requests[2].tools_off, model.requests[2].effort) == (True, "low")
@@ -118,8 +118,8 @@ def test_a_first_call_that_is_refused_ends_the_run(tmp_path: Path) -> None:
     b, model = bench(tmp_path, RejectedError("Claude rejected the request (400): no such field"))
     done = b.run()
     assert (done.status, len(model.requests)) == ("failed", 1)
-    assert done.receipt is not None
-    assert "no such field" in done.receipt.message
+    assert done.run.receipt is not None
+    assert "no such field" in done.run.receipt.message
 
 
 def test_the_effort_falls_for_writing_and_rises_for_a_resume(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_effort_falls_for_writing_and_rises_for_a_resume(tmp_path: Path) -> 
     assert list(sent[:4]) == list(again.messages[:4])
     assert (sent[-1], [m for m in sent if m["role"] == "system"]) == (MEDIUM, [LOW, MEDIUM])
     assert taken_up.requests[1].messages[-1] == LOW
-    assert done.outcome == "completed"
+    assert done.run.outcome == "completed"
 
 
 def test_a_model_that_takes_no_change_is_asked_with_one_effort(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_what_is_kept_for_the_report_holds_its_thinking(tmp_path: Path) -> None:
     b.write("a.md", "x")
     done = b.run(max_cost_usd=0.6)
     assert all(r.max_tokens >= 4_096 for r in model.requests)
-    assert (done.stats.cost_usd or 0) <= 0.6
+    assert (done.run.stats.cost_usd or 0) <= 0.6
     asked = [e for e in b.entries(done) if isinstance(e, Asked)]
     assert asked[-1].max_tokens >= 8_192 - 4_096
 
@@ -244,9 +244,9 @@ def test_a_run_that_ended_while_pausing_goes_on_when_it_is_resumed(tmp_path: Pat
     pausing = raw(*search("s1"), stop_reason="pause_turn")
     b, _ = bench(tmp_path, *[pausing] * 9)
     ended = b.run()
-    assert (ended.status, ended.stats.stop_reason) == ("partial", "pauses")
+    assert (ended.status, ended.run.stats.stop_reason) == ("partial", "pauses")
     b.with_model(then := scripted([says(REPORT)]))
-    assert b.resume(ended).outcome == "completed"
+    assert b.resume(ended).run.outcome == "completed"
     assert len(then.requests) == 1
 
 

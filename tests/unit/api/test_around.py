@@ -10,8 +10,8 @@ from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.api.app import handler_for
 from idea_explorer.api.server import gateway_event
 from idea_explorer.domain.errors import NetworkError, UnavailableError
-from idea_explorer.domain.exploration import Stats
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import Stats
 from idea_explorer.ports import ResearchIndex
 from tests.fakes.api import Api
 

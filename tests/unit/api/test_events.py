@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.domain.events import StatusChanged, TextDelta
-from idea_explorer.domain.exploration import Exploration, Pause
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.run import Pause
 from idea_explorer.ports import NumberedEvent
 from idea_explorer.usecases import follow
 from tests.fakes.api import Api, Reply
@@ -83,7 +84,7 @@ def test_what_a_run_waits_for_is_a_comment_and_no_event(api: Api) -> None:
     running = with_texts(api, "a")
     sentence = "Claude is overloaded (529). Trying again in 8 s (attempt 5 of 5)."
     pause = Pause(sentence=sentence, until=api.clock.now() + timedelta(seconds=8))
-    api.store.save(running.model_copy(update={"pause": pause}))
+    api.store.save(running.replace(pause=pause))
 
     reply = events(api, running, 2)
     as_json = events(api, running, 2, accept="application/json")

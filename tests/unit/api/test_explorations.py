@@ -10,8 +10,8 @@ from idea_explorer.domain.events import (
     TextDelta,
     ToolCallStart,
 )
-from idea_explorer.domain.exploration import Stats
 from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.run import Stats
 from tests.fakes.api import Api
 from tests.fakes.explorations import RECEIPT
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from idea_explorer.domain.exploration import Stats
+from idea_explorer.domain.run import Stats
 from tests.fakes.api import Api
 from tests.fakes.explorations import RECEIPT
 
@@ -63,12 +63,12 @@ def test_one_that_ended_early_goes_on_in_the_next_run(api: Api, status: str) -> 
 
     assert reply.status == 202
     again = api.store.load(ended.id)
-    assert (again.status, again.run, again.base_steps) == ("queued", 2, 4)
+    assert (again.status, again.run.number, again.run.base_steps) == ("queued", 2, 4)
     assert (again.request.max_steps, again.request.max_cost_usd) == (7, 2)
     assert again.request.deadline_seconds == ended.request.deadline_seconds
-    assert (again.deadline_at, again.outcome, again.receipt) == (None, None, None)
+    assert (again.run.deadline_at, again.run.outcome, again.run.receipt) == (None, None, None)
     assert again.cancel_requested is False
-    assert again.stats.steps == 4
+    assert again.run.stats.steps == 4
     assert api.queue.sent == [(ended.id, 2, 0)]
     assert again.updated_at - ended.updated_at == timedelta(seconds=5)
 
@@ -85,7 +85,7 @@ def test_a_report_that_only_was_not_published_is_published_not_paid_for_again(ap
 
     api.post(f"/explorations/{failed.id}/resume")
 
-    assert api.store.load(failed.id).outcome == "completed"
+    assert api.store.load(failed.id).run.outcome == "completed"
 
 
 @pytest.mark.parametrize("status", ["queued", "running", "completed"])
@@ -97,7 +97,7 @@ def test_only_what_ended_early_can_be_resumed(api: Api, status: str) -> None:
     reply = api.post(f"/explorations/{exploration.id}/resume", {})
 
     assert reply.status == 409
-    assert api.store.load(exploration.id).run == 1
+    assert api.store.load(exploration.id).run.number == 1
 
 
 @pytest.mark.parametrize(

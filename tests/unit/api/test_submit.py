@@ -6,8 +6,8 @@ import pytest
 
 from idea_explorer.api.call import MAX_BODY_BYTES
 from idea_explorer.domain.errors import NetworkError
-from idea_explorer.domain.exploration import Stats
 from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.run import Stats
 from tests.fakes.api import Api
 
 

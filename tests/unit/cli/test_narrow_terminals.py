@@ -8,8 +8,9 @@ from idea_explorer.api.views import summary_of
 from idea_explorer.cli.checks import CheckResult
 from idea_explorer.cli.doctor import format_result
 from idea_explorer.cli.output import format_row
-from idea_explorer.domain.exploration import Exploration, Stats
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.run import Stats
 
 IDEA = "A subscription box for urban beekeepers with seeds, tools and a newsletter"
 NOW = datetime.now(UTC)

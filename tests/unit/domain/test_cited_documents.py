@@ -49,7 +49,7 @@ def test_only_what_was_read_or_found_is_a_source(tmp_path: Path) -> None:
         f"4. <../none.md> {NOT_FOUND}",
         f"5. A study of 2031 {NOT_FOUND}",
     ]
-    assert (final.stats.citations, final.stats.unmatched_citations) == (6, 3)
+    assert (final.run.stats.citations, final.run.stats.unmatched_citations) == (6, 3)
     replayed = replay(bench.entries(final), PAGE)
     assert replayed.conclusion is not None
     assert replayed.conclusion.text == text

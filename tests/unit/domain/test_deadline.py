@@ -35,7 +35,7 @@ def test_a_search_that_does_not_end_in_time_is_given_up_for_a_report(tmp_path: P
     model = ScriptedModel(script)
     done = Bench(tmp_path, model, clock=clock).run(deadline_seconds=120)
 
-    assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
+    assert (done.status, done.run.stats.stop_reason) == ("partial", "deadline")
     assert model.writing == [False, False, True]
     assert len(model.requests[-1].messages) == 1  # a conversation of its own
 
@@ -49,7 +49,7 @@ def test_a_rate_limit_that_outlasts_gathering_is_waited_for_and_then_written(
 
     done = b.run(deadline_seconds=120)  # 48 s of it are kept for writing
 
-    assert (done.status, done.stats.stop_reason) == ("partial", "deadline")
+    assert (done.status, done.run.stats.stop_reason) == ("partial", "deadline")
     assert (model.writing, b.clock.slept) == ([False, False, True], [75])
     assert b.store.load_report(done.id) == "# Tea\n\nSteeped."
 
@@ -70,13 +70,13 @@ def test_a_run_taken_up_after_its_deadline_calls_nobody(tmp_path: Path) -> None:
     b = Bench(tmp_path, model)
     queued = b.submit(deadline_seconds=60)
     at = b.clock.now()
-    b.store.take_over(queued.id, lambda e: e.started(at=at).model_copy(update={"deadline_at": at}))
+    b.store.take_over(queued.id, lambda e: e.started(at=at).replace(deadline_at=at))
 
     done = b.publish(explore(queued.id, 1, b.engine))
 
     assert done.status == "timed_out"
-    assert done.receipt is not None
-    assert done.receipt.code == "TIMEOUT"
+    assert done.run.receipt is not None
+    assert done.run.receipt.code == "TIMEOUT"
     assert model.requests == []
 
 
@@ -93,18 +93,16 @@ def test_a_tool_that_hangs_leaves_the_time_to_write(tmp_path: Path) -> None:
     b = Bench(tmp_path, model, toolset=tools)
     queued = b.submit(deadline_seconds=20)  # 12 s of it are kept for writing
     ends = clock.now() + timedelta(seconds=12.3)
-    b.store.take_over(
-        queued.id, lambda e: e.started(at=clock.now()).model_copy(update={"deadline_at": ends})
-    )
+    b.store.take_over(queued.id, lambda e: e.started(at=clock.now()).replace(deadline_at=ends))
 
     done = explore(queued.id, 1, replace(b.engine, clock=clock))
     release.set()
 
-    assert (done.outcome, done.stats.stop_reason) == ("partial", "deadline")
-    assert [record.error_type for record in done.stats.tool_calls] == ["timeout"]
+    assert (done.run.outcome, done.run.stats.stop_reason) == ("partial", "deadline")
+    assert [record.error_type for record in done.run.stats.tool_calls] == ["timeout"]
     assert model.writing == [False, True]
-    assert done.finished_at is not None
-    assert done.finished_at < ends
+    assert done.run.finished_at is not None
+    assert done.run.finished_at < ends
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(120, 117), (10, 9)])
@@ -116,4 +114,4 @@ def test_what_a_start_takes_is_part_of_the_deadline(
 
     begun = explore(queued.id, 1, replace(b.engine, start_seconds=3.0))
 
-    assert begun.deadline_at == b.clock.now() + timedelta(seconds=left)
+    assert begun.run.deadline_at == b.clock.now() + timedelta(seconds=left)

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from idea_explorer.domain.deadline import write_reserve
 from idea_explorer.domain.documents import document
 from idea_explorer.domain.errors import InvalidRequestError, InvalidTransitionError
-from idea_explorer.domain.exploration import NEXT, Exploration, Status
+from idea_explorer.domain.exploration import NEXT, Exploration
 from idea_explorer.domain.ids import id_for_day, id_from_key, is_id, new_id
 from idea_explorer.domain.publication import appended_log, new_place
 from idea_explorer.domain.report import title_of, verdict_of, without_preamble
 from idea_explorer.domain.request import ExploreRequest, parse_request
+from idea_explorer.domain.run import Status
 from idea_explorer.domain.text import slug
 from idea_explorer.domain.usage import Usage, cost_of
 from idea_explorer.settings import PRICES
@@ -23,7 +24,7 @@ NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
 def exploration(idea: str = "Tea", status: Status = "queued") -> Exploration:
     new = Exploration.new(ExploreRequest(idea=idea), "o", at=NOW)
-    return new.model_copy(update={"status": status})
+    return new.replace(status=status)
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:

@@ -30,7 +30,7 @@ OTHER = (
 def exploration(idea: str = "A tea room", **fields: object) -> Exploration:
     builds_on = fields.pop("builds_on", None)
     request = ExploreRequest.model_validate({"idea": idea, **fields})
-    return Exploration.new(request, "o", at=NOW).model_copy(update={"builds_on": builds_on})
+    return Exploration.new(request, "o", at=NOW).replace(builds_on=builds_on)
 
 
 ODD_IDEAS = [

@@ -42,7 +42,7 @@ def test_without_a_commit_it_is_read_at_its_branch() -> None:
     ],
 )
 def test_elsewhere_no_raw_address_is_known(record: dict[str, str]) -> None:
-    elsewhere = an_exploration(commit=SHA, branch="main").model_copy(update=record)
+    elsewhere = an_exploration(commit=SHA, branch="main").replace(**record)
 
     assert raw_url(elsewhere) is None
 

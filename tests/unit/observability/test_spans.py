@@ -214,7 +214,7 @@ def test_a_model_call_says_what_it_took(tmp_path: Path) -> None:
     assert told["gen_ai.usage.output_tokens"] == 10
     assert told["gen_ai.usage.cache_read.input_tokens"] == 700
     assert told["gen_ai.usage.cache_write.input_tokens"] == 30
-    assert told["gen_ai.usage.cost"] == done.stats.cost_usd
+    assert told["gen_ai.usage.cost"] == done.run.stats.cost_usd
     assert told["gen_ai.response.finish_reasons"] == ("end_turn",)
     assert told["idea_explorer.step"] == 1
     assert json.loads(str(told["langfuse.observation.usage_details"])) == {
@@ -436,8 +436,8 @@ def test_tools_that_a_dead_process_left_are_below_the_run_that_takes_over(tmp_pa
     engine = traced.bench.engine
     queued = traced.bench.submit()
     with pytest.raises(KilledError):
-        explore(queued.id, queued.run, replace(engine, sinks_for=lambda _: [Killer()]))
-    explore(queued.id, queued.run, engine)
+        explore(queued.id, queued.run.number, replace(engine, sinks_for=lambda _: [Killer()]))
+    explore(queued.id, queued.run.number, engine)
     assert is_below(traced.one("tool-read_research"), traced.run)
     assert is_below(traced.one(CHAT), traced.run)
 

@@ -7,7 +7,10 @@ import pytest
 
 from tests.e2e.harness.template import ROOT
 
-HEAVY = ("anthropic", "httpx", "httpx2", "idea_explorer.tools", "rich", "numpy", "bs4")
+HEAVY = (
+    *("anthropic", "httpx", "httpx2", "idea_explorer.tools", "rich", "numpy", "bs4"),
+    "aws_lambda_powertools.utilities.batch",  # docs/adr/0009
+)
 
 
 def loaded_by(function: str) -> set[str]:

@@ -15,7 +15,6 @@ from idea_explorer.adapters.snapshots import symbols
 from idea_explorer.adapters.snapshots.shared import PREFIX as SNAPSHOTS
 from idea_explorer.adapters.uploads import folder_of
 from idea_explorer.domain import limits
-from idea_explorer.settings import VARIABLES
 from idea_explorer.usecases.dispatch import LAST_RECEIVE
 from tests.e2e.harness.template import (
     ROOT,
@@ -27,6 +26,7 @@ from tests.e2e.harness.template import (
     template,
     variables_of,
 )
+from tests.fakes.settings import VARIABLES
 
 FUNCTIONS = resources_of("AWS::Serverless::Function")
 ALARMS = resources_of("AWS::CloudWatch::Alarm")

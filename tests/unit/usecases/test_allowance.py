@@ -65,7 +65,7 @@ class Day(Bench):
 def test_a_run_counts_with_what_it_cost(tmp_path: Path) -> None:
     day = Day(tmp_path, LOOK, says("# R"))
     done = day.run()
-    assert day.spent == pytest.approx(done.stats.cost_usd)
+    assert day.spent == pytest.approx(done.run.stats.cost_usd)
 
 
 @pytest.mark.parametrize("cause", ["timed_out", "stopped", "broken"])
@@ -73,8 +73,8 @@ def test_a_run_that_was_settled_counts_too(tmp_path: Path, cause: object) -> Non
     day = Day(tmp_path)
     queued = day.killed(at=1)
     settled = settle(queued.id, 1, cause, books_of(day.engine))  # type: ignore[arg-type]
-    assert (settled.stats.cost_usd or 0) > 1
-    assert day.spent == pytest.approx(settled.stats.cost_usd)
+    assert (settled.run.stats.cost_usd or 0) > 1
+    assert day.spent == pytest.approx(settled.run.stats.cost_usd)
 
 
 def test_a_run_that_has_not_ended_holds_back_what_it_may_spend(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_crash_before_the_outcome_is_stored_loses_no_cost_and_counts_none_twic
             return getattr(day.store, name)
 
         def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-            if exploration.outcome:
+            if exploration.run.outcome:
                 raise KilledError
             day.store.save(exploration, events)
 
@@ -104,7 +104,7 @@ def test_a_crash_before_the_outcome_is_stored_loses_no_cost_and_counts_none_twic
         explore(queued.id, 1, replace(day.engine, explorations=Dying()))  # type: ignore[arg-type]
     before = day.spent
     done = explore(queued.id, 1, day.engine)
-    assert before == day.spent == pytest.approx(done.stats.cost_usd)
+    assert before == day.spent == pytest.approx(done.run.stats.cost_usd)
 
 
 class DiesAt:
@@ -118,7 +118,7 @@ class DiesAt:
         return getattr(self._store, name)
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-        self._left -= exploration.charged_on is not None
+        self._left -= exploration.run.charged_on is not None
         if not self._left:
             raise KilledError
         self._store.save(exploration, events)
@@ -153,8 +153,8 @@ def test_a_run_that_died_while_its_budget_was_fixed_gets_it_when_it_goes_on(
 
     done = explore(queued.id, 1, day.engine)
 
-    assert done.limit_usd == 2.0
-    assert day.spent == pytest.approx(done.stats.cost_usd)
+    assert done.run.limit_usd == 2.0
+    assert day.spent == pytest.approx(done.run.stats.cost_usd)
 
 
 def test_runs_side_by_side_stay_within_the_day_together(tmp_path: Path) -> None:
@@ -166,13 +166,13 @@ def test_runs_side_by_side_stay_within_the_day_together(tmp_path: Path) -> None:
         """While one run waits for the model, the next one begins."""
         if others:
             following = explore(others.pop().id, 1, day.engine)
-            limits.append(following.limit_usd)
+            limits.append(following.run.limit_usd)
         return says("# R", usage=DEAR)
 
     day.with_model(ScriptedModel(begin_another))
     first = day.explore(max_cost_usd=2.0)
 
-    assert (first.limit_usd, limits) == (2.0, [0.0, 1.0])
+    assert (first.run.limit_usd, limits) == (2.0, [0.0, 1.0])
     assert day.spent <= 3.0
 
 
@@ -184,8 +184,8 @@ def test_the_limit_of_a_run_stays_what_it_was_when_it_began(tmp_path: Path) -> N
     day.with_model(scripted([says("# R")]))
     done = explore(queued.id, 1, day.engine)
 
-    assert done.limit_usd == 2.0
-    assert done.stats.over_budget_usd == 0.0
+    assert done.run.limit_usd == 2.0
+    assert done.run.stats.over_budget_usd == 0.0
 
 
 def test_a_run_counts_on_the_day_it_began(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_run_counts_on_the_day_it_began(tmp_path: Path) -> None:
     began = day.clock.now().date()
     day.clock.pass_time(86_400)
     settled = settle(queued.id, 1, "timed_out", books_of(day.engine))
-    assert day.store.spent("tester", began) == pytest.approx(settled.stats.cost_usd)
+    assert day.store.spent("tester", began) == pytest.approx(settled.run.stats.cost_usd)
     assert day.spent == 0
 
 
@@ -215,7 +215,9 @@ def test_a_resumed_run_counts_for_itself(tmp_path: Path) -> None:
     )
     day.with_model(scripted([says("# R")]))
     done = explore(resumed.id, 2, day.engine)
-    assert day.spent == pytest.approx((done.stats.cost_usd or 0) - (settled.stats.cost_usd or 0))
+    assert day.spent == pytest.approx(
+        (done.run.stats.cost_usd or 0) - (settled.run.stats.cost_usd or 0)
+    )
 
 
 def test_cancelling_what_waits_for_a_person_gives_back_what_was_held(tmp_path: Path) -> None:
@@ -232,10 +234,10 @@ def test_cancelling_what_waits_for_a_person_gives_back_what_was_held(tmp_path: P
         "tester",
         explorations=day.store,
         clock=day.clock,
-        wake=lambda e: ended.append(explore(e.id, e.run, day.engine)),
+        wake=lambda e: ended.append(explore(e.id, e.run.number, day.engine)),
     )
-    assert [e.outcome for e in ended] == ["cancelled"]
-    assert day.spent == pytest.approx(waiting.stats.cost_usd)
+    assert [e.run.outcome for e in ended] == ["cancelled"]
+    assert day.spent == pytest.approx(waiting.run.stats.cost_usd)
 
 
 def test_what_is_held_back_refuses_more_with_a_sentence(tmp_path: Path) -> None:
@@ -257,7 +259,7 @@ def test_a_report_that_is_written_is_published_on_a_spent_day_too(
 
     published = day.publish(day.resume(written))
 
-    assert (published.status, published.run) == ("completed", 2)
+    assert (published.status, published.run.number) == ("completed", 2)
 
 
 def test_without_a_limit_for_the_day_nothing_is_held_back(tmp_path: Path) -> None:

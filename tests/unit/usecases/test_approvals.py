@@ -26,7 +26,7 @@ def test_the_run_waits_with_the_rest_of_the_step_intact(tmp_path: Path) -> None:
     world.decide(waiting, first, decision="reject", reason="Not that one.")
     assert world.woken == [waiting.id]
     done = world.go_on(waiting)
-    assert done.outcome == "completed"
+    assert done.run.outcome == "completed"
     assert (world.code / "a.txt").read_text() == "old a\n"
     assert (world.code / "b.txt").read_text() == "new b\n"
     results = [str(block["content"]) for block in tool_results(world.model.requests[1])]
@@ -41,7 +41,7 @@ def test_the_deadline_stands_still_while_waiting(tmp_path: Path) -> None:
     world.bench.clock.pass_time(3 * 24 * 3_600)
     for approval in world.asked(waiting):
         world.decide(waiting, approval, decision="approve")
-    assert world.go_on(waiting).outcome == "completed"
+    assert world.go_on(waiting).run.outcome == "completed"
 
 
 def test_an_edited_approval_writes_what_the_person_wrote_and_tells_the_model(
@@ -62,7 +62,7 @@ def test_a_moved_base_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     (world.code / "a.txt").write_text("somebody was here\n")
     for approval in world.asked(waiting):
         world.decide(waiting, approval, decision="approve")
-    assert world.go_on(waiting).outcome == "completed"
+    assert world.go_on(waiting).run.outcome == "completed"
     assert (world.code / "a.txt").read_text() == "somebody was here\n"
     results = [str(block["content"]) for block in tool_results(world.model.requests[1])]
     assert "base_moved" in results[0]
@@ -121,12 +121,12 @@ def test_the_time_of_waiting_does_not_count_for_a_resumed_run(tmp_path: Path) ->
     world.bench.clock.pass_time(3 * 24 * 3_600)
     books = books_of(world.bench.engine)
     settled = settle(waiting.id, 1, "timed_out", books)
-    assert (settled.status, settled.stats.stop_reason) == ("partial", "approval_expired")
+    assert (settled.status, settled.run.stats.stop_reason) == ("partial", "approval_expired")
 
     again = world.go_on(world.resume(settled))
 
-    assert again.deadline_at is not None
-    assert (again.deadline_at - world.bench.clock.now()).total_seconds() <= 120
+    assert again.run.deadline_at is not None
+    assert (again.run.deadline_at - world.bench.clock.now()).total_seconds() <= 120
 
 
 def test_approved_content_is_handed_to_the_next_tools(tmp_path: Path) -> None:

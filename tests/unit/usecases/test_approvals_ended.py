@@ -34,7 +34,7 @@ def test_a_run_that_dies_while_acting_writes_once(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         world.go_on(waiting)
     world.bench.engine = whole
-    assert world.go_on(waiting).outcome == "completed"
+    assert world.go_on(waiting).run.outcome == "completed"
     assert (world.code / "a.txt").read_text() == "new a\n"
 
 
@@ -58,7 +58,7 @@ def test_a_change_that_is_written_again_until_the_next_succeeds_is_told_once(
         with pytest.raises(UnavailableError):
             world.go_on(waiting)
     world.bench.engine = whole
-    assert world.go_on(waiting).outcome == "completed"
+    assert world.go_on(waiting).run.outcome == "completed"
 
     ends = [event for event in world.bench.seen.of(ToolCallEnd) if isinstance(event, ToolCallEnd)]
     told = [event.record for event in ends]
@@ -104,7 +104,7 @@ def test_one_that_was_cancelled_while_it_waited_asks_again_when_resumed(tmp_path
     world.bench.store.take_over(waiting.id, lambda e: e.finished("cancelled", at=at))
     resumed = world.bench.store.take_over(
         waiting.id,
-        lambda e: e.moved("queued", at=at, run=2, base_steps=1, awaiting_since=None),
+        lambda e: e.moved("queued", at=at, number=2, base_steps=1, awaiting_since=None),
     )
 
     again = world.go_on(resumed)
@@ -113,7 +113,7 @@ def test_one_that_was_cancelled_while_it_waited_asks_again_when_resumed(tmp_path
     assert (world.code / "a.txt").read_text() == "old a\n"
     for approval in world.asked(again):
         world.decide(again, approval, decision="approve")
-    assert world.go_on(again).outcome == "completed"
+    assert world.go_on(again).run.outcome == "completed"
     assert (world.code / "b.txt").read_text() == "new b\n"
 
 
@@ -127,10 +127,10 @@ def test_a_change_that_nobody_decided_on_ends_the_run_partial(tmp_path: Path) ->
     world.expire(waiting)
     ended = world.bench.publish(world.go_on(waiting))
 
-    assert (ended.status, ended.stats.stop_reason) == ("partial", "approval_expired")
-    assert ended.receipt is not None
-    assert ended.receipt.message.startswith("Nobody decided on the proposed changes in time")
-    assert ended.receipt.resume == f"idea resume {ended.id}"
+    assert (ended.status, ended.run.stats.stop_reason) == ("partial", "approval_expired")
+    assert ended.run.receipt is not None
+    assert ended.run.receipt.message.startswith("Nobody decided on the proposed changes in time")
+    assert ended.run.receipt.resume == f"idea resume {ended.id}"
     assert (world.code / "a.txt").read_text() == "new a\n"  # which was approved in time
     assert (world.code / "b.txt").read_text() == "old b\n"
     assert len(world.model.requests) == 1
@@ -170,8 +170,8 @@ def test_what_the_model_had_written_before_an_expired_change_is_kept(tmp_path: P
     world.expire(waiting)
     ended = world.go_on(waiting)
 
-    assert ended.receipt is not None
-    assert ended.receipt.has_partial_text
+    assert ended.run.receipt is not None
+    assert ended.run.receipt.has_partial_text
     assert world.bench.store.load_report(ended.id) == "# Half\n\nSo far."
 
 
@@ -189,7 +189,7 @@ def test_a_run_that_dies_after_an_expired_change_still_ends_partial(tmp_path: Pa
 
     ended = world.go_on(waiting)
 
-    assert (ended.outcome, ended.stats.stop_reason) == ("partial", "approval_expired")
+    assert (ended.run.outcome, ended.run.stats.stop_reason) == ("partial", "approval_expired")
     assert len(world.model.requests) == 1
 
 
@@ -197,7 +197,7 @@ class DiesWhenConcluding(SqliteStore):
     """A store whose worker dies before the record says what the run has come to."""
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-        if exploration.outcome:
+        if exploration.run.outcome:
             raise KeyboardInterrupt
         super().save(exploration, events)
 
@@ -213,7 +213,7 @@ def test_one_whose_changes_expired_goes_on_when_resumed_and_the_model_is_told(
     resumed = world.resume(waiting)
     done = world.go_on(resumed)
 
-    assert (done.run, done.outcome) == (2, "completed")
+    assert (done.run.number, done.run.outcome) == (2, "completed")
     results = [str(block["content"]) for block in tool_results(world.model.requests[1])]
     assert [("approval_expired" in result) for result in results] == [True, False, True]
     assert (world.code / "a.txt").read_text() == "old a\n"
@@ -227,14 +227,14 @@ def test_a_decision_in_the_last_moment_stands(tmp_path: Path) -> None:
 
     world.expire(waiting)
 
-    assert world.go_on(waiting).outcome == "completed"
+    assert world.go_on(waiting).run.outcome == "completed"
     assert (world.code / "b.txt").read_text() == "new b\n"
 
 
 def test_one_that_goes_on_is_not_expired(tmp_path: Path) -> None:
     world = World(tmp_path, EDIT, DONE)
     waiting = world.bench.explore()
-    world.expire(waiting.model_copy(update={"run": 2}))
+    world.expire(waiting.replace(number=2))
     assert [approval.decision for approval in world.asked(waiting)] == [None, None]
 
 
@@ -251,8 +251,8 @@ def test_cancelled_while_it_waits_it_keeps_what_it_has_and_writes_nothing(tmp_pa
     ended = world.bench.publish(world.go_on(waiting))
 
     assert ended.status == "cancelled"
-    assert ended.receipt is not None
-    assert ended.receipt.has_partial_text
+    assert ended.run.receipt is not None
+    assert ended.run.receipt.has_partial_text
     assert world.bench.store.load_report(ended.id) == "# Half\n\nSo far."
     assert (world.code / "a.txt").read_text() == "old a\n"
     assert len(world.model.requests) == 1
@@ -269,5 +269,5 @@ def test_cancelled_after_a_decision_nothing_is_written_until_it_is_resumed(tmp_p
     assert ended.status == "cancelled"
     assert (world.code / "a.txt").read_text() == "old a\n"
 
-    assert world.go_on(world.resume(ended)).outcome == "completed"
+    assert world.go_on(world.resume(ended)).run.outcome == "completed"
     assert (world.code / "a.txt").read_text() == "x\n"

@@ -74,9 +74,9 @@ def test_only_what_is_new_is_counted_and_paid(desk: Desk) -> None:
     parent = desk.last
     desk.goes_on(parent)
 
-    assert (parent.stats.steps, desk.last.stats.steps) == (2, 1)
-    assert desk.last.stats.tool_calls == ()
-    assert desk.last.stats.cost_usd == pytest.approx((parent.stats.cost_usd or 0) / 2)
+    assert (parent.run.stats.steps, desk.last.run.stats.steps) == (2, 1)
+    assert desk.last.run.stats.tool_calls == ()
+    assert desk.last.run.stats.cost_usd == pytest.approx((parent.run.stats.cost_usd or 0) / 2)
 
 
 def test_a_chain_goes_on_from_all_of_it_and_replays(desk: Desk) -> None:
@@ -93,7 +93,7 @@ def test_a_chain_goes_on_from_all_of_it_and_replays(desk: Desk) -> None:
 
 def test_the_tools_are_on_again_after_a_write_that_was_forced(desk: Desk) -> None:
     desk.ask("What is 6 * 7?", SUM, SUM, says(ANSWER))
-    assert desk.last.stats.stop_reason == "repeated_call"
+    assert desk.last.run.stats.stop_reason == "repeated_call"
     assert not desk.goes_on(desk.last).writing
 
 
@@ -142,7 +142,7 @@ def test_what_was_found_before_may_be_cited(desk: Desk) -> None:
     desk.ask("What does it cost?", fetched, says("# Permits\n\n120."))
     cited = says("# Again\n\nIt is [120](https://a.example/).")
     desk.ask("Really?", cited, continue_from=desk.last.id)
-    assert (desk.last.stats.citations, desk.last.stats.unmatched_citations) == (1, 0)
+    assert (desk.last.run.stats.citations, desk.last.run.stats.unmatched_citations) == (1, 0)
 
 
 def test_the_offline_model_answers_the_new_question(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_what_cannot_be_gone_on_from_is_refused(tmp_path: Path, toolset: str) ->
     queued = bench.submit(toolset=toolset)
     research = bench.run()
     foreign = bench.run(toolset=toolset)
-    bench.store.take_over(foreign.id, lambda e: e.model_copy(update={"owner": "somebody else"}))
+    bench.store.take_over(foreign.id, lambda e: e.replace(owner="somebody else"))
 
     for parent, sentence in (
         (queued, "still queued"),

@@ -135,7 +135,7 @@ def test_without_room_the_message_is_sent_again_later(service: Service) -> None:
 
 def test_a_message_of_an_earlier_run_is_known(service: Service) -> None:
     exploration = service.submitted()
-    service.store.take_over(exploration.id, lambda e: e.model_copy(update={"run": 2}))
+    service.store.take_over(exploration.id, lambda e: e.replace(number=2))
 
     assert service.deliver({"id": exploration.id, "run": 1}) == "known"
     assert service.deliver({"id": exploration.id}) == "started"
@@ -186,8 +186,8 @@ def test_a_poison_message_fails_the_exploration_it_names(
 
     failed = service.store.load(exploration.id)
     assert failed.status == "failed"
-    assert failed.receipt is not None
-    assert failed.receipt.resume == f"idea resume {exploration.id}"
+    assert failed.run.receipt is not None
+    assert failed.run.receipt.resume == f"idea resume {exploration.id}"
     assert json.loads(service.events(exploration.id)[-1])["to"] == "failed"
 
 
@@ -198,9 +198,9 @@ def test_a_request_on_a_spent_day_is_stored_as_failed_with_the_reason(service: S
 
     [(_, reason)] = service.queue.dead
     failed = service.store.load(id_from_key(QUEUE_OWNER, "bees"))
-    assert failed.receipt is not None
-    assert (failed.status, failed.receipt.code) == ("failed", "BUDGET_EXCEEDED")
-    assert failed.receipt.message == reason
+    assert failed.run.receipt is not None
+    assert (failed.status, failed.run.receipt.code) == ("failed", "BUDGET_EXCEEDED")
+    assert failed.run.receipt.message == reason
     assert reason.startswith("Today's budget of $1.00 is spent")
     assert service.workflow.started == []
 
@@ -242,7 +242,7 @@ def test_whoever_asked_is_told_of_what_was_cancelled_in_the_queue(service: Servi
 def test_what_was_tried_already_is_not_asked_for_again(service: Service) -> None:
     exploration = service.submitted(webhook_url=HOOK)
     tried = Delivery(status="failed", run=1, attempts=3)
-    service.store.take_over(exploration.id, lambda e: e.model_copy(update={"delivery": tried}))
+    service.store.take_over(exploration.id, lambda e: e.replace(delivery=tried))
 
     service.deliver({"id": exploration.id, "run": 9})
 
@@ -253,7 +253,7 @@ def test_a_poison_message_leaves_an_exploration_that_runs_alone(service: Service
     exploration = service.submitted()
     service.deliver({"id": exploration.id})
     at = service.clock.now()
-    service.store.take_over(exploration.id, lambda e: e.model_copy(update={"deadline_at": at}))
+    service.store.take_over(exploration.id, lambda e: e.replace(deadline_at=at))
 
     assert service.deliver({"id": exploration.id, "run": 9}) == "set_aside"
 
@@ -274,6 +274,6 @@ def test_what_fails_until_the_last_delivery_is_set_aside_and_failed(
 
     failed = service.store.load(exploration.id)
     assert failed.status == "failed"
-    assert failed.receipt is not None
-    assert failed.receipt.message == f"The run could not be started ({type(error).__name__})."
+    assert failed.run.receipt is not None
+    assert failed.run.receipt.message == f"The run could not be started ({type(error).__name__})."
     assert len(service.queue.dead) == 1

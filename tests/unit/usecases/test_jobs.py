@@ -48,7 +48,7 @@ def test_a_job_ends_with_a_published_report(tmp_path: Path) -> None:
     world.work()
 
     assert world.exploration.status == "completed"
-    assert world.exploration.path is not None
+    assert world.exploration.publication.path is not None
     assert not world.work()
 
 
@@ -61,7 +61,7 @@ def test_a_bug_is_tried_again_and_then_settled(tmp_path: Path) -> None:
         world.bench.clock.pass_time(PAUSE_SECONDS)
 
     assert world.exploration.status == "failed"
-    assert world.exploration.receipt is not None
+    assert world.exploration.run.receipt is not None
     assert not world.work()
 
 
@@ -92,7 +92,7 @@ def test_what_no_repetition_can_cure_is_settled_at_once(tmp_path: Path) -> None:
 def test_tools_are_closed_when_their_run_has_ended(tmp_path: Path, reply: Exception | str) -> None:
     world = World(tmp_path, reply)
     outcomes: list[str | None] = []
-    tools = Toolset([], close=lambda: outcomes.append(world.exploration.outcome))
+    tools = Toolset([], close=lambda: outcomes.append(world.exploration.run.outcome))
     world.engine = replace(world.engine, toolset_for=lambda *_: tools)
 
     world.work()
@@ -106,7 +106,7 @@ def test_what_has_gone_on_without_it_is_left_alone(tmp_path: Path, status: str) 
     at = world.bench.clock.now()
     world.bench.store.take_over(world.id, lambda e: e.finished("cancelled", at=at))
     if status == "gone on":
-        world.bench.store.take_over(world.id, lambda e: e.moved("queued", at=at, run=2))
+        world.bench.store.take_over(world.id, lambda e: e.moved("queued", at=at, number=2))
     before = world.exploration.status
 
     world.work()

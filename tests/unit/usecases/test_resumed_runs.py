@@ -50,7 +50,7 @@ def out_of_time_before_the_first_answer(folder: Path) -> tuple[Bench, Exploratio
     bench = bench_with_documents(folder, clock=clock)
     bench.with_model(ScriptedModel(hangs))
     ended = bench.run(deadline_seconds=120)
-    assert (ended.status, ended.stats.steps) == ("failed", 0)
+    assert (ended.status, ended.run.stats.steps) == ("failed", 0)
     return bench, ended
 
 
@@ -61,7 +61,7 @@ def test_a_run_that_ended_before_its_first_answer_gathers_when_resumed(tmp_path:
     done = bench.resume(ended)
 
     assert model.writing == [False, False]
-    assert (done.outcome, resumes(bench, done)) == ("completed", [2])
+    assert (done.run.outcome, resumes(bench, done)) == ("completed", [2])
 
 
 def test_a_resumed_run_that_is_killed_is_not_told_twice(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_resumed_run_that_is_killed_is_not_told_twice(tmp_path: Path) -> None:
 
     done = explore(ended.id, 2, bench.engine)
 
-    assert (done.outcome, resumes(bench, done)) == ("completed", [2])
+    assert (done.run.outcome, resumes(bench, done)) == ("completed", [2])
 
 
 def test_a_search_that_was_pending_at_a_cancel_is_finished_before_anything_is_said(
@@ -100,7 +100,7 @@ def test_a_search_that_was_pending_at_a_cancel_is_finished_before_anything_is_sa
 
     done = bench.resume(ended)
 
-    assert done.outcome == "completed"
+    assert done.run.outcome == "completed"
     assert model.requests[0].messages[-1]["role"] == "assistant"
 
 
@@ -112,12 +112,12 @@ def test_a_search_that_the_output_limit_cut_off_does_not_keep_a_resume_from_gath
     cut = raw(begun, search, stop_reason="max_tokens")
     bench = bench_with_documents(tmp_path, cut, cut)
     ended = bench.run()
-    assert (ended.status, ended.stats.stop_reason) == ("partial", "max_tokens")
+    assert (ended.status, ended.run.stats.stop_reason) == ("partial", "max_tokens")
     bench.with_model(model := scripted([READ_A, says("# Tea")]))
 
     done = bench.resume(ended)
 
-    assert (done.outcome, resumes(bench, done)) == ("completed", [2])
+    assert (done.run.outcome, resumes(bench, done)) == ("completed", [2])
     assert model.writing[0] is False
 
 
@@ -138,7 +138,7 @@ def test_a_resume_on_a_day_that_can_pay_for_too_little_keeps_conversation_and_re
 
     assert model.requests == []
     assert not [e for e in bench.entries(done) if isinstance(e, Restarted)]
-    assert done.stats.stop_reason == "budget"
+    assert done.run.stats.stop_reason == "budget"
     assert bench.store.load_report(done.id).startswith("# Te")
 
 
@@ -146,13 +146,13 @@ def test_an_answer_that_writes_is_no_step_without_evidence(tmp_path: Path) -> No
     cut = says("# Te", "max_tokens")
     bench = bench_with_documents(tmp_path, READ_A, cut, cut)
     ended = bench.run(max_steps=2)
-    assert (ended.status, ended.stats.stop_reason) == ("partial", "max_tokens")
+    assert (ended.status, ended.run.stats.stop_reason) == ("partial", "max_tokens")
     bench.with_model(model := scripted([READ_B, says("# Tea and coffee")]))
 
     done = bench.resume(ended, max_steps=5)
 
     assert model.writing == [False, False]
-    assert (done.outcome, done.stats.stop_reason) == ("completed", "end_turn")
+    assert (done.run.outcome, done.run.stats.stop_reason) == ("completed", "end_turn")
 
 
 def test_a_run_that_stalled_has_a_new_chance_when_resumed(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import LeaseLostError, MissingError
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.run import Receipt
 from idea_explorer.domain.transcript import Answered, Asked, Opening
 from idea_explorer.domain.usage import Usage
 from idea_explorer.observability.logging import SilentLog
@@ -88,7 +89,7 @@ class World:
         """A run whose report is whole, but not published."""
         exploration = self.with_checkpoint()
         self.store.save_report(exploration.id, exploration.lease, "# Whole")
-        self.store.save(exploration.model_copy(update={"outcome": "completed"}))
+        self.store.save(exploration.replace(outcome="completed"))
         return exploration
 
     def events(self, exploration: Exploration) -> list[dict[str, object]]:
@@ -107,14 +108,14 @@ def test_a_timed_out_run_keeps_its_text_and_says_how_to_go_on(world: World) -> N
     settled = settle(exploration.id, 1, "timed_out", world.books)
 
     assert settled.status == "timed_out"
-    assert settled.finished_at == world.clock.now()
-    assert settled.stats.steps == 1
-    assert settled.stats.output_tokens == 109  # the unanswered call counts in full
-    assert settled.receipt == Receipt(
+    assert settled.run.finished_at == world.clock.now()
+    assert settled.run.stats.steps == 1
+    assert settled.run.stats.usage.output_tokens == 109  # the unanswered call counts in full
+    assert settled.run.receipt == Receipt(
         code="TIMEOUT",
         message="The deadline passed before the report was whole.",
         step=1,
-        cost_usd=settled.stats.cost_usd,
+        cost_usd=settled.run.stats.cost_usd,
         has_partial_text=True,
         resume=f"idea resume {exploration.id}",
     )
@@ -148,9 +149,9 @@ def test_a_run_that_never_said_a_word_is_closed_too(world: World, cause: str, st
     settled = settle(exploration.id, 1, cause, world.books)  # type: ignore[arg-type]
 
     assert settled.status == status
-    assert settled.stats.stop_reason == cause
-    assert settled.receipt is not None
-    assert settled.receipt.has_partial_text is False
+    assert settled.run.stats.stop_reason == cause
+    assert settled.run.receipt is not None
+    assert settled.run.receipt.has_partial_text is False
     with pytest.raises(MissingError):
         world.store.load_report(exploration.id)
 
@@ -173,7 +174,7 @@ def test_settling_twice_changes_nothing(world: World) -> None:
 
 def test_a_later_run_is_not_settled_by_the_end_of_an_earlier_one(world: World) -> None:
     exploration = world.with_checkpoint()
-    world.store.take_over(exploration.id, lambda e: e.model_copy(update={"run": 2}))
+    world.store.take_over(exploration.id, lambda e: e.replace(number=2))
 
     assert settle(exploration.id, 1, "broken", world.books).status == "running"
 
@@ -184,9 +185,9 @@ def test_a_report_that_could_not_be_published_is_kept(world: World) -> None:
     settled = settle(exploration.id, 1, "broken", world.books)
 
     assert settled.status == "failed"
-    assert settled.receipt is not None
-    assert settled.receipt.message == "The report was written but not published."
-    assert settled.receipt.stage == "publish"
+    assert settled.run.receipt is not None
+    assert settled.run.receipt.message == "The report was written but not published."
+    assert settled.run.receipt.stage == "publish"
     assert world.store.load_report(exploration.id) == "# Whole"
 
 
@@ -196,8 +197,8 @@ def test_a_report_whose_publishing_was_stopped_by_hand_is_cancelled_and_kept(wor
     settled = settle(exploration.id, 1, "stopped", world.books)
 
     assert settled.status == "cancelled"
-    assert settled.receipt is not None
-    assert settled.receipt.has_partial_text
+    assert settled.run.receipt is not None
+    assert settled.run.receipt.has_partial_text
 
 
 def test_an_outcome_without_a_text_becomes_the_status(world: World) -> None:
@@ -210,11 +211,11 @@ def test_an_outcome_without_a_text_becomes_the_status(world: World) -> None:
         has_partial_text=False,
         resume=None,
     )
-    world.store.save(exploration.model_copy(update={"outcome": "failed", "receipt": receipt}))
+    world.store.save(exploration.replace(outcome="failed", receipt=receipt))
 
     settled = settle(exploration.id, 1, "timed_out", world.books)
 
-    assert (settled.status, settled.receipt) == ("failed", receipt)
+    assert (settled.status, settled.run.receipt) == ("failed", receipt)
 
 
 @pytest.mark.parametrize("cause", ["broken", "stopped", "timed_out"])
@@ -228,15 +229,15 @@ def test_a_failed_outcome_stays_failed_with_its_own_receipt(world: World, cause:
         has_partial_text=True,
         resume=None,
     )
-    world.store.save(exploration.model_copy(update={"outcome": "failed", "receipt": receipt}))
+    world.store.save(exploration.replace(outcome="failed", receipt=receipt))
 
     settled = settle(exploration.id, 1, cause, world.books)
 
-    assert (settled.status, settled.receipt) == ("failed", receipt)
+    assert (settled.status, settled.run.receipt) == ("failed", receipt)
 
 
 def _swept(world: World) -> tuple[int, int]:
-    swept = sweep(world.desk, lambda e: settle(e.id, e.run, "broken", world.books))
+    swept = sweep(world.desk, lambda e: settle(e.id, e.run.number, "broken", world.books))
     return swept.sent_again, swept.settled
 
 
@@ -281,11 +282,11 @@ def test_a_sweep_has_overdue_webhooks_sent_and_no_others(world: World) -> None:
     later = {"status": "failed", "finished_at": at}
     tried = {"status": "pending", "run": 1, "rounds": 4, "next_try": at + timedelta(hours=2)}
     for exploration in (
-        ended.model_copy(update=later),
-        Exploration.new(hook, "ada", at=at).model_copy(
-            update=later | {"delivery": ended.delivery.model_copy(update=tried)}
+        ended.replace(**later),
+        Exploration.new(hook, "ada", at=at).replace(
+            **later, delivery=ended.delivery.model_copy(update=tried)
         ),
-        Exploration.new(ExploreRequest(idea="Untold"), "ada", at=at).model_copy(update=later),
+        Exploration.new(ExploreRequest(idea="Untold"), "ada", at=at).replace(**later),
     ):
         world.store.create(exploration)
 

@@ -4,8 +4,8 @@ The provider is ours alone. A global one would have the Anthropic client trace t
 send trace headers along. A collector that is slow, or not there, costs a run three seconds at its end.
 """
 
-import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,6 +14,8 @@ from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Reso
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Tracer
+
+from idea_explorer.domain.time_limit import run_with_time_limit
 
 FLUSH_SECONDS = 3.0  # a frozen Lambda sends nothing, but a run must not wait for its spans
 
@@ -34,9 +36,8 @@ def otlp_tracing(service: str) -> Tracing:
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
 
     def flush() -> None:
-        # the SDK's own time limit on flushing is not kept
-        thread = threading.Thread(target=provider.force_flush, name="flush-spans", daemon=True)
-        thread.start()
-        thread.join(FLUSH_SECONDS)
+        # the SDK ignores its own time limit on flushing; and no run fails because of its spans
+        with suppress(Exception):
+            run_with_time_limit(provider.force_flush, FLUSH_SECONDS, name="flush-spans")
 
     return Tracing(provider.get_tracer(service), flush)

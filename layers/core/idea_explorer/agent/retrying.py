@@ -1,22 +1,26 @@
-"""When a model call is tried again, and after how long."""
+"""When a model call is made again."""
 
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import TryingAgain
+from idea_explorer.domain.retry import Retry, RetryPolicy
 
-RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)  # between attempts at one model call
-ATTEMPTS = len(RETRY_DELAYS) + 1
+ATTEMPTS = 5
+MODEL_CALLS = RetryPolicy(first=1.0, attempts=ATTEMPTS)
 
 
 def next_try(error: ExternalError, failed: int, *, step: int) -> TryingAgain | None:
-    """The next attempt after so many that failed, or None where none would help."""
-    if not error.retryable or failed >= ATTEMPTS:
-        return None
-    asked = error.retry_after
+    """The event that announces the next attempt, or None where there is none."""
+    again = MODEL_CALLS.next(error, failed)
+    return announce(again, step=step) if again else None
+
+
+def announce(again: Retry, *, step: int) -> TryingAgain:
+    assert isinstance(again.error, ExternalError)
     return TryingAgain(
         step=step,
-        attempt=failed + 1,
+        attempt=again.attempt,
         attempts=ATTEMPTS,
-        seconds=RETRY_DELAYS[failed - 1] if asked is None else max(asked, 0.0),
-        reason=error.message,
-        error_type=error.error_type,
+        seconds=again.seconds,
+        reason=again.error.message,
+        error_type=again.error.error_type,
     )

@@ -23,10 +23,12 @@ from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ExternalError, ToolError
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError, ToolCallStart
 from idea_explorer.domain.json import JsonObject, canonical
+from idea_explorer.domain.retry import RetryPolicy
+from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.ports import EventSink, Log
 
-RETRY_DELAY_SECONDS = 1.0
+RETRY = RetryPolicy(first=1.0, attempts=2, shortest=1.0)
 LATE_SHARE = 0.05  # of the time for writing; enough for most tools when an answer came late
 HINT = "Provide all required parameters with correct types and non-empty values"
 
@@ -90,7 +92,7 @@ class Retried:
         took = self._clock.monotonic() - began
         if not first.transient or not tool.reads_only:
             return first
-        wait = max(first.retry_after or 0.0, RETRY_DELAY_SECONDS)
+        wait = RETRY.pause(1, first.retry_after)
         left = min(tool.time_limit - took, _time_left(self._deadline))
         # the second try may take as long as the first did
         if first.retry_after is not None and wait + took > left:
@@ -113,18 +115,14 @@ class Bounded:
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
         limit = min(tool.time_limit, _time_left(self._deadline))
-        results: list[ToolResult] = []
-        thread = threading.Thread(
-            target=lambda: results.append(self._inner.run(tool, arguments)),
-            name=f"tool-{tool.name}",
-            daemon=True,
-        )
-        thread.start()
-        thread.join(limit)
-        if not results:
+        try:
+            result = run_with_time_limit(
+                lambda: self._inner.run(tool, arguments), limit, name=f"tool-{tool.name}"
+            )
+        except TimeLimitExceededError:
             message = f"{tool.name} did not answer in {round(limit, 2):g} s."
             return ToolResult.failure("timeout", message)
-        return _shortened(results[0])
+        return _shortened(result)
 
 
 def _time_left(deadline: Deadline | None) -> float:

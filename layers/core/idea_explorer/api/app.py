@@ -1,4 +1,4 @@
-"""From API Gateway's event to an answer."""
+"""From API Gateway's event to a response."""
 
 import threading
 import traceback
@@ -21,8 +21,8 @@ Handler: TypeAlias = Callable[[Mapping[str, Any], Context], dict[str, Any]]
 
 
 class Resolver(APIGatewayRestResolver):
-    """Powertools keeps the current call on a class, for Lambda's one at a time. `idea serve` answers
-    many at once: there each thread has a resolver, and each resolver its own call."""
+    """Powertools stores the current event on a class, because Lambda runs one at a time. `idea serve`
+    answers many at once: each thread has a resolver, and each resolver its own event."""
 
     def __init__(self, service: Service) -> None:
         super().__init__(debug=False)
@@ -34,9 +34,7 @@ class Resolver(APIGatewayRestResolver):
     def _serving(self, route: Route, service: Service) -> Callable[..., Response[str]]:
         def serve(**path: str) -> Response[str]:
             self.matched = route.path
-            call = call_from(
-                self.current_event.raw_event, path, self.lambda_context, route.max_body
-            )
+            call = call_from(self.current_event, path, self.lambda_context, route.max_body)
             if not route.open and not call.owner:
                 raise RequestError(401)
             return _response(route.handle(call, service))
@@ -54,7 +52,7 @@ class _Threads(threading.local):
 
 
 def handler_for(service: Service) -> Handler:
-    """The API over a service. Whatever is sent in, the answer has our shape and our headers."""
+    """The API of a service. Whatever the request, the response has our shape and our headers."""
     threads = _Threads(service)
 
     def handle(event: Mapping[str, Any], context: Context) -> dict[str, Any]:

@@ -1,31 +1,32 @@
-"""One call of the API, taken from API Gateway's event. Everything in it is untrusted but the owner."""
+"""One call of the API, read from API Gateway's event. Everything in it but the owner is untrusted."""
 
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 from pydantic import BaseModel, ValidationError
 
 from idea_explorer.api.errors import RequestError, invalid_body
 
 MAX_BODY_BYTES = 262_144  # 256 KB: the largest valid request is a third of it
-MAX_DECISION_BYTES = 4_194_304  # who approves another content sends a file of 1 MB, escaped
+MAX_DECISION_BYTES = 4_194_304  # an approval with changed content carries a file of 1 MB, escaped
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class Context(Protocol):
-    """What is needed of Lambda's context."""
+    """The part of Lambda's context that is used."""
 
     def get_remaining_time_in_millis(self) -> int: ...
 
 
 @dataclass(frozen=True)
 class Call:
-    """`address` is the path that was asked for, and `prefix` what stands in it before our paths, as a
-    stage does. Header names are in lower case."""
+    """`address` is the whole path of the request, and `prefix` the part of it before our route, such as
+    the stage. Header names are in lower case."""
 
     owner: str
     path: Mapping[str, str]
@@ -64,42 +65,37 @@ def _is_optional(model: type[BaseModel]) -> bool:
 
 
 def call_from(
-    event: Mapping[str, Any], path: Mapping[str, str], context: Context, max_body: int
+    event: APIGatewayProxyEvent, path: Mapping[str, str], context: Context, max_body: int
 ) -> Call:
-    """Read the event; raises RequestError 413 and 400 for its body. Who has no token has no owner."""
-    request = event.get("requestContext") or {}
-    owner = (request.get("authorizer") or {}).get("owner")
+    """Read the event; raises RequestError 413 or 400 for its body. Without a token there is no owner."""
+    request = event.request_context
+    owner = request.authorizer.get("owner")
+    whole = request.get("path") or ""
     return Call(
         owner=owner if isinstance(owner, str) else "",
         path=path,
         query=_query(event),
-        headers={str(k).lower(): str(v) for k, v in (event.get("headers") or {}).items()},
+        headers=event.headers,
         body=_body(event, max_body),
-        address=str(request.get("path") or ""),
-        prefix=_prefix(str(request.get("path") or ""), str(event.get("path") or "")),
+        address=whole,
+        prefix=_prefix(whole, event.path),
         seconds_left=context.get_remaining_time_in_millis() / 1_000,
     )
 
 
-def _query(event: Mapping[str, Any]) -> dict[str, list[str]]:
-    given = event.get("multiValueQueryStringParameters")
-    if given:
-        return {
-            str(name): [str(value) for value in values or [""]] for name, values in given.items()
-        }
-    single = event.get("queryStringParameters") or {}
-    return {str(name): [str(value)] for name, value in single.items()}
+def _query(event: APIGatewayProxyEvent) -> Mapping[str, Sequence[str]]:
+    """Not `resolved_query_string_parameters`, which splits a value at its commas."""
+    single = {name: [value] for name, value in event.query_string_parameters.items()}
+    return event.multi_value_query_string_parameters or single
 
 
-def _body(event: Mapping[str, Any], most: int) -> bytes:
-    body = event.get("body")
-    text = body if isinstance(body, str) else ""
-    if len(text) > 2 * most:  # also where it is base64
+def _body(event: APIGatewayProxyEvent, most: int) -> bytes:
+    """Not `decoded_body`, which takes broken base64 and bodies of any size."""
+    text = event.body or ""
+    if len(text) > 2 * most:  # base64 adds a third
         raise too_large(most)
     try:
-        data = (
-            base64.b64decode(text, validate=True) if event.get("isBase64Encoded") else text.encode()
-        )
+        data = base64.b64decode(text, validate=True) if event.is_base64_encoded else text.encode()
     except (binascii.Error, ValueError) as error:
         raise RequestError(400, "The body cannot be decoded.") from error
     if len(data) > most:

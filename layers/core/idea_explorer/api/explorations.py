@@ -11,9 +11,10 @@ from idea_explorer.api.call import Call
 from idea_explorer.api.errors import RequestError
 from idea_explorer.api.views import Details, Listing, details_of, summary_of
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ResumeRequest, Toolset
+from idea_explorer.domain.run import Status
 from idea_explorer.ports import Filter
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.find import find

@@ -29,7 +29,7 @@ def submit_exploration(call: Call, service: Service) -> Answer:
 
     def accept() -> JsonObject:
         named = keyed(call.owner, key, request, service.explorations, service.clock)
-        if named.stored and not named.stored.reused:
+        if named.stored and not named.stored.publication.reused:
             return _told(named.stored, service)
         return _new(request, call, service, named.id)
 
@@ -70,8 +70,8 @@ def _reused(
         return None
     if found.delivery.status == "pending":  # no workflow follows that would tell
         with suppress(UndeliveredError):  # it is tried again later, as the record says
-            notify(found.id, found.run, service.sender())
-    return Reused(id=found.id, reused=found.reused or "").model_dump(mode="json")
+            notify(found.id, found.run.number, service.sender())
+    return Reused(id=found.id, reused=found.publication.reused or "").model_dump(mode="json")
 
 
 def _accepted(

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from idea_explorer.domain.exploration import Delivery, Exploration, Receipt, Status
+from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import Progress
 from idea_explorer.domain.request import ModelName, Toolset
+from idea_explorer.domain.run import Receipt, Status
 from idea_explorer.domain.similar_research import Similar
 
 
@@ -139,27 +140,27 @@ def summary_of(exploration: Exploration) -> Summary:
     request = exploration.request
     return Summary(
         id=exploration.id,
-        run=exploration.run,
+        run=exploration.run.number,
         status=exploration.status,
         idea=request.idea,
         toolset=request.toolset,
         mode=request.mode,
         model=request.model,
-        title=exploration.title,
-        verdict=exploration.verdict,
-        steps_completed=exploration.stats.steps,
-        cost_usd=exploration.stats.cost_usd,
-        path=exploration.path,
+        title=exploration.run.title,
+        verdict=exploration.run.verdict,
+        steps_completed=exploration.run.stats.steps,
+        cost_usd=exploration.run.stats.cost_usd,
+        path=exploration.publication.path,
         created_at=exploration.created_at,
         updated_at=exploration.updated_at,
-        finished_at=exploration.finished_at,
+        finished_at=exploration.run.finished_at,
     )
 
 
 def details_of(exploration: Exploration, progress: Progress, prefix: str) -> Details:
     request, stats = exploration.request, progress.stats
-    total = exploration.base_steps + request.steps
-    summary = summary_of(exploration.model_copy(update={"stats": stats}))
+    total = exploration.run.base_steps + request.steps
+    summary = summary_of(exploration.replace(stats=stats))
     return Details(
         **summary.model_dump(),
         conversation_id=exploration.conversation_id,
@@ -176,12 +177,12 @@ def details_of(exploration: Exploration, progress: Progress, prefix: str) -> Det
         stats=exploration.stats_json(stats),
         max_cost_usd=request.max_cost_usd,
         deadline_seconds=request.deadline_seconds,
-        started_at=exploration.started_at,
-        deadline_at=exploration.deadline_at,
+        started_at=exploration.run.started_at,
+        deadline_at=exploration.run.deadline_at,
         links=_links(exploration, prefix),
-        failure=exploration.receipt,
-        notice=exploration.notice,
-        reused=exploration.reused,
+        failure=exploration.run.receipt,
+        notice=exploration.publication.notice,
+        reused=exploration.publication.reused,
         delivery=exploration.delivery,
     )
 
@@ -194,11 +195,11 @@ def _current_step(exploration: Exploration, completed: int, total: int) -> int |
 
 def _links(exploration: Exploration, prefix: str) -> Links:
     own = f"{prefix}/explorations/{exploration.id}"
-    receipt = exploration.receipt
+    receipt = exploration.run.receipt
     readable = exploration.is_final and (receipt is None or receipt.has_partial_text)
     return Links(
         self_=own,
         events=f"{own}/events",
         report=f"{own}/report" if readable else None,
-        published=exploration.url,
+        published=exploration.publication.url,
     )

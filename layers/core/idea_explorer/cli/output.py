@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from idea_explorer.api.views import Details, Summary
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.exploration import RESUMABLE, Delivery, Stats, Status
+from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.run import RESUMABLE, Stats, Status
 from idea_explorer.domain.text import counted, harmless, one_line
 
 EXIT: dict[Status, int] = {
@@ -139,8 +140,8 @@ def format_summary(details: Details, stats: Stats) -> str:
         failed = sum(not record.ok for record in stats.tool_calls)
         calls = counted(len(stats.tool_calls), "tool call")
         parts.append(calls + (f" ({failed} failed)" * bool(failed)))
-    if stats.searches:
-        parts.append(counted(stats.searches, "search", "searches"))
+    if usage.searches:
+        parts.append(counted(usage.searches, "search", "searches"))
     parts.append(format_cost(stats.cost_usd))
     if stats.unconfirmed_usd:
         parts.append(f"up to {format_cost(stats.unconfirmed_usd)} of it for interrupted calls")

@@ -52,9 +52,9 @@ def _load(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None
         return _read_file(Path(arguments.id)), None, settings.page_of(None)
     target = LocalTarget(settings, arguments.research)
     exploration = target.find(arguments.id)
-    if exploration.reused:
+    if exploration.publication.reused:
         raise MissingError(
-            f"Exploration {exploration.id} reused {exploration.reused}: nothing ran,"
+            f"Exploration {exploration.id} reused {exploration.publication.reused}: nothing ran,"
             " so there is nothing to run again."
         )
     store = wiring.local_store(settings)

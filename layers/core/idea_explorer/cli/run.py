@@ -73,10 +73,10 @@ class LocalRunner:
         except ExternalError as error:
             self._engine = replace(self._engine, check_repository=_fail_with(error))
             return None
-        if found is None or found.reused is None:
+        if found is None or found.publication.reused is None:
             return None
         final = send_webhook(found, self._engine, self._destinations)
-        return final.model_copy(update={"path": path_to_open(found.reused, self._settings)})
+        return final.replace(path=path_to_open(found.publication.reused, self._settings))
 
     def explore(self, request: ExploreRequest, files: UploadedFiles) -> Exploration:
         publisher = self._destinations.publisher
@@ -108,7 +108,7 @@ class LocalRunner:
         """The run that waits for decisions or was interrupted, or else a new one."""
         from idea_explorer.usecases.resume import claim, resume
 
-        interrupted = exploration.status == "queued" and exploration.by_command
+        interrupted = exploration.status == "queued" and exploration.run.by_command
         if interrupted or exploration.status in {"awaiting_approval", "running"}:
             return claim(exploration, self._engine.explorations)
         return resume(
@@ -147,7 +147,7 @@ class LocalRunner:
                 if not display or not self._ask_for_decisions(exploration):
                     return reached
                 reached = self._explore(exploration)
-            return finish(reached.id, reached.run, self._engine, self._destinations, warn)
+            return finish(reached.id, reached.run.number, self._engine, self._destinations, warn)
 
     def _open_display(self, exploration: Exploration) -> ProgressDisplay:
         request = exploration.request
@@ -173,7 +173,7 @@ class LocalRunner:
         _on_first_signal(cancel)
         try:
             return explore_or_settle(
-                exploration.id, exploration.run, lambda: self._engine, books_of(self._engine)
+                exploration.id, exploration.run.number, lambda: self._engine, books_of(self._engine)
             )
         finally:
             _restore_signals()
@@ -200,7 +200,7 @@ def path_to_open(document: str, settings: Settings) -> str:
 
 def _fail_with(error: ExternalError) -> Callable[[Exploration], None]:
     def check(_: Exploration) -> None:
-        raise OutOfReachError(error.message, hint=error.hint) from error
+        raise OutOfReachError(error) from error
 
     return check
 

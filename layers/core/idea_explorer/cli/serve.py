@@ -94,24 +94,24 @@ def _build_recovery(
 
     def recover() -> None:
         for exploration in settle():
-            service.queue.send(exploration.id, exploration.run)
+            service.queue.send(exploration.id, exploration.run.number)
         moment = service.clock.now() - timedelta(seconds=LOST_SECONDS)
         for exploration in service.explorations.unchanged_since("queued", moment):
-            if not exploration.by_command:
-                service.queue.send(exploration.id, exploration.run)
+            if not exploration.run.by_command:
+                service.queue.send(exploration.id, exploration.run.number)
         now = service.clock.now()
         for exploration in service.explorations.unchanged_since("awaiting_approval", now):
             if exploration.updated_at < now - timedelta(days=approval_days):
                 expire(
                     exploration.id,
-                    exploration.run,
+                    exploration.run.number,
                     explorations=service.explorations,
                     approvals=service.approvals,
                     clock=service.clock,
                 )
             asked = service.approvals.approvals(exploration.id)
             if exploration.cancel_requested or all_decided(asked):
-                service.queue.send(exploration.id, exploration.run)
+                service.queue.send(exploration.id, exploration.run.number)
 
     return recover
 

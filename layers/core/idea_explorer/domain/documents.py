@@ -59,8 +59,8 @@ def document(exploration: Exploration, report: str) -> str:
         "model": exploration.model_name,
         "date": f"{exploration.created_at:%Y-%m-%d}",
         "exploration_id": exploration.id,
-        "status": exploration.outcome or exploration.status,
-        "cost_usd": exploration.stats.cost_usd,
+        "status": exploration.run.outcome or exploration.status,
+        "cost_usd": exploration.run.stats.cost_usd,
     }
     if request.continue_from:
         matter["continue_from"] = request.continue_from

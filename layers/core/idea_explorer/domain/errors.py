@@ -37,11 +37,15 @@ ExplorerError
         └── ContentMismatchError  the bytes are not those of the announced hash
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 ErrorCode = Literal[
     "AI_SERVICE_UNAVAILABLE",
+    "GITHUB_UNAVAILABLE",
+    "SERVICE_UNAVAILABLE",
+    "CANCELLED",
     "RATE_LIMITED",
     "TIMEOUT",
     "BUDGET_EXCEEDED",
@@ -55,7 +59,7 @@ class ExplorerError(Exception):
     """One sentence that says what happened; `hint` says what to do about it."""
 
     retryable: ClassVar[bool] = False
-    code: ClassVar[ErrorCode] = "INTERNAL_ERROR"
+    code: ErrorCode = "INTERNAL_ERROR"
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         self.message = message
@@ -154,13 +158,24 @@ class ToolError(ExplorerError):
 
 
 class ExternalError(ExplorerError):
+    code: ErrorCode = "SERVICE_UNAVAILABLE"  # an adapter says which, by name_system
     error_type: ClassVar[str] = "internal_error"
     retry_after: float | None = None  # the seconds that the other system asks us to wait
 
 
+@contextmanager
+def name_system(code: ErrorCode) -> Iterator[None]:
+    """Let the code of whatever fails in here say which system it was."""
+    try:
+        yield
+    except ExternalError as error:
+        if error.code == "SERVICE_UNAVAILABLE":
+            error.code = code
+        raise
+
+
 class NetworkError(ExternalError):
     retryable = True
-    code = "AI_SERVICE_UNAVAILABLE"
     error_type = "network_error"
 
 
@@ -190,12 +205,13 @@ class RateLimitedError(ExternalError):
 
 class UnavailableError(ExternalError):
     retryable = True
-    code = "AI_SERVICE_UNAVAILABLE"
     error_type = "service_unavailable"
 
 
 class OutOfReachError(ExternalError):
-    pass
+    def __init__(self, error: ExternalError) -> None:
+        super().__init__(error.message, hint=error.hint)
+        self.code = error.code
 
 
 class AuthFailedError(ExternalError):
@@ -203,15 +219,15 @@ class AuthFailedError(ExternalError):
 
 
 class ModelRefusesError(AuthFailedError):
-    code = "AI_SERVICE_UNAVAILABLE"
+    pass
 
 
 class RejectedError(ExternalError):
-    code = "VALIDATION_ERROR"
+    pass
 
 
 class TooLongError(RejectedError):
-    pass
+    code = "VALIDATION_ERROR"
 
 
 class UpstreamConflictError(ExternalError):

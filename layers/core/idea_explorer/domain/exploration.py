@@ -1,29 +1,15 @@
 """The exploration: one unit of work, and the only way its status may change."""
 
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from idea_explorer.domain.errors import ErrorCode, InvalidTransitionError
+from idea_explorer.domain.errors import InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.tools import ToolRecord
-from idea_explorer.domain.usage import Usage
-
-Status = Literal[
-    "queued",
-    "running",
-    "awaiting_approval",
-    "completed",
-    "partial",
-    "failed",
-    "timed_out",
-    "cancelled",
-]
-FINAL: frozenset[Status] = frozenset({"completed", "partial", "failed", "timed_out", "cancelled"})
-RESUMABLE: frozenset[Status] = frozenset({"partial", "timed_out", "failed", "cancelled"})
+from idea_explorer.domain.run import FINAL, RESUMABLE, Run, Stats, Status, nest
 
 NEXT: dict[Status, frozenset[Status]] = {
     "queued": frozenset({"running", "failed", "cancelled"}),
@@ -35,55 +21,6 @@ NEXT: dict[Status, frozenset[Status]] = {
 
 FIRST_DELIVERY = timedelta(minutes=5)  # who ends a run sends its message; after this nobody did
 OFFLINE = "offline"  # the id of the model that is none
-
-
-class Stats(BaseModel):
-    """What a run took. `cost_usd` is None where the model's price is not known.
-
-    `unconfirmed_usd` is that part of it which stands for calls that broke off: the most that they can
-    have cost, for nobody said what they did.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    steps: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    searches: int = 0
-    cost_usd: float | None = None
-    unconfirmed_usd: float = 0.0
-    over_budget_usd: float = 0.0
-    stop_reason: str | None = None
-    citations: int = 0
-    unmatched_citations: int = 0
-    step_durations: tuple[int, ...] = ()
-    tool_calls: tuple[ToolRecord, ...] = ()
-
-    @property
-    def usage(self) -> Usage:
-        return Usage(
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cache_read_tokens=self.cache_read_tokens,
-            cache_write_tokens=self.cache_write_tokens,
-            searches=self.searches,
-        )
-
-
-class Receipt(BaseModel):
-    """What a person needs after a run that did not complete: where it stopped and how to go on."""
-
-    model_config = ConfigDict(frozen=True)
-
-    code: ErrorCode
-    message: str
-    step: int
-    cost_usd: float | None
-    has_partial_text: bool
-    resume: str | None
-    stage: Literal["explore", "publish"] = "explore"  # a resume goes on from there
 
 
 class Delivery(BaseModel):
@@ -100,13 +37,18 @@ class Delivery(BaseModel):
     next_try: datetime | None = None
 
 
-class Pause(BaseModel):
-    """What a run waits for before it goes on by itself."""
+class Publication(BaseModel):
+    """Where the report was published. An exploration that has published nothing has an empty one."""
 
     model_config = ConfigDict(frozen=True)
 
-    sentence: str
-    until: datetime
+    path: str | None = None  # the document, as a person opens it
+    document: str | None = None  # the document, by its path in the repository
+    commit: str | None = None
+    branch: str | None = None
+    url: str | None = None
+    notice: str | None = None  # what turned out otherwise than asked for, in a sentence
+    reused: str | None = None  # the document that answered instead of a run
 
 
 class Exploration(BaseModel):
@@ -115,60 +57,44 @@ class Exploration(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: ExplorationId
-    run: int = 1
     owner: str
     request: ExploreRequest
-    status: Status = "queued"
-    by_command: bool = False  # the command that asked for this run does it itself: no worker may
     conversation_id: ExplorationId
     created_at: datetime
     updated_at: datetime
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    deadline_at: datetime | None = None
-    awaiting_since: datetime | None = None  # the deadline's clock stands still from here on
-    pause: Pause | None = None
+    status: Status = "queued"
     lease: int = 0
     cancel_requested: bool = False
-    stats: Stats = Field(default_factory=Stats)
-    outcome: Status | None = None  # what the run came to; the status follows once it is published
-    base_cost_usd: float = 0.0  # what earlier runs had cost
-    base_steps: int = 0  # steps of earlier runs, which a resumed run does not have to share
-    receipt: Receipt | None = None
-    # the least that a resume costs, beside what was spent
-    min_resume_usd: float | None = Field(
-        default=None, validation_alias=AliasChoices("min_resume_usd", "go_on_usd")
-    )
-    limit_usd: float | None = None  # what all runs may cost, as it was when this one began
-    charged_on: date | None = None  # the owner's day that pays for this run; None before it begins
     base_commit: str | None = None  # code: the commit that every run reads
     builds_on: str | None = None  # the document that an update adds to or a follow-up builds on
-    path: str | None = None  # the document, as a person opens it
-    document: str | None = None  # the document, by its path in the repository
-    commit: str | None = None
-    branch: str | None = None
-    url: str | None = None
-    notice: str | None = None  # what turned out otherwise than asked for, in a sentence
-    reused: str | None = None  # the document that answered instead of a run
+    run: Run = Run()
+    publication: Publication = Publication()
     delivery: Delivery = Field(default_factory=Delivery)
-    verdict: str | None = None
-    title: str | None = None
-    model_id: str | None = None  # what wrote it, once it is written
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nest_parts(cls, record: object) -> object:
+        """Records of version 0.1 had all fields side by side, with the run's number as `run`."""
+        if isinstance(record, dict) and isinstance(record.get("run"), int):
+            record = {**record, "number": record["run"]}
+            del record["run"]
+            record["min_resume_usd"] = record.pop("go_on_usd", None)
+        return nest(record, {"run": Run, "publication": Publication})
 
     @property
     def model_name(self) -> str:
         """Who is named as its writer: the model that was asked for, unless none was called."""
-        return OFFLINE if self.model_id == OFFLINE else self.request.model
+        return OFFLINE if self.run.model_id == OFFLINE else self.request.model
 
     def waits_for(self, now: datetime) -> str | None:
         """What a run waits for at this moment, in a sentence."""
-        waits = self.pause is not None and self.status == "running" and now < self.pause.until
-        return self.pause.sentence if self.pause and waits else None
+        pause = self.run.pause
+        return pause.sentence if pause and self.status == "running" and now < pause.until else None
 
     @property
     def was_short_of_money(self) -> bool:
         """Whether the budget ended it with a report, so that a resume for less would write the same."""
-        return self.status == "partial" and self.stats.stop_reason == "budget"
+        return self.status == "partial" and self.run.stats.stop_reason == "budget"
 
     @property
     def is_final(self) -> bool:
@@ -179,15 +105,24 @@ class Exploration(BaseModel):
         """When the message of the end has to be sent, if whoever was to send it has not by then."""
         if not self.is_final or self.delivery.status != "pending":
             return None
-        return self.delivery.next_try or (self.finished_at or self.updated_at) + FIRST_DELIVERY
+        return self.delivery.next_try or (self.run.finished_at or self.updated_at) + FIRST_DELIVERY
 
     def stats_json(self, stats: Stats | None = None) -> JsonObject:
         """The stats for people and scripts; single calls only where the request asked for them."""
-        shown = stats or self.stats
-        told: JsonObject = shown.model_dump(mode="json", exclude={"tool_calls"})
-        if self.request.collect_tool_stats:
-            told["tool_calls"] = [record.as_json() for record in shown.tool_calls]
-        return told
+        return (stats or self.run.stats).as_json(tool_calls=self.request.collect_tool_stats)
+
+    def replace(self, **changes: object) -> "Exploration":
+        """A copy with other values of its own fields, of its run's or of its publication's."""
+        own = {name: changes.pop(name) for name in list(changes) if name in type(self).model_fields}
+        parts: dict[str, BaseModel] = {"run": self.run, "publication": self.publication}
+        for name, part in parts.items():
+            fields = type(part).model_fields
+            if inner := {key: changes.pop(key) for key in list(changes) if key in fields}:
+                own[name] = part.model_copy(update=inner)
+        if changes:
+            raise TypeError(f"An exploration has no {', '.join(changes)}.")
+        assert isinstance(own.get("run", self.run), Run)  # its number is `number`
+        return self.model_copy(update=own)
 
     def moved(self, to: Status, *, at: datetime, **changes: object) -> "Exploration":
         """The exploration in another status; raises InvalidTransitionError where that cannot be."""
@@ -195,7 +130,7 @@ class Exploration(BaseModel):
             raise InvalidTransitionError(
                 f"Exploration {self.id} is {self.status}; it cannot become {to}."
             )
-        return self.model_copy(update={"status": to, "updated_at": at, **changes})
+        return self.replace(status=to, updated_at=at, **changes)
 
     @classmethod
     def new(
@@ -216,10 +151,10 @@ class Exploration(BaseModel):
             id=new,
             owner=owner,
             request=request,
-            by_command=by_command,
             conversation_id=conversation_id or new,
             created_at=at,
             updated_at=at,
+            run=Run(by_command=by_command),
             delivery=_delivery_of(told=default_webhook or request.webhook_url is not None),
         )
 
@@ -229,7 +164,7 @@ class Exploration(BaseModel):
         return _delivery_of(told=self.delivery.status != "none")
 
     def started(self, *, at: datetime) -> "Exploration":
-        return self.moved("running", at=at, started_at=self.started_at or at)
+        return self.moved("running", at=at, started_at=self.run.started_at or at)
 
     def finished(self, to: Status, *, at: datetime, **changes: object) -> "Exploration":
         return self.moved(to, at=at, finished_at=at, **changes)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from idea_explorer.domain.events import StepFinished
-from idea_explorer.domain.exploration import Exploration, Stats, Status
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.run import Stats, Status
+from idea_explorer.domain.usage import Usage
 
 LABELS: dict[Status, str] = {
     "queued": "Waiting to start",
@@ -55,11 +57,11 @@ def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) 
     ended, from its record. The record counts calls that broke off, too; an event may be ahead of it."""
     label = LABELS[exploration.status]
     if exploration.is_final:
-        return Progress(label, exploration.stats)
+        return Progress(label, exploration.run.stats)
     told = _Told(label)
     for event in events:
         told.hear(json.loads(event))
-    stats = max(exploration.stats, told.stats(), key=lambda known: known.steps)
+    stats = max(exploration.run.stats, told.stats(), key=lambda known: known.steps)
     doing = exploration.waits_for(now) or told.label
     return Progress(doing if exploration.status == "running" else label, stats)
 
@@ -95,10 +97,7 @@ class _Told:
         costs = [step.cost for step in steps if step.cost is not None]
         return Stats(
             steps=max((step.step for step in steps), default=0),
-            input_tokens=sum(step.usage.input_tokens for step in steps),
-            output_tokens=sum(step.usage.output_tokens for step in steps),
-            cache_read_tokens=sum(step.usage.cache_read_tokens for step in steps),
-            cache_write_tokens=sum(step.usage.cache_write_tokens for step in steps),
+            usage=Usage.total(Usage(**step.usage.model_dump()) for step in steps),
             cost_usd=round(sum(costs), 6) if steps and len(costs) == len(steps) else None,
             step_durations=tuple(step.duration_ms or 0 for step in steps),
         )

@@ -143,13 +143,13 @@ def _dumped(entries: list[JsonObject], existing: str | None) -> str:
 
 
 def _log_entry(exploration: Exploration, path: str, now: datetime) -> JsonObject:
-    request, stats = exploration.request, exploration.stats
-    started = exploration.started_at or exploration.created_at
-    finished = exploration.finished_at or now
+    request, stats = exploration.request, exploration.run.stats
+    started = exploration.run.started_at or exploration.created_at
+    finished = exploration.run.finished_at or now
     usage = stats.usage
     return {
         "jobId": exploration.id,
-        "run": exploration.run,
+        "run": exploration.run.number,
         "idea": request.idea,
         "mode": request.mode,
         "model": exploration.model_name,

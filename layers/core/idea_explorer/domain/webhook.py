@@ -66,24 +66,24 @@ def message_of(
     exploration: Exploration, report: str, *, repository: str | None, branch: str | None
 ) -> Message:
     """What a receiver is told about a run that has come to its end."""
-    receipt = exploration.receipt
-    moment = exploration.finished_at or exploration.updated_at
+    receipt = exploration.run.receipt
+    moment = exploration.run.finished_at or exploration.updated_at
     fields: JsonObject = {
         "type": EVENT,
         "id": exploration.id,
         "status": exploration.status,
         "idea": exploration.request.idea,
         "mode": exploration.request.mode,
-        "github_url": exploration.url,
+        "github_url": exploration.publication.url,
         "github_raw_url": raw_url(exploration),
         "report_excerpt": one_line(report, EXCERPT_CHARS) or None,
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
         "repo": exploration.request.repository or repository,
-        "branch": exploration.branch or branch,
-        "step_durations": [*exploration.stats.step_durations],
+        "branch": exploration.publication.branch or branch,
+        "step_durations": [*exploration.run.stats.step_durations],
         "timestamp": moment.isoformat(),
     }
-    return Message(f"msg_{exploration.id}_{exploration.run}", _json(fields))
+    return Message(f"msg_{exploration.id}_{exploration.run.number}", _json(fields))
 
 
 def raw_url(exploration: Exploration) -> str | None:
@@ -92,17 +92,19 @@ def raw_url(exploration: Exploration) -> str | None:
     A server of GitHub Enterprise has it at /raw/ or, with subdomain isolation, at raw.HOST; which of them
     its addresses do not tell.
     """
-    page = urlsplit(exploration.url or "")
+    page = urlsplit(exploration.publication.url or "")
     owner, _, rest = page.path.lstrip("/").partition("/")
     repository, _, kind = rest.partition("/")
-    ref = exploration.commit or exploration.branch
+    ref = exploration.publication.commit or exploration.publication.branch
     if (
         page.hostname != GITHUB
         or not kind.startswith("blob/")
-        or not (ref and exploration.document)
+        or not (ref and exploration.publication.document)
     ):
         return None
-    return f"{GITHUB_RAW}/{owner}/{repository}/{quote(ref)}/{quote(exploration.document)}"
+    return (
+        f"{GITHUB_RAW}/{owner}/{repository}/{quote(ref)}/{quote(exploration.publication.document)}"
+    )
 
 
 def test_message(unique: str, now: datetime) -> Message:

@@ -35,7 +35,7 @@ RULES = {
 }
 SHAPES = {
     "repository": "must look like owner/name",
-    "github_repository": "must look like owner/name",
+    "GITHUB_REPOSITORY": "must look like owner/name",
     "ref": "must be a branch, a tag or a commit",
     "mode": "must be a short name in small letters",
 }

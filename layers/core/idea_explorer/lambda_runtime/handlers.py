@@ -1,4 +1,4 @@
-"""Where Lambda meets the product: what it hands in, and under which names the workflow sees failures."""
+"""The edge to Lambda: the events it delivers, and the error names that the workflow handles."""
 
 import os
 import traceback
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Event: TypeAlias = Mapping[str, Any]
 
-# How an execution ended, as the workflow's Catch and as EventBridge name it; anything else broke off.
+# How an execution ended, in the words of the workflow's Catch and of EventBridge. Any other is a failure.
 CAUSES: dict[str, Cause] = {
     "States.Timeout": "timed_out",
     "TIMED_OUT": "timed_out",
@@ -35,16 +35,16 @@ class RetryableError(Exception):
 
 
 class ThrottledError(Exception):
-    """The workflow may try again, but not soon: a service asked for a pause; named there too."""
+    """The workflow may try again, but not soon: a service asked for a pause. Named there too."""
 
 
 class InternalError(Exception):
-    """Something that nobody foresaw. Its message is only the kind of error: more might quote an idea."""
+    """An unexpected error. Its message is only the error's class: more might quote an idea."""
 
 
 class Work(BaseModel):
-    """What the workflow asks for: run an exploration, settle one whose run has stopped, or wait for a
-    person with the token that ends the wait. `expired`: the person has not decided in time."""
+    """One call of the workflow: run an exploration, settle one whose run has stopped, or store the token
+    that ends the wait for a person's decision. `expired`: nobody decided in time."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -55,7 +55,7 @@ class Work(BaseModel):
     expired: bool = False
     token: SecretStr | None = None
     cause: str = ""
-    unattended: bool = False  # no workflow follows that would tell of the end
+    unattended: bool = False  # no workflow is left to send the webhook
 
     @property
     def why(self) -> Cause:
@@ -63,7 +63,7 @@ class Work(BaseModel):
 
 
 def work_in(event: Event) -> Work:
-    """The workflow's call, or EventBridge's word that an execution, named `{id}-{run}`, has ended."""
+    """Parse a call of the workflow, or EventBridge's event that an execution, named `{id}-{run}`, ended."""
     detail = event.get("detail")
     if detail is None:
         return Work.model_validate(event)
@@ -78,7 +78,7 @@ def work_in(event: Event) -> Work:
 
 
 def messages_in(event: Event) -> list[Message]:
-    """The messages of a delivery by SQS."""
+    """The messages of an SQS event. By hand: Powertools loads the classes of all sources (ADR 9)."""
     return [
         Message(
             id=record["messageId"],
@@ -90,21 +90,24 @@ def messages_in(event: Event) -> list[Message]:
 
 
 def each_message(event: Event, work: Callable[[Message], JsonObject]) -> JsonObject:
-    """Work on each message; those that failed are named, so that only they are delivered again."""
+    """Handle each message. Those that failed are reported, so that SQS delivers only them again.
+
+    By hand, because Powertools' batch processor adds an eighth to the start (ADR 9).
+    """
     results: list[JsonObject] = []
     failed: list[JsonObject] = []
     for message in messages_in(event):
         try:
             with known_errors():
                 results.append(work(message))
-        except Exception as error:  # noqa: BLE001  whatever it was, the message comes back
+        except Exception as error:  # noqa: BLE001  whatever it was, SQS delivers the message again
             log().error("message_failed", messageId=message.id, error=str(error))
             failed.append({"itemIdentifier": message.id})
     return {"results": list(results), "batchItemFailures": list(failed)}
 
 
 def entry(work: Callable[[Event], JsonObject]) -> Callable[[Event, object], JsonObject]:
-    """A handler for Lambda: logged, traced, and failing only in ways that the workflow can name."""
+    """Make a handler for Lambda: logged, traced, and raising only errors that the workflow knows."""
 
     def handler(event: Event, context: object) -> JsonObject:  # noqa: ARG001
         with known_errors():
@@ -114,19 +117,19 @@ def entry(work: Callable[[Event], JsonObject]) -> Callable[[Event, object], Json
 
 
 def logged(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """A handler of whose log every line names the request that Lambda gave it."""
+    """Add Lambda's request id to every line that a handler logs."""
     wrapped: Callable[..., Any] = _logger().inject_lambda_context(handler, clear_state=True)
     return wrapped
 
 
 def request_id() -> str | None:
-    """Lambda's id of the invocation under way."""
+    """Lambda's id of the current invocation."""
     known = _logger().get_current_keys().get("function_request_id")
     return known if isinstance(known, str) else None
 
 
 def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """A handler whose calls X-Ray sees; not what goes in and comes out, which may be an idea."""
+    """Trace a handler's calls in X-Ray, without its input and output: they may hold an idea."""
     if os.environ.get("POWERTOOLS_TRACE_DISABLED"):
         return handler  # X-Ray takes a third of a second to import
     from aws_lambda_powertools import Tracer
@@ -141,14 +144,14 @@ def known_errors() -> Iterator[None]:
     try:
         yield
     except UndeliveredError:
-        raise  # the workflow knows it by this name, and waits longer
+        raise  # the workflow knows this name, and waits longer
     except ExplorerError as error:
         if not error.retryable:
             raise
         asked = error.retry_after if isinstance(error, ExternalError) else None
         named = RetryableError if asked is None else ThrottledError
         raise named(error.sentence) from None
-    except Exception as error:  # noqa: BLE001  told by its kind only
+    except Exception as error:  # noqa: BLE001  named by its class only
         kind = type(error).__name__
         frames = "".join(traceback.format_tb(error.__traceback__))
         log().error("unexpected_error", errorType=kind, traceback=frames)
@@ -156,7 +159,7 @@ def known_errors() -> Iterator[None]:
 
 
 def correlate(exploration_id: str) -> None:
-    """From now on every line of this invocation names the exploration."""
+    """Add the exploration's id to every further log line of this invocation."""
     _logger().append_keys(explorationId=exploration_id, correlation_id=exploration_id)
 
 

@@ -134,20 +134,20 @@ class LogSink:
 
 def _summed_up(ended: Exploration) -> JsonObject:
     """A run in figures: never what was asked, read or written."""
-    stats, request = ended.stats, ended.request
+    stats, request = ended.run.stats, ended.request
     return {
         "explorationId": ended.id,
-        "run": ended.run,
+        "run": ended.run.number,
         "status": ended.status,
         "toolset": request.toolset,
         "mode": request.mode,
         "model": ended.model_name,
         "steps": stats.steps,
-        "inputTokens": stats.input_tokens,
-        "outputTokens": stats.output_tokens,
-        "cacheReadTokens": stats.cache_read_tokens,
-        "cacheWriteTokens": stats.cache_write_tokens,
-        "searches": stats.searches,
+        "inputTokens": stats.usage.input_tokens,
+        "outputTokens": stats.usage.output_tokens,
+        "cacheReadTokens": stats.usage.cache_read_tokens,
+        "cacheWriteTokens": stats.usage.cache_write_tokens,
+        "searches": stats.usage.searches,
         "cost": stats.cost_usd,
         "durationMs": _duration_ms(ended),
         "stepDurationsMs": [*stats.step_durations],
@@ -155,13 +155,13 @@ def _summed_up(ended: Exploration) -> JsonObject:
         "toolErrors": sum(not record.ok for record in stats.tool_calls),
         "tools": dict(Counter(record.known_name for record in stats.tool_calls)),
         "stopReason": stats.stop_reason,
-        "errorCode": ended.receipt.code if ended.receipt else None,
+        "errorCode": ended.run.receipt.code if ended.run.receipt else None,
     }
 
 
 def _duration_ms(ended: Exploration) -> int | None:
     """How long the last run worked: waits for a person have moved its deadline, and so do not count."""
-    if ended.deadline_at is None or ended.finished_at is None:
+    if ended.run.deadline_at is None or ended.run.finished_at is None:
         return None
-    began = ended.deadline_at - timedelta(seconds=ended.request.deadline_seconds)
-    return max(0, round((ended.finished_at - began).total_seconds() * 1_000))
+    began = ended.run.deadline_at - timedelta(seconds=ended.request.deadline_seconds)
+    return max(0, round((ended.run.finished_at - began).total_seconds() * 1_000))

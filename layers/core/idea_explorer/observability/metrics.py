@@ -11,7 +11,8 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import RunEvent, StatusChanged, StepFinished, ToolCallEnd
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
-from idea_explorer.domain.exploration import FINAL, Exploration
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.run import FINAL
 from idea_explorer.domain.tools import ToolRecord
 
 
@@ -21,7 +22,7 @@ class MetricSink:
     def __init__(
         self, exploration: Exploration, clock: Clock, request_id: str | None = None
     ) -> None:
-        self._since: datetime | None = exploration.started_at
+        self._since: datetime | None = exploration.run.started_at
         self._clock = clock
         self._request_id = request_id
 

@@ -40,7 +40,7 @@ def of_run(exploration: Exploration, model_id: str, *, capture: bool) -> Attribu
         "gen_ai.agent.name": AGENT,
         **_of_model(model_id),
         "idea_explorer.exploration_id": exploration.id,
-        "idea_explorer.run": exploration.run,
+        "idea_explorer.run": exploration.run.number,
         "idea_explorer.toolset": request.toolset,
         "idea_explorer.mode": request.mode,
         "gen_ai.input.messages": _said("user", request.idea) if capture else None,

@@ -7,10 +7,11 @@ from typing import Literal, Protocol
 
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.events import AnyEvent
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import Toolset
+from idea_explorer.domain.run import Status
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.uploads import FileId
 from idea_explorer.ports.reading import FileInfo, UploadedFile

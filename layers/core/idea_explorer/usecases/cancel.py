@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.run import Receipt
 from idea_explorer.ports import EventSink, Explorations
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.run_events import announce_end, events_of_end
@@ -54,12 +55,12 @@ def cancel(
 def _cancelled(exploration: Exploration, clock: Clock) -> Exploration:
     if exploration.status != "queued":
         raise _StartedError(f"Exploration {exploration.id} has started.")
-    receipt = Receipt(
-        code="INTERNAL_ERROR",
-        message="Cancelled before it started.",
-        step=exploration.stats.steps,
-        cost_usd=exploration.stats.cost_usd,
-        has_partial_text=exploration.stats.steps > 0,
-        resume=f"idea resume {exploration.id}",
+    stats = exploration.run.stats
+    receipt = Receipt.of(
+        exploration.id,
+        "CANCELLED",
+        "Cancelled before it started.",
+        stats=stats,
+        has_text=stats.steps > 0,
     )
     return exploration.finished("cancelled", at=clock.now(), receipt=receipt)

@@ -147,15 +147,17 @@ def _followed(
         return PriorDocument(found[0], _inside(found[0]), found[1])
     if parent.owner != exploration.owner:
         raise MissingError(f"There is no exploration {wanted}.")
-    if parent.document is None:
+    if parent.publication.document is None:
         return PriorDocument(None, f"exploration {wanted}", reports.load_report(parent.id))
     try:
         # as it is now, with what people and updates have added
-        text = _read(research, _inside(parent.document)) if research else None
+        text = _read(research, _inside(parent.publication.document)) if research else None
     except DocumentError:
         text = None
     return PriorDocument(
-        parent.document, _inside(parent.document), text or reports.load_report(parent.id)
+        parent.publication.document,
+        _inside(parent.publication.document),
+        text or reports.load_report(parent.id),
     )
 
 

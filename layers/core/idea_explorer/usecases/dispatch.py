@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import (
     QuotaSpentError,
 )
 from idea_explorer.domain.events import AnyEvent, Failed, StatusChanged
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import (
     QUEUE_OWNER,
@@ -23,6 +23,7 @@ from idea_explorer.domain.message import (
     named_in,
     parse_message,
 )
+from idea_explorer.domain.run import Receipt
 from idea_explorer.ports import EventSink, Explorations, Log, Workflow, WorkQueue
 from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.run_events import announce_end, events_of_end
@@ -74,11 +75,13 @@ def dispatch(message: Message, desk: Desk) -> Dispatched:
 
 def _dispatch(message: Message, desk: Desk) -> Dispatched:
     exploration, run = _named(message, desk)
-    if run > exploration.run:
-        raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
-    if run == exploration.run and exploration.status == "cancelled":
+    if run > exploration.run.number:
+        raise ConflictError(
+            f"Exploration {exploration.id} is in run {exploration.run.number}, not {run}."
+        )
+    if run == exploration.run.number and exploration.status == "cancelled":
         desk.request_webhook(exploration)  # where that was before any workflow had it
-    if run < exploration.run or exploration.status not in {"queued", "running"}:
+    if run < exploration.run.number or exploration.status not in {"queued", "running"}:
         return "known"
     if exploration.status == "queued":
         if desk.explorations.count_running() >= desk.max_running:
@@ -93,7 +96,7 @@ def _named(message: Message, desk: Desk) -> tuple[Exploration, int]:
     named = parse_message(message)
     if isinstance(named, Reference):
         exploration = desk.explorations.load(named.id)
-        return exploration, named.run or exploration.run
+        return exploration, named.run or exploration.run.number
     exploration = submit(
         named.request,
         QUEUE_OWNER,
@@ -105,13 +108,13 @@ def _named(message: Message, desk: Desk) -> tuple[Exploration, int]:
     if exploration.status == "queued":
         # only once it is stored: so there is something to resume on another day
         desk.terms.check_quota(QUEUE_OWNER, desk.clock.now())
-    return exploration, exploration.run
+    return exploration, exploration.run.number
 
 
 def _defer(exploration: Exploration, desk: Desk) -> Dispatched:
     """Wait in the queue. The record says when it was last looked at, so that no sweep doubles it."""
     if touch(exploration, desk.explorations, desk.clock.now()):
-        desk.queue.send(exploration.id, exploration.run, delay_seconds=desk.defer_seconds)
+        desk.queue.send(exploration.id, exploration.run.number, delay_seconds=desk.defer_seconds)
         return "deferred"
     return "known"
 
@@ -120,9 +123,9 @@ def touch(exploration: Exploration, explorations: Explorations, now: datetime) -
     """Note that a queued exploration has a message under way; False where it has gone on meanwhile."""
 
     def seen(current: Exploration) -> Exploration:
-        if current.status != "queued" or current.run != exploration.run:
+        if current.status != "queued" or current.run.number != exploration.run.number:
             raise ConflictError(f"Exploration {current.id} is {current.status}.")
-        return current.model_copy(update={"updated_at": now})
+        return current.replace(updated_at=now)
 
     try:
         explorations.take_over(exploration.id, seen)
@@ -161,18 +164,11 @@ def _stored_id(message: Message) -> ExplorationId | None:
 
 def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> None:
     """Mark it failed, unless a worker has it or it has ended; then the message tells nothing of it."""
-    receipt = Receipt(
-        code=error.code,
-        message=error.sentence,
-        step=0,
-        cost_usd=None,
-        has_partial_text=False,
-        resume=f"idea resume {exploration_id}",
-    )
+    receipt = Receipt.of(exploration_id, error.code, error.sentence)
     now = desk.clock.now()
 
     def failed(current: Exploration) -> Exploration:
-        if current.status == "running" and current.deadline_at is not None:
+        if current.status == "running" and current.run.deadline_at is not None:
             raise ConflictError(f"Exploration {current.id} is being worked on.")
         return current.finished("failed", at=now, receipt=receipt)
 

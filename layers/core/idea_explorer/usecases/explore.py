@@ -62,7 +62,7 @@ def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Explorat
         engine.sinks_for(exploration),
     )
     sink.announce(*begun)
-    if exploration.outcome or exploration.is_final:
+    if exploration.run.outcome or exploration.is_final:
         return exploration
     transcript = engine.transcripts.open(exploration_id, exploration.lease)
     exploration = _bound(exploration, transcript, sink, engine)
@@ -96,7 +96,7 @@ def _run(
     sink: RunSink,
     engine: Engine,
 ) -> Exploration:
-    over = is_over(transcript.entries, exploration.run)
+    over = is_over(transcript.entries, exploration.run.number)
     if not over:
         exploration = reserve_budget(
             exploration, engine.terms, engine.explorations, engine.clock.now()
@@ -108,7 +108,7 @@ def _run(
         begin_or_resume(transcript, exploration, earlier, toolset, model, framework, budget)
     sink.emit(
         MessageStart(
-            message_id=f"{exploration.id}-{exploration.run}",
+            message_id=f"{exploration.id}-{exploration.run.number}",
             conversation_id=exploration.conversation_id,
             model_id=State(transcript.entries).opening.model_id,
         )
@@ -143,7 +143,7 @@ def _bound(
         return base()
 
     steps = State(transcript.entries).steps if transcript.entries else 0
-    has_begun = steps > exploration.base_steps or exploration.cancel_requested
+    has_begun = steps > exploration.run.base_steps or exploration.cancel_requested
     try:
         commit = base() if has_begun else _reach(exploration, first_look, sink, engine)
     except ExplorerError as error:
@@ -153,7 +153,7 @@ def _bound(
         return exploration
     if commit is None:
         return exploration
-    pinned = exploration.model_copy(update={"base_commit": commit})
+    pinned = exploration.replace(base_commit=commit)
     engine.explorations.save(pinned)
     return pinned
 
@@ -212,7 +212,7 @@ def _agent(
         sink=sink,
         deadline=deadline,
         budget=_budget(exploration, State(transcript.entries).opening.model_id, engine),
-        max_steps=exploration.base_steps + request.steps,
+        max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.toolset == "code",
     )
@@ -221,7 +221,7 @@ def _agent(
 def _budget(exploration: Exploration, model_id: str, engine: Engine) -> Budget:
     return Budget(
         price=engine.prices.get(model_id),
-        max_cost_usd=exploration.limit_usd,
+        max_cost_usd=exploration.run.limit_usd,
         max_total_tokens=engine.max_total_tokens,
         search_tokens=engine.search_tokens,
     )
@@ -237,7 +237,7 @@ def _conclude(
     if text:
         engine.reports.save_report(exploration.id, exploration.lease, text)
     stats = stats_of(state, finish.stop_reason, engine.prices)
-    limit = exploration.limit_usd
+    limit = exploration.run.limit_usd
     over = 0.0 if limit is None else max(0.0, (stats.cost_usd or 0.0) - limit)
     stats = stats.model_copy(
         update={
@@ -248,25 +248,23 @@ def _conclude(
     )
     budget = _budget(exploration, state.opening.model_id, engine)
     min_resume_usd = min_resume_cost(state, finish, budget)
-    ended = exploration.model_copy(
-        update={
-            "outcome": finish.status,
-            "stats": stats,
-            "finished_at": engine.clock.now(),
-            "updated_at": engine.clock.now(),
-            "title": conclusion.title(exploration.request.idea),
-            "verdict": conclusion.verdict,
-            "model_id": state.opening.model_id,
-            "receipt": receipt_for(
-                exploration,
-                finish,
-                state,
-                stats,
-                has_text=bool(text),
-                min_resume_usd=min_resume_usd,
-            ),
-            "min_resume_usd": min_resume_usd,
-        }
+    ended = exploration.replace(
+        outcome=finish.status,
+        stats=stats,
+        finished_at=engine.clock.now(),
+        updated_at=engine.clock.now(),
+        title=conclusion.title(exploration.request.idea),
+        verdict=conclusion.verdict,
+        model_id=state.opening.model_id,
+        receipt=receipt_for(
+            exploration,
+            finish,
+            state,
+            stats,
+            has_text=bool(text),
+            min_resume_usd=min_resume_usd,
+        ),
+        min_resume_usd=min_resume_usd,
     )
     charge(exploration, stats.cost_usd, engine.terms.spend)  # a crash in between comes here again
     end = MessageEnd(

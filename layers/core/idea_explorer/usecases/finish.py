@@ -83,7 +83,7 @@ def send_webhook(final: Exploration, engine: Engine, destinations: Destinations)
     """Send the webhook of an exploration that has ended, whatever the receiver makes of it."""
     sender, retried = destinations.sender(engine), destinations.webhooks_retried
     try:
-        return notify(final.id, final.run, sender, retried=retried)
+        return notify(final.id, final.run.number, sender, retried=retried)
     except ExplorerError as error:
         kind = type(error).__name__
         engine.log.warning("notify_failed", explorationId=final.id, error=kind)

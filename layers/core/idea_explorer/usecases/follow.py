@@ -7,8 +7,9 @@ from datetime import timedelta
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.exploration import FINAL, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import FINAL
 from idea_explorer.ports import EventLog, Explorations, NumberedEvent
 
 MAX_EVENTS = 1_000

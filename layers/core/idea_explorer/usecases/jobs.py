@@ -27,7 +27,7 @@ def work(job: Job, jobs: Jobs, engine: Engine, destinations: Destinations) -> No
             return
         finish(
             ended.id,
-            ended.run,
+            ended.run.number,
             engine,
             destinations,
             lambda sentence: engine.log.warning("publish_waits", reason=sentence),
@@ -94,12 +94,14 @@ def run_queue_message(
         exploration = engine.explorations.load(named.id)
     if exploration.is_final:
         return exploration
-    explored = explore_or_settle(exploration.id, exploration.run, lambda: engine, books_of(engine))
+    explored = explore_or_settle(
+        exploration.id, exploration.run.number, lambda: engine, books_of(engine)
+    )
     if explored.status == "awaiting_approval":
         return explored
     return finish(
         explored.id,
-        explored.run,
+        explored.run.number,
         engine,
         destinations,
         lambda sentence: engine.log.warning("publish_waits", reason=sentence),
@@ -121,6 +123,6 @@ def settle_abandoned(
     now = engine.clock.now()
     queued = engine.explorations.unchanged_since("queued", now)
     begun = engine.explorations.unchanged_since("running", now)
-    open_runs = [*(e for e in queued if e.by_command), *begun]
+    open_runs = [*(e for e in queued if e.run.by_command), *begun]
     lost = [e for e in open_runs if e.owner == owner and e.id != but and not is_worked_on(e)]
-    return [settle(e.id, e.run, "broken", books_of(engine)) for e in lost]
+    return [settle(e.id, e.run.number, "broken", books_of(engine)) for e in lost]

@@ -116,7 +116,7 @@ def resend(exploration_id: ExplorationId, sender: Sender) -> Exploration:
             f"Exploration {exploration_id} was submitted without a webhook.",
             hint="Submit with --webhook-url to be told.",
         )
-    exploration = _ended(exploration_id, found.run, sender)
+    exploration = _ended(exploration_id, found.run.number, sender)
     before = _delivery_of(exploration)
     made = _send(exploration, sender)
     after = _after(before, made, sender)
@@ -138,11 +138,11 @@ def deliver_due(sender: Sender) -> bool:
         if due is None or due >= now:
             raise ConflictError(f"Somebody else tells of exploration {exploration.id}.")
         delivery = exploration.delivery.model_copy(update={"next_try": now + CLAIM})
-        return exploration.model_copy(update={"delivery": delivery})
+        return exploration.replace(delivery=delivery)
 
     try:
         exploration = sender.explorations.take_over(overdue[0].id, claimed)
-        notify(exploration.id, exploration.run, sender)
+        notify(exploration.id, exploration.run.number, sender)
     except (ConflictError, UndeliveredError):
         pass  # it is somebody else's, or the record says when it is tried again
     return True
@@ -163,7 +163,7 @@ def send_test(url: str, secret: str | None, *, webhooks: Webhooks, clock: Clock)
 
 def _ended(exploration_id: ExplorationId, run: int, sender: Sender) -> Exploration:
     exploration = sender.explorations.load(exploration_id)
-    if exploration.run != run or not exploration.is_final:
+    if exploration.run.number != run or not exploration.is_final:
         raise ConflictError(f"Run {run} of exploration {exploration_id} has not come to its end.")
     return exploration
 
@@ -171,9 +171,9 @@ def _ended(exploration_id: ExplorationId, run: int, sender: Sender) -> Explorati
 def _delivery_of(exploration: Exploration) -> Delivery:
     """The delivery of this run; what was recorded of an earlier one says nothing about it."""
     known = exploration.delivery
-    is_of_it = known.run in {0, exploration.run}
+    is_of_it = known.run in {0, exploration.run.number}
     delivery = known if is_of_it else exploration.new_delivery
-    return delivery.model_copy(update={"run": exploration.run})
+    return delivery.model_copy(update={"run": exploration.run.number})
 
 
 def _send(exploration: Exploration, sender: Sender) -> _Round:
@@ -241,9 +241,9 @@ def _record(exploration: Exploration, delivery: Delivery, sender: Sender) -> Exp
     """Keep what became of the message, unless the exploration has gone on meanwhile."""
 
     def same_run(current: Exploration) -> Exploration:
-        if current.run != exploration.run:
+        if current.run.number != exploration.run.number:
             raise LeaseLostError(f"Exploration {exploration.id} has gone on.")
-        return current.model_copy(update={"delivery": delivery})
+        return current.replace(delivery=delivery)
 
     try:
         return sender.explorations.take_over(exploration.id, same_run)
@@ -254,13 +254,13 @@ def _record(exploration: Exploration, delivery: Delivery, sender: Sender) -> Exp
 def request_webhook(exploration: Exploration, notices: Notices, log: Log) -> None:
     """Have it sent, unless nobody asked for it or it was tried; what fails here holds nothing up."""
     due, delivery = exploration.delivery_due, exploration.delivery
-    tried = delivery.rounds > 0 and delivery.run == exploration.run
+    tried = delivery.rounds > 0 and delivery.run == exploration.run.number
     if due and not tried:
         ask(exploration, notices, log)
 
 
 def ask(exploration: Exploration, notices: Notices, log: Log) -> None:
     try:
-        notices.ask(exploration.id, exploration.run)
+        notices.ask(exploration.id, exploration.run.number)
     except ExplorerError as error:
         log.warning("notice_not_sent", explorationId=exploration.id, error=error.sentence)

@@ -12,9 +12,10 @@ from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ConflictError, ExplorerError
-from idea_explorer.domain.exploration import OFFLINE, Exploration, Receipt
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.models import AskedModel, ModelProfile
+from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.transcript import Answered, Instruction, Opening, effort_of
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
@@ -25,53 +26,46 @@ NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a 
 
 def enter(exploration: Exploration, run: int, now: datetime, start_seconds: float) -> Exploration:
     """The run as it is worked on from now; `start_seconds` of its deadline have passed before."""
-    if exploration.run != run:
-        raise ConflictError(f"Exploration {exploration.id} is in run {exploration.run}, not {run}.")
+    if exploration.run.number != run:
+        raise ConflictError(
+            f"Exploration {exploration.id} is in run {exploration.run.number}, not {run}."
+        )
     if exploration.is_final:
         return exploration
     seconds = exploration.request.deadline_seconds
     passed = min(start_seconds, MAX_START_SHARE * seconds)
-    deadline = exploration.deadline_at or now + timedelta(seconds=seconds - passed)
-    if exploration.awaiting_since:
-        deadline += now - exploration.awaiting_since
+    deadline = exploration.run.deadline_at or now + timedelta(seconds=seconds - passed)
+    if exploration.run.awaiting_since:
+        deadline += now - exploration.run.awaiting_since
     begun = exploration if exploration.status == "running" else exploration.started(at=now)
-    return begun.model_copy(update={"deadline_at": deadline, "awaiting_since": None})
+    return begun.replace(deadline_at=deadline, awaiting_since=None)
 
 
 def deadline_of(exploration: Exploration, clock: Clock) -> Deadline:
-    assert exploration.deadline_at is not None
-    left = (exploration.deadline_at - clock.now()).total_seconds()
+    assert exploration.run.deadline_at is not None
+    left = (exploration.run.deadline_at - clock.now()).total_seconds()
     return Deadline.after(clock, seconds=left, of=exploration.request.deadline_seconds)
 
 
 def started_from(exploration: Exploration, earlier: Continuation | None) -> Exploration:
     """Keep which document the run starts from: publishing adds to that one, whatever comes meanwhile."""
     if isinstance(earlier, PriorDocument):
-        return exploration.model_copy(update={"builds_on": earlier.path})
+        return exploration.replace(builds_on=earlier.path)
     notice = NOTHING_TO_UPDATE if exploration.request.update else None
-    return exploration.model_copy(update={"notice": notice})
+    return exploration.replace(notice=notice)
 
 
 def refused(exploration: Exploration, error: ExplorerError, now: datetime) -> Exploration:
     """The end of a run that cannot begin, before it has cost anything."""
-    receipt = Receipt(
-        code=error.code,
-        message=error.sentence,
-        step=0,
-        cost_usd=0.0,
-        has_partial_text=False,
-        resume=f"idea resume {exploration.id}",
-    )
-    return exploration.model_copy(
-        update={
-            "outcome": "failed",
-            "receipt": receipt,
-            "stats": exploration.stats.model_copy(
-                update={"cost_usd": exploration.stats.cost_usd or 0.0}
-            ),
-            "finished_at": now,
-            "updated_at": now,
-        }
+    receipt = Receipt.of(exploration.id, error.code, error.sentence, stats=Stats(cost_usd=0.0))
+    return exploration.replace(
+        outcome="failed",
+        receipt=receipt,
+        stats=exploration.run.stats.model_copy(
+            update={"cost_usd": exploration.run.stats.cost_usd or 0.0}
+        ),
+        finished_at=now,
+        updated_at=now,
     )
 
 
@@ -89,7 +83,7 @@ def begin_or_resume(
         begun = opening(exploration, earlier, toolset, model, framework)
         transcript.append(fit_searches(begun, budget))
     elif _ended_early(transcript, exploration):
-        transcript.append(_taken_up(State(transcript.entries), exploration.run))
+        transcript.append(_taken_up(State(transcript.entries), exploration.run.number))
 
 
 def _taken_up(state: State, run: int) -> Instruction:
@@ -105,12 +99,12 @@ def _taken_up(state: State, run: int) -> Instruction:
 def _ended_early(transcript: Transcript, exploration: Exploration) -> bool:
     """Whether an earlier run of this exploration had come to an end that a resume should go beyond."""
     state = State(transcript.entries)
-    if exploration.run == 1 or exploration.run in state.resumed:
+    if exploration.run.number == 1 or exploration.run.number in state.resumed:
         return False
     last = state.last
     asked_for_tools = isinstance(last, Answered) and last.stop_reason == "tool_use"
     open_question = asked_for_tools or state.pending or bool(state.waiting)
-    return state.steps == exploration.base_steps and not open_question
+    return state.steps == exploration.run.base_steps and not open_question
 
 
 def opening(

@@ -11,7 +11,7 @@ from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
 from idea_explorer.domain.citations import check_citations, cited_passages
 from idea_explorer.domain.errors import ErrorCode
-from idea_explorer.domain.exploration import Exploration, Receipt, Stats
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import (
     best_text,
@@ -20,21 +20,18 @@ from idea_explorer.domain.report import (
     without_preamble,
     written_text,
 )
+from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
 from idea_explorer.domain.usage import Price, Usage, cost_of
 
 
 def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price]) -> Stats:
-    spent, model_id = Usage.total(state.billed), state.opening.model_id
+    model_id = state.opening.model_id
     cost = cost_of(state.billed, model_id, prices)
     confirmed = cost_of(state.confirmed, model_id, prices)
     return Stats(
         steps=state.steps,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cache_read_tokens=spent.cache_read_tokens,
-        cache_write_tokens=spent.cache_write_tokens,
-        searches=spent.searches,
+        usage=Usage.total(state.billed),
         cost_usd=cost,
         unconfirmed_usd=round((cost or 0.0) - (confirmed or 0.0), 6),
         stop_reason=stop_reason,
@@ -68,7 +65,7 @@ ENDINGS: dict[str, tuple[ErrorCode, str]] = {
         "TIMEOUT",
         "Nobody decided on the proposed changes in time; what was there is kept.",
     ),
-    "cancelled": ("INTERNAL_ERROR", "Cancelled; what was there is kept."),
+    "cancelled": ("CANCELLED", "Cancelled; what was there is kept."),
     "pauses": ("INTERNAL_ERROR", "The search did not come to an end."),
 }
 
@@ -95,14 +92,14 @@ def receipt_for(
         code, message = ENDINGS[finish.stop_reason]
     if finish.status == "failed":
         message += unproposed_changes(exploration, state.entries)
-    return Receipt(
-        code=code,
-        message=message,
-        step=stats.steps,
-        cost_usd=stats.cost_usd,
-        has_partial_text=has_text,
+    return Receipt.of(
+        exploration.id,
+        code,
+        message,
+        stats=stats,
+        has_text=has_text,
         # asked the same again, a model that declined would decline again
-        resume=None if finish.stop_reason == "refusal" else f"idea resume {exploration.id}",
+        resumable=finish.stop_reason != "refusal",
     )
 
 
@@ -111,7 +108,7 @@ def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) ->
     decided = [entry for entry in entries if isinstance(entry, Decided)]
     written = [result for entry in decided for result in entry.results if result.record.ok]
     branch = next((text_of(result.payload.get("branch")) for result in written), "")
-    if not branch or exploration.url:
+    if not branch or exploration.publication.url:
         return ""
     return (
         f" The approved changes are on the branch {branch}, without a pull request:"

@@ -6,9 +6,11 @@ from datetime import timedelta
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
 from idea_explorer.domain.events import Failed
-from idea_explorer.domain.exploration import Exploration, Receipt
+from idea_explorer.domain.exploration import Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.retry import Retry, RetryPolicy, retry
+from idea_explorer.domain.run import Receipt
 from idea_explorer.domain.similar_research import Index, entry_of
 from idea_explorer.ports import (
     Change,
@@ -29,8 +31,7 @@ from idea_explorer.usecases.run_events import close_run
 PUBLISHED_TOOLSETS = frozenset({"research"})
 INDEX_AGE = timedelta(days=1)  # what people add, change and remove by hand is known a day later
 PATIENCE_SECONDS = 300.0  # a person may be waiting; what takes longer is theirs to resume
-SHORTEST_WAIT_SECONDS = 1.0
-LONGEST_WAIT_SECONDS = 60.0  # between tries where nobody has asked for a time
+RETRY = RetryPolicy(first=1.0, longest=60.0, shortest=1.0)
 
 
 def publish(
@@ -58,10 +59,10 @@ def publish(
     exploration = explorations.take_over(exploration_id, lambda e: _of_run(e, run))
     if exploration.is_final:
         return exploration
-    assert exploration.outcome is not None
+    assert exploration.run.outcome is not None
     published: Published | None = None
     failure = give_up
-    if exploration.outcome != "failed" and not give_up:
+    if exploration.run.outcome != "failed" and not give_up:
         try:
             if exploration.request.toolset == "code":
                 published = _proposed(exploration, reports, pull_requests_for(exploration))
@@ -84,33 +85,32 @@ def publish_with_retry(
     clock: Clock,
     tell: Callable[[str], None],
 ) -> Exploration:
-    """Try again what may be cured by waiting, for some minutes. Nobody is asked again before the time
-    that they named; where that is too long, `attempt` gets the failure, to give up with."""
-    until = clock.monotonic() + PATIENCE_SECONDS
-    wait = SHORTEST_WAIT_SECONDS
-    while True:
-        try:
-            return attempt(None)
-        except ExternalError as error:
-            if not error.retryable:
-                raise
-            asked = error.retry_after
-            seconds = wait if asked is None else max(asked, SHORTEST_WAIT_SECONDS)
-            if clock.monotonic() + seconds >= until:
-                return attempt(error)
-            tell(f"{error.message} The report is kept; trying again in {seconds:.0f} s.")
-            clock.sleep(seconds)
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+    """Retry failures that may pass, for some minutes. When that time is over, or a service asks for a
+    longer wait, `attempt` is given the failure to record."""
+
+    def wait(again: Retry) -> None:
+        assert isinstance(again.error, ExternalError)
+        said = again.error.message
+        tell(f"{said} The report is kept; trying again in {again.seconds:.0f} s.")
+        clock.sleep(again.seconds)
+
+    try:
+        until = clock.monotonic() + PATIENCE_SECONDS
+        return retry(lambda: attempt(None), RETRY, clock, until=until, wait=wait)
+    except ExternalError as error:
+        if not error.retryable:
+            raise
+        return attempt(error)
 
 
 def _of_run(exploration: Exploration, run: int) -> Exploration:
-    if exploration.run != run or not (exploration.outcome or exploration.is_final):
+    if exploration.run.number != run or not (exploration.run.outcome or exploration.is_final):
         raise ConflictError(f"Run {run} of exploration {exploration.id} has nothing to publish.")
     return exploration
 
 
 def _has_text(exploration: Exploration) -> bool:
-    return exploration.receipt is None or exploration.receipt.has_partial_text
+    return exploration.run.receipt is None or exploration.run.receipt.has_partial_text
 
 
 def _is_published(exploration: Exploration) -> bool:
@@ -135,7 +135,9 @@ def _write(
     def build(tree: Tree) -> Change:
         return plan(exploration, report, tree, clock.now())
 
-    return publisher.publish(exploration.id, exploration.run, build, since=exploration.created_at)
+    return publisher.publish(
+        exploration.id, exploration.run.number, build, since=exploration.created_at
+    )
 
 
 def _remember(
@@ -175,26 +177,36 @@ def _settled(
 ) -> Exploration:
     now = clock.now()
     if failure:
-        receipt = Receipt(
-            code=failure.code,
-            message=failure.sentence,
-            step=exploration.stats.steps,
-            cost_usd=exploration.stats.cost_usd,
-            has_partial_text=True,
-            resume=f"idea resume {exploration.id}",
+        receipt = Receipt.of(
+            exploration.id,
+            failure.code,
+            failure.sentence,
+            stats=exploration.run.stats,
+            has_text=True,
             stage="publish",
         )
         return exploration.finished("failed", at=now, receipt=receipt)
-    assert exploration.outcome is not None
-    was_stuck = exploration.receipt is not None and exploration.receipt.stage == "publish"
+    assert exploration.run.outcome is not None
+    was_stuck = exploration.run.receipt is not None and exploration.run.receipt.stage == "publish"
     return exploration.finished(
-        exploration.outcome,
-        at=exploration.finished_at or now,
-        receipt=None if was_stuck else exploration.receipt,
-        path=published.path if published else exploration.path,
-        document=published.document if published else exploration.document,
-        url=published.url if published else exploration.url,
-        commit=published.commit if published else exploration.commit,
-        branch=published.branch if published else exploration.branch,
-        notice=(published.notice if published else None) or exploration.notice,
+        exploration.run.outcome,
+        at=exploration.run.finished_at or now,
+        receipt=None if was_stuck else exploration.run.receipt,
+        publication=_publication(exploration, published),
+    )
+
+
+def _publication(exploration: Exploration, published: Published | None) -> Publication:
+    """What this run published; of a run that published nothing, what an earlier one did."""
+    before = exploration.publication
+    if published is None:
+        return before
+    return Publication(
+        path=published.path,
+        document=published.document,
+        url=published.url,
+        commit=published.commit,
+        branch=published.branch,
+        notice=published.notice or before.notice,
+        reused=before.reused,
     )

@@ -7,7 +7,17 @@ code that recorded, the replay stops and says where.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from idea_explorer.agent.moves import Ask, Bounds, Finish, Move, Restart, RunTools, Say, next_move
+from idea_explorer.agent.moves import (
+    Ask,
+    Bounds,
+    Finish,
+    Move,
+    RefuseTools,
+    Restart,
+    RunTools,
+    Say,
+    next_move,
+)
 from idea_explorer.agent.state import State
 from idea_explorer.domain.transcript import (
     Answered,
@@ -121,7 +131,9 @@ class _Tape:
                 return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)
             case Restart(), Restarted():
                 return True
-            case RunTools(), ToolsRan():
+            case RunTools() | RefuseTools(), ToolsRan():
+                if self.upcoming.refused != isinstance(move, RefuseTools):
+                    return False
                 called: list[StoredResult | PendingCall] = [
                     *self.upcoming.results,
                     *self.upcoming.pending,

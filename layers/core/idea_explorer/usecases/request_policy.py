@@ -102,12 +102,12 @@ class RequestPolicy:
     def check_resume(self, request: ExploreRequest, before: Exploration) -> None:
         """A budget must pay for going on from what was said, which may have become much: for another
         step where the budget ended the last run, for a report everywhere else."""
-        spent, budget = before.stats.cost_usd or 0.0, request.max_cost_usd or self.max_cost_usd
-        if before.min_resume_usd is None:
+        spent, budget = before.run.stats.cost_usd or 0.0, request.max_cost_usd or self.max_cost_usd
+        if before.run.min_resume_usd is None:
             self.check_budget(request, spent)
         elif budget is not None:
             purpose = "look any further" if before.was_short_of_money else ANYTHING
-            _check_least(budget, before.min_resume_usd, spent, purpose)
+            _check_least(budget, before.run.min_resume_usd, spent, purpose)
 
     def check_files(self, request: ExploreRequest, owner: str) -> None:
         if not request.files:

@@ -5,8 +5,9 @@ from datetime import datetime
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
-from idea_explorer.domain.exploration import RESUMABLE, Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
+from idea_explorer.domain.run import RESUMABLE, Status
 from idea_explorer.ports import Explorations, Log, WorkQueue
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.request_policy import RequestPolicy
@@ -40,7 +41,7 @@ def resume(
     now = clock.now()
     queued = explorations.take_over(
         before.id,
-        lambda e: _next_run(_same_run(e, before.run), wanted, now, by_command),
+        lambda e: _next_run(_same_run(e, before.run.number), wanted, now, by_command),
         lambda was, _: [StatusChanged(from_=was.status, to="queued")],
     )
     enqueue(queued, queue, log)
@@ -59,10 +60,10 @@ def claim(exploration: Exploration, explorations: Explorations) -> Exploration:
 
 
 def _same_run(exploration: Exploration, run: int) -> Exploration:
-    if exploration.run != run:
+    if exploration.run.number != run:
         raise ConflictError(
             f"Exploration {exploration.id} was resumed at the same moment:"
-            f" run {exploration.run} is {exploration.status}."
+            f" run {exploration.run.number} is {exploration.status}."
         )
     return exploration
 
@@ -78,18 +79,8 @@ def _next_run(
     return exploration.moved(
         "queued",
         at=now,
-        run=exploration.run + 1,
-        by_command=by_command,
+        run=exploration.run.next(by_command=by_command, outcome=_written_outcome(exploration)),
         request=_with(exploration, wanted),
-        base_steps=exploration.stats.steps,
-        base_cost_usd=exploration.stats.cost_usd or 0.0,
-        limit_usd=None,
-        charged_on=None,
-        deadline_at=None,
-        awaiting_since=None,
-        finished_at=None,
-        outcome=_written_outcome(exploration),
-        receipt=None,
         cancel_requested=False,
         delivery=exploration.new_delivery,
     )
@@ -103,5 +94,5 @@ def _written_outcome(exploration: Exploration) -> Status | None:
     """What the run came to where only publishing it failed or was stopped: then it is published, not
     paid for again."""
     unpublished = exploration.status in {"failed", "cancelled"}
-    written = exploration.outcome in {"completed", "partial"}
-    return exploration.outcome if unpublished and written else None
+    written = exploration.run.outcome in {"completed", "partial"}
+    return exploration.run.outcome if unpublished and written else None

@@ -6,10 +6,11 @@ from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.events import StatusChanged
-from idea_explorer.domain.exploration import Exploration, Stats
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.run import Stats
 from idea_explorer.domain.similar_research import IndexEntry, Similar, existing
 from idea_explorer.domain.similar_research import similar as rank
 from idea_explorer.ports import (
@@ -56,18 +57,16 @@ def reuse(
     new = Exploration.new(
         request, owner, at=now, exploration_id=exploration_id, default_webhook=default_webhook
     )
-    exploration = new.model_copy(
-        update={
-            "finished_at": now,
-            "status": "completed",
-            "outcome": "completed",
-            "stats": Stats(cost_usd=0.0, stop_reason="reused"),
-            "path": found.path,
-            "document": found.path,
-            "reused": found.path,
-            "title": found.title,
-            "verdict": found.verdict,
-        }
+    exploration = new.replace(
+        finished_at=now,
+        status="completed",
+        outcome="completed",
+        stats=Stats(cost_usd=0.0, stop_reason="reused"),
+        path=found.path,
+        document=found.path,
+        reused=found.path,
+        title=found.title,
+        verdict=found.verdict,
     )
     told = [StatusChanged(from_="queued", to="completed")]
     is_new = explorations.create(exploration, told)

@@ -11,7 +11,7 @@ from idea_explorer.domain.code import blob_sha
 from idea_explorer.domain.diffs import undone
 from idea_explorer.domain.documents import fingerprint, has_section, parse_document, without_section
 from idea_explorer.domain.errors import ConflictError, MissingError
-from idea_explorer.domain.exploration import FINAL, Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
@@ -21,6 +21,7 @@ from idea_explorer.domain.publication import (
     places_for,
     written_by,
 )
+from idea_explorer.domain.run import FINAL, Status
 from idea_explorer.domain.transcript import AnyEntry, Decided
 from idea_explorer.ports import Approvals, Restorer, Reverter, Transcripts, Tree, Undone
 
@@ -66,7 +67,7 @@ def _check_ended(exploration_id: ExplorationId, status: Status) -> None:
 
 def _is_on_github(exploration: Exploration) -> bool:
     """Whether it was GitHub that the exploration read and wrote, whatever is set up now."""
-    return bool(exploration.base_commit or exploration.url)
+    return bool(exploration.base_commit or exploration.publication.url)
 
 
 def _restored(
@@ -77,7 +78,7 @@ def _restored(
         named = sorted({approval.proposal.path for approval in written})
         plan: Callable[[Tree], Plan] = partial(undo_changes, written)
     else:
-        own = exploration.document if exploration.reused is None else None
+        own = exploration.publication.document if exploration.publication.reused is None else None
         named = [own] if own else []
         plan = partial(undo_research, exploration)
     if not named:
@@ -172,7 +173,7 @@ def _is_of_another(text: str, exploration: Exploration) -> bool:
 
 def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[Place, str]]:
     """Where the logs say that the exploration wrote; a resumed run may have written beside the first."""
-    named = [Place.of(exploration.document)] if exploration.document else []
+    named = [Place.of(exploration.publication.document)] if exploration.publication.document else []
     found = places_for(exploration.request.idea, tree.names(RESEARCH_ROOT))
     for place in dict.fromkeys([*named, *found]):
         log = tree.read_text(place.log)

@@ -20,7 +20,8 @@ from idea_explorer.domain.events import (
     ToolCallStart,
     TryingAgain,
 )
-from idea_explorer.domain.exploration import Exploration, Pause
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.run import Pause
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import EventLog, EventSink, Explorations, Transcript
 from idea_explorer.usecases.outcome import stats_of
@@ -200,5 +201,4 @@ class ProgressSink:
         if isinstance(event, TryingAgain):
             until = now + timedelta(seconds=event.seconds)
             pause = Pause(sentence=event.sentence, until=until)
-        changes = {"stats": stats, "updated_at": now, "pause": pause}
-        self._explorations.save(self._exploration.model_copy(update=changes))
+        self._explorations.save(self._exploration.replace(stats=stats, updated_at=now, pause=pause))

@@ -17,9 +17,10 @@ from idea_explorer.domain.errors import (
     MissingError,
 )
 from idea_explorer.domain.events import Failed
-from idea_explorer.domain.exploration import Exploration, Receipt, Stats, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.report import best_text, title_of, verdict_of, without_preamble
+from idea_explorer.domain.run import Receipt, Stats, Status
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import EventSink, Explorations, Reports, Spend, Transcripts
 from idea_explorer.usecases.allowance import charge
@@ -39,9 +40,7 @@ class Ending:
 
 ENDINGS: dict[Cause, Ending] = {
     "timed_out": Ending("timed_out", "TIMEOUT", "The deadline passed before the report was whole."),
-    "stopped": Ending(
-        "cancelled", "INTERNAL_ERROR", "The run was stopped; what was there is kept."
-    ),
+    "stopped": Ending("cancelled", "CANCELLED", "The run was stopped; what was there is kept."),
     "approval_expired": Ending(
         "partial",
         "TIMEOUT",
@@ -88,8 +87,8 @@ def settle(
     settled = _unpublished(exploration, cause, books) or _from_checkpoint(
         exploration, cause, books, error
     )
-    charge(exploration, settled.stats.cost_usd, books.spend)
-    receipt = settled.receipt
+    charge(exploration, settled.run.stats.cost_usd, books.spend)
+    receipt = settled.run.receipt
     close_run(
         exploration,
         settled,
@@ -101,21 +100,21 @@ def settle(
 
 
 def _open_run(exploration: Exploration, run: int, now: datetime) -> Exploration:
-    if exploration.is_final or exploration.run != run:
+    if exploration.is_final or exploration.run.number != run:
         raise ConflictError(f"Run {run} of exploration {exploration.id} is closed.")
     return exploration.started(at=now) if exploration.status == "queued" else exploration
 
 
 def _unpublished(exploration: Exploration, cause: Cause, books: Books) -> Exploration | None:
     """A run that came to its outcome and was not published: what there was to publish is kept."""
-    if exploration.outcome is None:
+    if exploration.run.outcome is None:
         return None
-    receipt, now = exploration.receipt, books.clock.now()
+    receipt, now = exploration.run.receipt, books.clock.now()
     has_text = receipt is None or receipt.has_partial_text
-    if exploration.outcome == "failed" or not has_text:
-        return exploration.finished(exploration.outcome, at=now)
+    if exploration.run.outcome == "failed" or not has_text:
+        return exploration.finished(exploration.run.outcome, at=now)
     ending = ENDINGS[cause] if cause == "stopped" else UNPUBLISHED
-    told = _receipt(exploration, ending, exploration.stats, has_text=True)
+    told = _receipt(exploration, ending, exploration.run.stats, has_text=True)
     unpublished = told.model_copy(update={"stage": "publish"})
     return exploration.finished(ending.status, at=now, receipt=unpublished)
 
@@ -148,11 +147,4 @@ def _from_checkpoint(
 
 
 def _receipt(exploration: Exploration, ending: Ending, stats: Stats, *, has_text: bool) -> Receipt:
-    return Receipt(
-        code=ending.code,
-        message=ending.message,
-        step=stats.steps,
-        cost_usd=stats.cost_usd,
-        has_partial_text=has_text,
-        resume=f"idea resume {exploration.id}",
-    )
+    return Receipt.of(exploration.id, ending.code, ending.message, stats=stats, has_text=has_text)

@@ -67,9 +67,13 @@ def _parent(
         raise _invalid("continue_from", f"it is an exploration of the toolset {toolset}")
     if not earlier.is_final:
         raise _invalid("continue_from", f"it is still {earlier.status}")
-    if earlier.stats.steps == 0 and not earlier.reused:
+    if earlier.run.stats.steps == 0 and not earlier.publication.reused:
         raise _invalid("continue_from", "it ended before its first step")
-    if request.toolset == "research" and earlier.receipt and not earlier.receipt.has_partial_text:
+    if (
+        request.toolset == "research"
+        and earlier.run.receipt
+        and not earlier.run.receipt.has_partial_text
+    ):
         raise _invalid("continue_from", "it has no report to build on")
     return earlier
 
@@ -89,6 +93,6 @@ def _invalid(field: str, rule: str) -> InvalidRequestError:
 def enqueue(exploration: Exploration, queue: WorkQueue, log: Log) -> None:
     """Send the run to the queue. A queue that fails loses nothing: the sweep sends it later."""
     try:
-        queue.send(exploration.id, exploration.run)
+        queue.send(exploration.id, exploration.run.number)
     except ExternalError as error:
         log.warning("enqueue_failed", explorationId=exploration.id, error=type(error).__name__)

@@ -36,7 +36,7 @@ def sweep(
     queued = desk.explorations.unchanged_since("queued", now - timedelta(seconds=queued_seconds))
     for exploration in queued[:MOST_AT_ONCE]:
         if touch(exploration, desk.explorations, now):
-            desk.queue.send(exploration.id, exploration.run)
+            desk.queue.send(exploration.id, exploration.run.number)
             sent += 1
     running = desk.explorations.unchanged_since("running", now - timedelta(seconds=running_seconds))
     for exploration in running[:MOST_AT_ONCE]:

@@ -51,7 +51,7 @@ def local_service(settings: Settings, log: Log) -> "Service":
     once = IdempotencyStore(SqliteRecords(settings.store))
     queue = local_queue(settings)
     return _service(
-        settings, local_stores(settings), queue, once, log, lambda e: queue.send(e.id, e.run)
+        settings, local_stores(settings), queue, once, log, lambda e: queue.send(e.id, e.run.number)
     )
 
 

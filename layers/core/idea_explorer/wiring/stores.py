@@ -129,13 +129,15 @@ def process_lock(settings: Settings) -> "ProcessLock":
 def worked_on_here(settings: Settings) -> Callable[[Exploration], bool]:
     """Whether a command of this machine is at work on a run, or a worker of `idea serve` is or will be."""
     here, queue = process_lock(settings), local_queue(settings)
-    return lambda e: here.is_at_work(e.id) or queue.has(e.id, e.run)
+    return lambda e: here.is_at_work(e.id) or queue.has(e.id, e.run.number)
 
 
 def running_here(settings: Settings) -> Callable[[Exploration], bool]:
     """Whether a process of this machine does a run at this moment."""
     here, queue = process_lock(settings), local_queue(settings)
-    return lambda e: not e.is_final and (here.is_at_work(e.id) or queue.is_taken(e.id, e.run))
+    return lambda e: (
+        not e.is_final and (here.is_at_work(e.id) or queue.is_taken(e.id, e.run.number))
+    )
 
 
 LOCAL_OWNER = "local"

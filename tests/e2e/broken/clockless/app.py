@@ -32,6 +32,6 @@ def handler(event: handlers.Event) -> JsonObject:
         engine = dataclasses.replace(deployment.engine(), clock=StoppedClock())
         exploration = explore(work.id, work.run, engine)
     return {
-        "status": exploration.outcome or exploration.status,
+        "status": exploration.run.outcome or exploration.status,
         "approval_seconds": deployment.approval_seconds(),
     }

@@ -91,11 +91,11 @@ def test_a_save_during_a_take_over_is_not_lost(stores: Stores, running: Explorat
 
     def save_meanwhile(before: Exploration) -> Exploration:
         if not saved:
-            saved.append(running.model_copy(update={"title": "kept"}))
+            saved.append(running.replace(title="kept"))
             stores.explorations.save(saved[0])
         return before
 
-    assert stores.explorations.take_over(running.id, save_meanwhile).title == "kept"
+    assert stores.explorations.take_over(running.id, save_meanwhile).run.title == "kept"
 
 
 def test_a_cancel_request_during_a_take_over_is_not_lost(
@@ -281,7 +281,7 @@ def test_a_whole_exploration_runs_on_them(aws: Settings) -> None:
 
     ended = explore(exploration.id, 1, engine)
 
-    assert ended.outcome == "completed"
+    assert ended.run.outcome == "completed"
     assert engine.reports.load_report(ended.id).startswith("# ")
     events = engine.events.read(ended.id)
     assert [event.number for event in events] == list(range(1, len(events) + 1))

@@ -84,5 +84,5 @@ def test_a_cancel_in_the_silence_takes_less_than_two_seconds(tmp_path: Path) -> 
         began = time.monotonic()
         worker.join(timeout=10)
         took = time.monotonic() - began
-    assert [exploration.outcome for exploration in ended] == ["cancelled"]
+    assert [exploration.run.outcome for exploration in ended] == ["cancelled"]
     assert took < 2

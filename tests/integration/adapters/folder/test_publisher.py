@@ -51,7 +51,7 @@ def git_desk(desk: Desk, root: Path, tmp_path: Path) -> Desk:
 def test_a_folder_gets_both_files(desk: Desk, root: Path) -> None:
     final = desk.publish(desk.finished())
 
-    assert (final.path, final.document) == (str(root / DOCUMENT), DOCUMENT)
+    assert (final.publication.path, final.publication.document) == (str(root / DOCUMENT), DOCUMENT)
     assert "They want them." in (root / DOCUMENT).read_text()
     assert len(json.loads((root / LOG).read_text())) == 1
     assert sorted(path.name for path in (root / FOLDER).iterdir()) == [
@@ -66,10 +66,10 @@ def test_a_run_cut_off_while_writing_finds_its_own_again(desk: Desk, root: Path,
     desk.publish(exploration)
     if left == "log only":
         (root / DOCUMENT).unlink()
-    desk.store.take_over(exploration.id, lambda e: e.model_copy(update={"status": "running"}))
+    desk.store.take_over(exploration.id, lambda e: e.replace(status="running"))
     final = desk.publish(exploration)
 
-    assert final.document == DOCUMENT
+    assert final.publication.document == DOCUMENT
     assert len(json.loads((root / LOG).read_text())) == 1
     assert len(list((root / "ideas").iterdir())) == 1
 
@@ -83,10 +83,10 @@ def test_a_resumed_run_rewrites_its_own_and_steps_around_an_edited_one(
     (root / DOCUMENT).write_text("Mine now.\n")
     beside = desk.publish(desk.again(exploration.id, "# Third"))
 
-    assert rewritten.document == DOCUMENT
+    assert rewritten.publication.document == DOCUMENT
     assert (root / DOCUMENT).read_text() == "Mine now.\n"
-    assert beside.document == f"{FOLDER}-2/research.md"
-    assert beside.notice is not None
+    assert beside.publication.document == f"{FOLDER}-2/research.md"
+    assert beside.publication.notice is not None
 
 
 def test_nothing_is_written_through_a_link(desk: Desk, root: Path, tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_a_folder_that_may_not_be_written_is_a_clear_failure(desk: Desk, root: P
     final = desk.publish(desk.finished())
     root.chmod(0o700)
 
-    assert final.receipt is not None
-    assert "permissions" in final.receipt.message
+    assert final.run.receipt is not None
+    assert "permissions" in final.run.receipt.message
 
 
 def test_many_at_once_into_one_folder_stand_side_by_side(desk: Desk, root: Path) -> None:
@@ -114,9 +114,9 @@ def test_many_at_once_into_one_folder_stand_side_by_side(desk: Desk, root: Path)
     with ThreadPoolExecutor(8) as pool:
         finals = list(pool.map(desk.publish, explorations))
 
-    assert len({final.document for final in finals}) == 8
+    assert len({final.publication.document for final in finals}) == 8
     for final in finals:
-        assert final.id in (root / str(final.document)).read_text()
+        assert final.id in (root / str(final.publication.document)).read_text()
 
 
 def test_a_commit_holds_the_two_files_and_nothing_else(git_desk: Desk, root: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_commit_holds_the_two_files_and_nothing_else(git_desk: Desk, root: Pat
     exploration = git_desk.finished()
     final = git_desk.publish(exploration)
 
-    assert final.commit == git(root, "rev-parse", "HEAD")
+    assert final.publication.commit == git(root, "rev-parse", "HEAD")
     assert git(root, "show", "--name-only", "--format=", "HEAD").splitlines() == [LOG, DOCUMENT]
     assert git(root, "log", "-1", "--format=%s") == f"idea: {SLUG} - research complete"
     trailers = git(root, "log", "-1", "--format=%(trailers:only)").splitlines()
@@ -145,11 +145,11 @@ def test_a_run_is_committed_once_and_what_people_did_to_it_stays(
     exploration = git_desk.finished()
     git_desk.publish(exploration)
     (root / DOCUMENT).write_text("Mine now.\n")
-    git_desk.store.take_over(exploration.id, lambda e: e.model_copy(update={"status": "running"}))
+    git_desk.store.take_over(exploration.id, lambda e: e.replace(status="running"))
     final = git_desk.publish(exploration)
 
     assert committed(root, exploration) == 1
-    assert final.document == DOCUMENT
+    assert final.publication.document == DOCUMENT
     assert (root / DOCUMENT).read_text() == "Mine now.\n"
 
 
@@ -163,11 +163,11 @@ def test_files_without_their_commit_are_committed_by_the_next_try(
     exploration = git_desk.finished()
     refused = git_desk.publish(exploration)
     hook.unlink()
-    git_desk.store.take_over(exploration.id, lambda e: e.model_copy(update={"status": "running"}))
+    git_desk.store.take_over(exploration.id, lambda e: e.replace(status="running"))
     final = git_desk.publish(exploration)
 
-    assert refused.receipt is not None
-    assert "not today" in refused.receipt.message
+    assert refused.run.receipt is not None
+    assert "not today" in refused.run.receipt.message
     assert final.status == "completed"
     assert committed(root, exploration) == 1
 
@@ -181,7 +181,7 @@ def test_a_repository_without_a_commit_gets_its_first(
     desk.publisher = FolderPublisher(root, tmp_path / "lock", GitFolder(root))
     final = desk.publish(desk.finished())
 
-    assert final.commit == git(root, "rev-parse", "HEAD")
+    assert final.publication.commit == git(root, "rev-parse", "HEAD")
 
 
 def test_a_folder_within_a_repository_is_one_too(
@@ -192,12 +192,12 @@ def test_a_folder_within_a_repository_is_one_too(
     git_desk.publisher = FolderPublisher(inner, tmp_path / "lock", GitFolder(inner))
     exploration = git_desk.finished()
     git_desk.publish(exploration)
-    git_desk.store.take_over(exploration.id, lambda e: e.model_copy(update={"status": "running"}))
+    git_desk.store.take_over(exploration.id, lambda e: e.replace(status="running"))
     again = git_desk.publish(exploration)
 
     assert is_git_folder(inner)
     assert not is_git_folder(tmp_path)
-    assert again.document == DOCUMENT
+    assert again.publication.document == DOCUMENT
     assert (
         git(root, "show", "--name-only", "--format=", "HEAD").splitlines()[1] == f"docs/{DOCUMENT}"
     )

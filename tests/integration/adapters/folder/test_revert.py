@@ -120,7 +120,7 @@ def test_a_report_goes_with_its_log_and_its_folder(world: World) -> None:
 
     assert undone == Undone([LOG, DOCUMENT], True)
     assert not (world.root / FOLDER).exists()
-    assert other.document in world.files()
+    assert other.publication.document in world.files()
     assert world.revert(final) == Undone([DOCUMENT], False)
 
 
@@ -219,7 +219,7 @@ def test_what_was_committed_is_undone_by_a_commit_that_touches_nothing_else(worl
     assert undone.commit == git(world.root, "rev-parse", "HEAD")
     message = git(world.root, "log", "-1", "--format=%B")
     assert message.startswith(
-        f"Revert exploration {final.id}\n\nThis reverts commit {final.commit}."
+        f"Revert exploration {final.id}\n\nThis reverts commit {final.publication.commit}."
     )
     assert git(world.root, "ls-tree", "-r", "--name-only", "HEAD") == "README.md"
     assert git(world.root, "status", "--short") == "M README.md"
@@ -386,7 +386,9 @@ def test_a_change_by_somebody_between_two_of_its_own_is_kept(world: World) -> No
 
 def test_one_that_was_answered_with_what_is_there_has_written_nothing(world: World) -> None:
     final = world.desk.publish(world.desk.finished())
-    reused = an_exploration(status="completed", document=final.document, reused=final.document)
+    reused = an_exploration(
+        status="completed", document=final.publication.document, reused=final.publication.document
+    )
     world.store.create(reused)
 
     with pytest.raises(MissingError, match="wrote nothing"):

@@ -164,7 +164,7 @@ class World:
         request = ExploreRequest.model_validate({"idea": "Tea", "toolset": "code", **fields})
         terms = wiring.terms(self.settings)
         stored = submit(request, "ada", self.engine.explorations, self.engine.clock, terms=terms)
-        return explore(stored.id, stored.run, self.engine)
+        return explore(stored.id, stored.run.number, self.engine)
 
     def decide(self, exploration: Exploration, **decision: object) -> None:
         approvals = self.engine.approvals
@@ -193,13 +193,13 @@ class World:
             log=SilentLog(),
             terms=wiring.terms(self.settings),
         )
-        return explore(queued.id, queued.run, self.engine)
+        return explore(queued.id, queued.run.number, self.engine)
 
     def publish(self, exploration: Exploration) -> Exploration:
         destinations = publishing.destinations(self.settings, self.engine.clock)
         return publish(
             exploration.id,
-            exploration.run,
+            exploration.run.number,
             explorations=self.engine.explorations,
             reports=self.engine.reports,
             publisher=destinations.publisher,
@@ -231,7 +231,7 @@ def test_from_a_proposal_to_a_pull_request(
     assert "# Tea" in seen[1]  # still the commit that the run began with
     (pull,) = repo.pulls
     assert final.status == "completed"
-    assert final.url == f"https://github.com/acme/tea/pull/{pull.number}"
+    assert final.publication.url == f"https://github.com/acme/tea/pull/{pull.number}"
     assert pull.body is not None
     assert pull.body.startswith("# Green\n\nDone.")
 
@@ -265,7 +265,7 @@ def test_without_an_approval_nothing_is_written(
 
     final = world.publish(explore(waiting.id, 1, world.engine))
 
-    assert (final.status, final.url) == ("completed", None)
+    assert (final.status, final.publication.url) == ("completed", None)
     assert repo.branches() == ["main"]
     assert repo.pulls == []
 
@@ -281,10 +281,10 @@ def test_a_run_that_fails_after_an_approval_opens_no_pull_request_until_it_is_re
     failed = world.publish(explore(waiting.id, 1, world.engine))
 
     branch = branch_of(failed)
-    assert (failed.status, failed.url, repo.pulls) == ("failed", None, [])
+    assert (failed.status, failed.publication.url, repo.pulls) == ("failed", None, [])
     assert len(messages(repo, failed)) == 1
-    assert failed.receipt is not None
-    assert f"on the branch {branch}, without a pull request" in failed.receipt.message
+    assert failed.run.receipt is not None
+    assert f"on the branch {branch}, without a pull request" in failed.run.receipt.message
 
     final = world.publish(world.resume(failed))
 
@@ -315,4 +315,4 @@ def test_a_repository_that_is_not_allowed_is_refused_at_submit(
         world.explore(repository="acme/secrets")
 
     assert refused.type.__name__ == "InvalidRequestError"
-    assert world.explore(repository="Acme/Tea").outcome == "completed"
+    assert world.explore(repository="Acme/Tea").run.outcome == "completed"

@@ -77,8 +77,12 @@ def test_both_files_arrive_in_one_commit_that_names_exploration_and_run(
     (commit,) = commits_of(repo, exploration.id)
     assert commit.message.splitlines()[0] == f"idea: {SLUG} - research complete"
     assert commit.trailers == {"Exploration-Id": exploration.id, "Exploration-Run": "1"}
-    assert (final.status, final.path, final.commit) == ("completed", DOCUMENT, commit.sha)
-    assert final.url == f"https://github.com/acme/ideas/blob/main/{DOCUMENT}"
+    assert (final.status, final.publication.path, final.publication.commit) == (
+        "completed",
+        DOCUMENT,
+        commit.sha,
+    )
+    assert final.publication.url == f"https://github.com/acme/ideas/blob/main/{DOCUMENT}"
     assert repo.read_text(DOCUMENT).startswith(f"---\nidea: {IDEA}\n")
     assert [entry["jobId"] for entry in log_of(repo)] == [exploration.id]
     assert repo.read_text("README.md") == "hello\n"
@@ -112,9 +116,9 @@ def test_killed_at_every_boundary_and_run_again_it_commits_once(
 
             commits = commits_of(repo, exploration.id)
             assert len(commits) == 1, (nth, acts)
-            assert (final.status, final.commit) == ("completed", commits[0].sha)
-            assert final.document is not None
-            folder = final.document.rpartition("/")[0]
+            assert (final.status, final.publication.commit) == ("completed", commits[0].sha)
+            assert final.publication.document is not None
+            folder = final.publication.document.rpartition("/")[0]
             entries = log_of(repo, f"{folder}/exploration-log.json")
             assert [entry["jobId"] for entry in entries] == [exploration.id]
     commits_in_all = len(repo.log()) - 3
@@ -151,7 +155,7 @@ def test_a_commit_is_found_again_under_many_later_ones(
     final = desk.publish(exploration)
 
     (commit,) = commits_of(repo, exploration.id)
-    assert (final.commit, final.document) == (commit.sha, DOCUMENT)
+    assert (final.publication.commit, final.publication.document) == (commit.sha, DOCUMENT)
 
 
 def test_history_is_walked_no_further_back_than_the_beginning(
@@ -224,7 +228,7 @@ def test_the_same_idea_twice_at_once_stands_side_by_side(crowd: Desk, repo: Repo
     explorations = [crowd.finished() for _ in range(2)]
     finals = publish_at_once(crowd, explorations)
 
-    assert {final.document for final in finals} == {DOCUMENT, f"{FOLDER}-2/research.md"}
+    assert {final.publication.document for final in finals} == {DOCUMENT, f"{FOLDER}-2/research.md"}
     assert {e.id in repo.read_text(DOCUMENT) for e in explorations} == {True, False}
 
 
@@ -238,7 +242,7 @@ def test_one_run_published_by_two_workers_at_once_is_committed_once(
         publisher = github_publisher(github, tmp_path / f"leases-{number}.db", crowd.clock)
         other = Desk(crowd.store, publisher, crowd.clock)
         try:
-            return other.publish(exploration).commit
+            return other.publish(exploration).publication.commit
         except ExplorerError:
             return None  # the other worker has taken over
 
@@ -319,10 +323,10 @@ def test_a_document_edited_by_hand_is_left_as_it_is(desk: Desk, repo: Repository
     assert repo.read_text(DOCUMENT) == edited
     assert repo.read_text(f"{FOLDER}-2/research.md").endswith("# The whole report\n")
     assert final.status == "completed"
-    assert final.notice is not None
-    assert "left as it is" in final.notice
+    assert final.publication.notice is not None
+    assert "left as it is" in final.publication.notice
     third = desk.publish(desk.again(exploration.id, "# The third report"))
-    assert third.document == f"{FOLDER}-2/research.md"
+    assert third.publication.document == f"{FOLDER}-2/research.md"
 
 
 def test_line_ends_changed_by_a_checkout_are_no_edit(desk: Desk, repo: Repository) -> None:
@@ -332,8 +336,8 @@ def test_line_ends_changed_by_a_checkout_are_no_edit(desk: Desk, repo: Repositor
         repo.commit({path: repo.read_text(path).replace("\n", "\r\n")})
     final = desk.publish(desk.again(exploration.id, "# The whole report"))
 
-    assert final.document == DOCUMENT
-    assert final.notice is None
+    assert final.publication.document == DOCUMENT
+    assert final.publication.notice is None
     assert [entry["run"] for entry in log_of(repo)] == [1, 2]
 
 
@@ -352,10 +356,10 @@ def test_a_protected_branch_is_a_clear_failure_that_keeps_the_report(
     final = desk.publish(desk.finished())
 
     assert final.status == "failed"
-    assert final.receipt is not None
-    assert (final.receipt.stage, final.receipt.has_partial_text) == ("publish", True)
-    assert REFUSED[rule].lower() in final.receipt.message.lower()
-    assert "GITHUB_BRANCH" in final.receipt.message
+    assert final.run.receipt is not None
+    assert (final.run.receipt.stage, final.run.receipt.has_partial_text) == ("publish", True)
+    assert REFUSED[rule].lower() in final.run.receipt.message.lower()
+    assert "GITHUB_BRANCH" in final.run.receipt.message
     assert desk.store.load_report(final.id).startswith("# Boxes")
     assert len(repo.log()) == 1
 
@@ -365,8 +369,8 @@ def test_an_empty_repository_asks_for_a_first_commit(desk: Desk, github: FakeGit
     final = desk.publish(desk.finished())
 
     assert final.status == "failed"
-    assert final.receipt is not None
-    assert "Add a first commit" in final.receipt.message
+    assert final.run.receipt is not None
+    assert "Add a first commit" in final.run.receipt.message
 
 
 def test_a_missing_repository_or_branch_is_named(
@@ -378,10 +382,10 @@ def test_a_missing_repository_or_branch_is_named(
     desk.publisher = github_publisher(github, leases, desk.clock, branch="drafts")
     no_branch = desk.publish(desk.finished())
 
-    assert no_repository.receipt is not None
-    assert "does not know acme/other" in no_repository.receipt.message
-    assert no_branch.receipt is not None
-    assert "no branch 'drafts'" in no_branch.receipt.message
+    assert no_repository.run.receipt is not None
+    assert "does not know acme/other" in no_repository.run.receipt.message
+    assert no_branch.run.receipt is not None
+    assert "no branch 'drafts'" in no_branch.run.receipt.message
 
 
 def test_a_token_that_may_only_read_is_named_as_the_cause(
@@ -392,8 +396,8 @@ def test_a_token_that_may_only_read_is_named_as_the_cause(
     final = desk.publish(desk.finished())
 
     assert final.status == "failed"
-    assert final.receipt is not None
-    assert "permissions on acme/ideas" in final.receipt.message
+    assert final.run.receipt is not None
+    assert "permissions on acme/ideas" in final.run.receipt.message
 
 
 def test_a_failure_of_githubs_own_is_tried_again_until_it_is_given_up(
@@ -407,9 +411,9 @@ def test_a_failure_of_githubs_own_is_tried_again_until_it_is_given_up(
 
     assert caught.value.retryable
     assert given_up.status == "failed"
-    assert given_up.receipt is not None
-    assert given_up.receipt.stage == "publish"
-    assert given_up.receipt.message == caught.value.sentence
+    assert given_up.run.receipt is not None
+    assert given_up.run.receipt.stage == "publish"
+    assert given_up.run.receipt.message == caught.value.sentence
     assert commits_of(repo, exploration.id) == []
 
 
@@ -466,8 +470,8 @@ def test_a_limit_that_outlasts_all_patience_is_said_at_once(
     final = desk.publish_patiently(exploration)
 
     assert (final.status, desk.waits) == ("failed", [])
-    assert final.receipt is not None
-    assert "GitHub's rate limit was reached" in final.receipt.message
+    assert final.run.receipt is not None
+    assert "GitHub's rate limit was reached" in final.run.receipt.message
     assert len(github.requests) == before + 1
 
 
@@ -496,8 +500,8 @@ def test_what_cannot_be_rewritten_is_left_alone_and_said(
     final = desk.publish(desk.again(exploration.id, "# The whole report"))
 
     assert final.status == "failed"
-    assert final.receipt is not None
-    assert reason in final.receipt.message
+    assert final.run.receipt is not None
+    assert reason in final.run.receipt.message
     assert repo.head() == before
     assert desk.store.load_report(exploration.id) == "# The whole report"
 
@@ -506,8 +510,8 @@ def test_ideas_that_is_a_file_is_not_replaced_by_a_folder(desk: Desk, repo: Repo
     repo.commit({"ideas": "our list of ideas\n"})
     final = desk.publish(desk.finished())
 
-    assert final.receipt is not None
-    assert "ideas is not a folder" in final.receipt.message
+    assert final.run.receipt is not None
+    assert "ideas is not a folder" in final.run.receipt.message
     assert repo.read_text("ideas") == "our list of ideas\n"
 
 
@@ -515,5 +519,5 @@ def test_a_file_with_the_folders_name_is_stepped_around(desk: Desk, repo: Reposi
     repo.commit({FOLDER: "a note\n"})
     final = desk.publish(desk.finished())
 
-    assert final.document == f"{FOLDER}-2/research.md"
+    assert final.publication.document == f"{FOLDER}-2/research.md"
     assert repo.read_text(FOLDER) == "a note\n"

@@ -90,7 +90,7 @@ def test_a_published_report_is_taken_back_by_a_pull_request(
 ) -> None:
     before = repo.files()
     final = desk.publish(desk.finished())
-    assert final.document == DOCUMENT
+    assert final.publication.document == DOCUMENT
 
     undone = revert(reverter, final)
 
@@ -103,7 +103,7 @@ def test_a_published_report_is_taken_back_by_a_pull_request(
     assert repo.files(pull.head) == before
     assert DOCUMENT in repo.files()  # until a person merges it
     (made,) = [c for c in repo.log(pull.head) if "Reverts-Exploration" in c.trailers]
-    assert f"This reverts commit {final.commit}." in made.message
+    assert f"This reverts commit {final.publication.commit}." in made.message
     assert made.trailers["Reverts-Exploration"] == final.id
 
 
@@ -141,9 +141,9 @@ def test_what_others_did_elsewhere_stays(
 
     revert(reverter, final)
 
-    assert other.document is not None
+    assert other.publication.document is not None
     left = repo.files(repo.pulls[0].head)
-    assert other.document in left
+    assert other.publication.document in left
     assert left["README.md"] == b"# Coffee\n"
     assert DOCUMENT not in left
 
@@ -213,7 +213,7 @@ def test_a_file_that_somebody_changed_is_named_and_nothing_is_undone(
         revert(reverter, final)
 
     assert refused.value.message == (f"Changed since: {DOCUMENT}; nothing was undone.")
-    assert refused.value.hint == f"Undo it by hand: git revert {final.commit}"
+    assert refused.value.hint == f"Undo it by hand: git revert {final.publication.commit}"
     assert repo.branches() == ["main"]
     assert repo.pulls == []
 
@@ -279,7 +279,7 @@ def test_an_update_is_taken_out_of_the_document_it_was_added_to(
     before = repo.files()
     record = {"builds_on": DOCUMENT}
     update = desk.publish(desk.finished(report="# News\n\nMore.", record=record, update=True))
-    assert update.document == DOCUMENT
+    assert update.publication.document == DOCUMENT
 
     revert(reverter, update)
 

@@ -14,12 +14,13 @@ from idea_explorer.adapters.claude.errors import ANTHROPIC, AWS, Account, our_er
 from idea_explorer.adapters.claude.reader import StreamReader, WholeMessage
 from idea_explorer.adapters.claude.stream import Assembly
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.errors import ConfigurationError, ErrorCode, name_system
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
 SILENCE_SECONDS = 90.0  # without a byte: pings come every 15 to 30 s, so the connection is dead
 CONNECT_TIMEOUT_SECONDS = 10.0
+SYSTEM: ErrorCode = "AI_SERVICE_UNAVAILABLE"
 # An answer that has begun says what it cost so far; one that has not counts as all it may cost.
 GRACE_SECONDS = 0.5
 CACHE: Block = {"type": "ephemeral"}
@@ -71,7 +72,7 @@ class Claude:
 
     def check(self, seconds: float) -> None:
         """Raises ExternalError where the account is not let in; costs nothing."""
-        with our_errors(self._account):
+        with name_system(SYSTEM), our_errors(self._account):
             self._client.models.list(limit=1, timeout=seconds)
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
@@ -88,7 +89,7 @@ class Claude:
             return stream
 
         reader = StreamReader(connect, watcher.tick, grace_seconds=self._grace_seconds)
-        with our_errors(self._account), reader as events:
+        with name_system(SYSTEM), our_errors(self._account), reader as events:
             for event in events:
                 if isinstance(event, WholeMessage):
                     assembly.take_whole(event.message)
@@ -98,7 +99,7 @@ class Claude:
                 # that is whole is paid for and kept
                 if not assembly.whole:
                     watcher.tick()
-        return assembly.answer()
+            return assembly.answer()
 
 
 def _parameters(request: ModelRequest) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetErro
 from idea_explorer.adapters.records import by_due, cursor_at, position_in, position_of, sortable
 from idea_explorer.domain.errors import LeaseLostError, MissingError, UnavailableError
 from idea_explorer.domain.events import AnyEvent
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import Status
 from idea_explorer.ports import Filter, Page
 
 EXISTS = f"attribute_exists(#{PK})"
@@ -66,7 +67,7 @@ class DynamoExplorations:
         for _ in range(ATTEMPTS):
             item = self._item(exploration_id)
             before = _exploration(item)
-            after = change(before).model_copy(update={"lease": before.lease + 1})
+            after = change(before).replace(lease=before.lease + 1)
             taker = uuid.uuid4().hex
             values: dict[str, Value] = {
                 "lease": after.lease,
@@ -202,7 +203,7 @@ def _exploration(item: Item) -> Exploration:
     """The item's own attributes decide: a cancel request changes no record."""
     exploration = Exploration.model_validate_json(zlib.decompress(item["record"]))
     current = {"lease": item["lease"], "cancel_requested": item["cancel_requested"]}
-    return exploration.model_copy(update=current)
+    return exploration.replace(**current)
 
 
 def _changing(exploration: Exploration) -> dict[str, Value]:

@@ -1,6 +1,5 @@
 """Reads and conditional writes on one DynamoDB table."""
 
-import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +16,28 @@ from idea_explorer.adapters.dynamodb.schema import (
     placeholders,
 )
 from idea_explorer.domain.errors import RateLimitedError
+from idea_explorer.domain.retry import RetryPolicy, retry
 from idea_explorer.ports import Clock
 
 SYSTEM = "DynamoDB"
-ATTEMPTS = 12
-FIRST_PAUSE_SECONDS = 0.02  # a transaction takes about this long
-LONGEST_PAUSE_SECONDS = 1.0
 BATCH = 100  # what BatchGetItem takes
 BUSY = frozenset(
     {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 )  # reasons for which a whole transaction is cancelled, though nothing is wrong with it
+
+
+class BusyError(RateLimitedError):
+    """Another transaction has hold of the same item."""
+
+
+ATTEMPTS = 12
+RETRY = RetryPolicy(
+    first=0.02,  # a transaction takes about this long
+    longest=1.0,
+    attempts=ATTEMPTS,
+    jitter=1.0,
+    retry_on=lambda error: isinstance(error, BusyError),
+)
 
 
 class ConditionNotMetError(Exception):
@@ -77,7 +88,7 @@ class Table:
         return [found[place] for place in places if place in found]
 
     def _batch(self, wanted: list[Item]) -> Iterator[Item]:
-        for attempt in range(ATTEMPTS):
+        for failed in range(1, ATTEMPTS + 1):
             request = {self._name: {"Keys": wanted, "ConsistentRead": True}}
             with aws_errors(SYSTEM):
                 answer = self._connect().batch_get_item(RequestItems=request)
@@ -85,7 +96,7 @@ class Table:
             wanted = answer.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
             if not wanted:
                 return
-            self._pause(attempt)
+            self._clock.sleep(RETRY.pause(failed))
         raise RateLimitedError(f"AWS {SYSTEM} answered only in part.", hint="Try again.")
 
     def query(
@@ -221,13 +232,9 @@ class Table:
 
     def _write(self, call: Callable[[Any], object]) -> None:
         """Write; wait and repeat while another transaction has hold of the same item."""
-        for attempt in range(ATTEMPTS):
-            if self._wrote(call):
-                return
-            self._pause(attempt)
-        raise RateLimitedError(f"AWS {SYSTEM} is busy with the same item.", hint="Try again.")
+        retry(lambda: self._write_once(call), RETRY, self._clock)
 
-    def _wrote(self, call: Callable[[Any], object]) -> bool:
+    def _write_once(self, call: Callable[[Any], object]) -> None:
         from botocore.exceptions import ClientError
 
         with aws_errors(SYSTEM):
@@ -240,13 +247,9 @@ class Table:
                 ]:
                     raise ConditionNotMetError(failed, _found(error)) from error
                 if BUSY.intersection(reasons):
-                    return False
+                    said = f"AWS {SYSTEM} is busy with the same item."
+                    raise BusyError(said, hint="Try again.") from error
                 raise
-        return True
-
-    def _pause(self, attempt: int) -> None:
-        longest = min(FIRST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS)
-        self._clock.sleep(random.uniform(0, longest))  # noqa: S311 - spreads writers out
 
 
 def _reasons(error: Any) -> list[str]:

@@ -63,7 +63,7 @@ class GitHubChanges:
         text = _with_trailer(body, exploration)
         pull = self._branches.pull(branch, state="all")
         if pull is None:
-            title = one_line(exploration.title or exploration.request.idea, MAX_TITLE)
+            title = one_line(exploration.run.title or exploration.request.idea, MAX_TITLE)
             base = self._branches.base(self._ref)
             pull = self._branches.propose(branch, base, title=title, body=text)
         elif pull.state == "open":

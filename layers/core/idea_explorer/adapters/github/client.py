@@ -22,6 +22,7 @@ from idea_explorer.domain.errors import (
     UnavailableError,
     UpstreamConflictError,
     UpstreamTimeoutError,
+    name_system,
 )
 from idea_explorer.domain.retry_after import quota_reset, retry_after
 
@@ -99,16 +100,16 @@ class GitHubClient:
     def _json(self, method: str, path: str, **options: Any) -> Any:
         with self._answer(method, path, **options) as response:
             response.read()
-        try:
-            return response.json()
-        except ValueError as error:
-            raise ExternalError("GitHub's answer could not be read.") from error
+            try:
+                return response.json()
+            except ValueError as error:
+                raise ExternalError("GitHub's answer could not be read.") from error
 
     @contextmanager
     def _answer(self, method: str, path: str, **options: Any) -> Iterator[httpx.Response]:
         """A good answer, of which the body has not come yet; raises what any other means."""
         token = self._token()
-        with _our_errors():
+        with name_system("GITHUB_UNAVAILABLE"), _our_errors():
             response = self._send(method, path, token, options)
             if response.status_code == 401 and (rotated := self._rotated(token)):
                 response.close()
@@ -232,7 +233,9 @@ def safe_to_repeat() -> Iterator[None]:
         yield
     except ExternalError as error:
         if type(error) is ExternalError:
-            raise UnavailableError(error.message, hint="Try again.") from error
+            unavailable = UnavailableError(error.message, hint="Try again.")
+            unavailable.code = error.code
+            raise unavailable from error
         raise
 
 

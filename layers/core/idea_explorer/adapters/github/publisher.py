@@ -30,9 +30,17 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.publication import is_document
+from idea_explorer.domain.retry import RetryPolicy, retry
 from idea_explorer.ports import BranchLease, Change, Clock, Published, Tree
 
 ATTEMPTS = 10  # heads that may move away under one publication before the workflow tries again
+RETRY = RetryPolicy(
+    first=0.3,
+    factor=1.0,
+    attempts=ATTEMPTS,
+    jitter=0.8,
+    retry_on=lambda error: isinstance(error, MovedError),
+)
 LEASE_SECONDS = 30.0  # longer than a publication takes; a crashed one holds up others that long
 WAIT_SECONDS = 45.0  # a crashed publisher's lease ends within it
 LIMIT_SECONDS = 60.0  # what GitHub asks for when a limit comes without a time
@@ -86,15 +94,17 @@ class GitHubPublisher:
         trailers = f"Exploration-Id: {exploration_id}\nExploration-Run: {run}"
         with safe_to_repeat():
             branch = self._branch()
-            with self._turn(branch) as renew:
-                for _ in range(ATTEMPTS):
-                    try:
-                        return self._attempt(branch, trailers, build, since, renew)
-                    except MovedError:
-                        self._clock.sleep(_jitter(0.05, 0.3))
-        raise UnavailableError(
-            f"The branch {branch} moved at each of {ATTEMPTS} attempts.", hint="Try again."
-        )
+            try:
+                with self._turn(branch) as renew:
+                    return retry(
+                        lambda: self._attempt(branch, trailers, build, since, renew),
+                        RETRY,
+                        self._clock,
+                    )
+            except MovedError:
+                raise UnavailableError(
+                    f"The branch {branch} moved at each of {ATTEMPTS} attempts.", hint="Try again."
+                ) from None
 
     def _attempt(
         self,
@@ -244,7 +254,7 @@ class GitHubPublisher:
                     hint="Try again.",
                     retry_after=busy,
                 )
-            self._clock.sleep(_jitter(0.05, 0.3))
+            self._clock.sleep(RETRY.pause(1))
 
 
 def _has_trailers(message: str, trailers: str) -> bool:
@@ -255,7 +265,3 @@ def _has_trailers(message: str, trailers: str) -> bool:
 def _page_of(commit: Commit, branch: str, document: str) -> str:
     repository_page = commit.html_url.removesuffix(f"/commit/{commit.sha}")
     return f"{repository_page}/blob/{quote(branch)}/{quote(document)}"
-
-
-def _jitter(least: float, most: float) -> float:
-    return least + (most - least) * secrets.randbelow(1_000) / 1_000

@@ -1,12 +1,10 @@
 """Connections that go to checked addresses only and that nothing keeps open beyond their deadline."""
 
 import os
-import queue
 import ssl
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import httpcore
 import httpx
@@ -14,9 +12,9 @@ import httpx
 from idea_explorer.adapters.http.addresses import AddressRules, Resolver
 from idea_explorer.domain.addresses import Address
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.errors import ExternalError, HttpError, NetworkError, TimeSpentError
+from idea_explorer.domain.errors import HttpError, NetworkError, TimeSpentError
+from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 
-T = TypeVar("T")
 WRITE_BYTES = 16_384  # small pieces: the deadline is looked at between them
 
 
@@ -42,9 +40,14 @@ class CheckedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        addresses = _within(
-            self.time(timeout), lambda: self._rules.addresses(host, port, self._resolver)
-        )
+        try:
+            addresses = run_with_time_limit(  # looking a name up takes no timeout
+                lambda: self._rules.addresses(host, port, self._resolver),
+                self.time(timeout),
+                name="resolve",
+            )
+        except TimeLimitExceededError:
+            raise NetworkError("The name was not resolved in time.") from None
 
         def dial(address: Address) -> httpcore.NetworkStream:
             stream = self._plain.connect_tcp(
@@ -104,26 +107,6 @@ class _TimedStream(httpcore.NetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
-
-
-def _within(seconds: float, function: Callable[[], T]) -> T:
-    """The function's result, if it comes in time: looking a name up takes no timeout of its own."""
-    results: queue.SimpleQueue[T | ExternalError] = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            results.put(function())
-        except ExternalError as error:
-            results.put(error)
-
-    threading.Thread(target=run, name="resolve", daemon=True).start()
-    try:
-        result = results.get(timeout=seconds)
-    except queue.Empty:
-        raise NetworkError("The name was not resolved in time.") from None
-    if isinstance(result, ExternalError):
-        raise result
-    return result
 
 
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")

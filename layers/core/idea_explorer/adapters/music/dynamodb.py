@@ -8,6 +8,7 @@ from idea_explorer.adapters.aws.client import aws_errors
 from idea_explorer.adapters.dynamodb.schema import PK, SK, Item, decoded, encoded
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.music import OwnedTrack
+from idea_explorer.domain.retry import RetryPolicy
 from idea_explorer.ports import Clock
 
 SYSTEM = "DynamoDB"
@@ -15,7 +16,7 @@ LIBRARY = "LIBRARY#"
 READ_BATCH = 100  # what BatchGetItem takes: one request answers for the longest result
 WRITE_BATCH = 25  # what BatchWriteItem takes
 ATTEMPTS = 8
-FIRST_PAUSE_SECONDS = 0.1
+RETRY = RetryPolicy(first=0.1, attempts=ATTEMPTS)
 
 
 class DynamoLibrary:
@@ -60,13 +61,13 @@ class DynamoLibrary:
         return frozenset(found)
 
     def _write(self, requests: list[dict[str, Any]]) -> None:
-        for attempt in range(ATTEMPTS):
+        for failed in range(1, ATTEMPTS + 1):
             with aws_errors(SYSTEM):
                 answer = self._connect().batch_write_item(RequestItems={self._table: requests})
             requests = answer.get("UnprocessedItems", {}).get(self._table, [])
             if not requests:
                 return
-            self._clock.sleep(FIRST_PAUSE_SECONDS * 2**attempt)
+            self._clock.sleep(RETRY.pause(failed))
         raise RateLimitedError(f"AWS {SYSTEM} took only a part.", hint="Import the file again.")
 
     def _key(self, name: str) -> Item:

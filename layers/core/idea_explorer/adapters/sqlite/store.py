@@ -18,8 +18,9 @@ from idea_explorer.adapters.records import (
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import LeaseLostError, MissingError
 from idea_explorer.domain.events import AnyEvent
-from idea_explorer.domain.exploration import Exploration, Status
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import Status
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.domain.usage import affordable_hold
 from idea_explorer.ports import Filter, NumberedEvent, Page, Transcript
@@ -93,7 +94,7 @@ class SqliteStore:
     ) -> Exploration:
         with self._db.transaction() as db:
             before = self.load(exploration_id)
-            after = change(before).model_copy(update={"lease": before.lease + 1})
+            after = change(before).replace(lease=before.lease + 1)
             _write(db, after)
             db.execute(
                 "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
@@ -254,7 +255,7 @@ class _SqliteJournal:
 def _exploration(record: str, lease: int, cancel_requested: int, _position: str) -> Exploration:
     """The columns decide: a cancel request changes no record."""
     current = {"lease": lease, "cancel_requested": bool(cancel_requested)}
-    return Exploration.model_validate_json(record).model_copy(update=current)
+    return Exploration.model_validate_json(record).replace(**current)
 
 
 def _write(db: sqlite3.Connection, exploration: Exploration) -> None:

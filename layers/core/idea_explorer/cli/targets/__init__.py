@@ -16,7 +16,7 @@ from idea_explorer.domain.request import ResumeRequest
 if TYPE_CHECKING:
     from idea_explorer.api.approvals import ApprovalView
     from idea_explorer.api.views import Details
-    from idea_explorer.domain.exploration import Stats
+    from idea_explorer.domain.run import Stats
     from idea_explorer.ports import Undone, UploadedFiles
     from idea_explorer.usecases.approvals.decide import DecisionRequest
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Self
 
@@ -12,10 +13,11 @@ from idea_explorer.cli.output import parse_details
 from idea_explorer.cli.targets import ReceivedEvent, parse_received
 from idea_explorer.cli.targets.client import ApiClient
 from idea_explorer.domain.errors import ConfigurationError, ExplorerError, ExternalError
-from idea_explorer.domain.exploration import Stats
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
+from idea_explorer.domain.retry import RetryPolicy, retry
+from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Clock, Undone, UploadedFiles
 from idea_explorer.wiring import system_clock
 
@@ -24,9 +26,8 @@ if TYPE_CHECKING:
     from idea_explorer.api.views import Details
     from idea_explorer.usecases.approvals.decide import DecisionRequest
 
-RECONNECT_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0)  # a minute: longer than a restart takes
-SUBMIT_ATTEMPTS = 3
-SUBMIT_PAUSE_SECONDS = 1.0
+RECONNECT = RetryPolicy(first=1.0, longest=15.0, attempts=8)  # a minute: no restart takes as long
+SUBMIT = RetryPolicy(first=1.0, factor=1.0, attempts=3)
 
 
 class DeploymentTarget:
@@ -43,14 +44,8 @@ class DeploymentTarget:
         if ids := [*self._upload(files)]:
             body = {**body, "files": [*ids]}
         headers = {"Idempotency-Key": key}
-        for _ in range(SUBMIT_ATTEMPTS - 1):
-            try:
-                return self._object(self._api.post("/explorations", body, headers))
-            except ExplorerError as error:
-                if not error.retryable:
-                    raise
-                self._clock.sleep(SUBMIT_PAUSE_SECONDS)
-        return self._object(self._api.post("/explorations", body, headers))
+        post = partial(self._api.post, "/explorations", body, headers)
+        return self._object(retry(post, SUBMIT, self._clock))
 
     def _upload(self, files: UploadedFiles) -> Iterator[str]:
         for file in files.read_all():
@@ -82,11 +77,12 @@ class DeploymentTarget:
             try:
                 stream = self._api.stream(path, last)
             except ExplorerError as error:
-                if not error.retryable or failures >= len(RECONNECT_SECONDS):
+                failures += 1
+                again = RECONNECT.next(error, failures)
+                if again is None:
                     raise
                 notify(f"{error.message} Trying again.")
-                self._clock.sleep(RECONNECT_SECONDS[failures])
-                failures += 1
+                self._clock.sleep(again.seconds)
                 continue
             failures = 0
             if stream is None:

@@ -12,11 +12,12 @@ from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import name_status
 from idea_explorer.cli.targets import ReceivedEvent, parse_received
 from idea_explorer.domain.errors import ConfigurationError, ConflictError, MissingError
-from idea_explorer.domain.exploration import Exploration, Stats
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, begun_at, is_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
+from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Undone, UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.cancel import cancel
@@ -89,7 +90,7 @@ class LocalTarget:
             ) from (error)
 
     def stats(self, details: Details) -> Stats:
-        return self.find(details.id).stats
+        return self.find(details.id).run.stats
 
     def events(
         self, exploration_id: str, notify: Callable[[str], None], *, after: int = 0

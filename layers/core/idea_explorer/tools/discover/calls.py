@@ -213,7 +213,7 @@ class DiscoverCalls:
             questions["index", "tracks"] = indexed
         if albums and ask_index:
             questions["index", "albums"] = lambda: self._index.known_albums(albums)
-        return look_up(questions, self._clock, self._log, self._lookup_seconds)
+        return look_up(questions, self._log, self._lookup_seconds)
 
     def _track(
         self, track: IndexedTrack | CatalogueTrack, flags: Flags, *, indexed: Flag = None

@@ -4,11 +4,13 @@ None means not known: the look-up failed or came too late, or there is no ISRC t
 becomes false, and a result is shown without its flags rather than not at all.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Literal, TypeAlias
 
-from idea_explorer.domain.deadline import Clock
+from idea_explorer.agent.tool_calls import side_by_side
+from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.ports import Log
 
 LOOKUP_SECONDS = 0.4  # of the three that a call has; a flag is not worth more
@@ -40,10 +42,8 @@ class Flags:
         return None if key is None or answer is None else key in answer
 
 
-def look_up(
-    questions: Mapping[tuple[Source, Kind], Question], clock: Clock, log: Log, seconds: float
-) -> Flags:
-    """One request for each question, all at the same time; what is late is not waited for."""
+def look_up(questions: Mapping[tuple[Source, Kind], Question], log: Log, seconds: float) -> Flags:
+    """Ask all questions at the same time; those not answered in time count as failed."""
     answers: dict[tuple[Source, Kind], frozenset[str]] = {}
 
     def ask(name: tuple[Source, Kind], question: Question) -> None:
@@ -52,15 +52,9 @@ def look_up(
         except Exception as error:  # noqa: BLE001  whatever it was, the result is worth showing
             log.warning("flag_lookup_failed", source=name[0], error=str(error))
 
-    threads = [
-        threading.Thread(target=ask, args=asked, name=f"flags-{asked[0][0]}", daemon=True)
-        for asked in questions.items()
-    ]
-    for thread in threads:
-        thread.start()
-    until = clock.monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0.0, until - clock.monotonic()))
+    asking = [partial(ask, *question) for question in questions.items()]
+    with suppress(TimeLimitExceededError):
+        run_with_time_limit(lambda: side_by_side(asking), seconds, name="flags")
     in_time = dict(answers)
     return Flags(in_time, [source for source, kind in questions if (source, kind) not in in_time])
 

@@ -84,7 +84,7 @@ def expire(
     A decision that is made at this very moment stands where it was first.
     """
     exploration = explorations.load(exploration_id)
-    if exploration.run != run or exploration.status != "awaiting_approval":
+    if exploration.run.number != run or exploration.status != "awaiting_approval":
         return
     for approval in approvals.approvals(exploration_id):
         if approval.decision is None:
@@ -139,7 +139,9 @@ def act(
             endings.append(closed)
         endings.append(_ending(call, result, record))
     transcript.append(
-        Decided(step=step, run=exploration.run, results=tuple(results), written=tuple(written))
+        Decided(
+            step=step, run=exploration.run.number, results=tuple(results), written=tuple(written)
+        )
     )
     for ending in endings:
         sink.emit(ending)
