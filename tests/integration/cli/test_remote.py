@@ -64,8 +64,10 @@ def test_an_idea_is_sent_watched_and_read(idea: Idea) -> None:
 
 def test_the_words_of_the_report_are_shown_as_they_come(idea: Idea) -> None:
     _, _, err = idea("submit", "Bees in parks", "--watch")
+    (newest,) = json.loads(idea("list", "--limit", "1", "--json")[1])["explorations"]
 
     assert "    # Bees in parks" in err
+    assert f"\nexploration {newest['id']}\n" in err
 
 
 def test_an_exploration_is_shown(idea: Idea, done: str) -> None:
@@ -96,6 +98,12 @@ def test_an_answer_that_is_not_published_is_printed(idea: Idea) -> None:
 
     assert (code, err) == (0, "")
     assert "= 42" in out
+
+
+def test_an_answer_is_printed_once(idea: Idea) -> None:
+    _, out, err = idea(*QUESTION)
+
+    assert (out.count("= 42"), "= 42" in err) == (1, False)
 
 
 def test_a_script_that_submits_and_watches_gets_the_whole_as_the_last_object(idea: Idea) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from idea_explorer.domain.events import (
     AnswerBegins,
     ApprovalRequested,
+    MessageEnd,
     MessageStart,
     RunEvent,
     StatusChanged,
@@ -42,7 +43,7 @@ class ProgressDisplay:
         self._screen = screen
         self._show_text = show_text
         self._tool_names: dict[str, str] = {}
-        self._step = 1
+        self._step: int | None = 1  # None between steps
         self._last_step: StepFinished | None = None
         self._characters = 0
         self._thought = ""
@@ -99,6 +100,8 @@ class ProgressDisplay:
             case ApprovalRequested():
                 description = one_line(event.description, 100)
                 self._line(f"  ? {event.path}: {description}", "yellow")
+            case MessageEnd():
+                self._step = None
             case StatusChanged(to="awaiting_approval"):
                 self._screen.pause()
             case _:
@@ -123,11 +126,13 @@ class ProgressDisplay:
         usage = event.usage
         tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         cost = "" if event.cost is None else f" · ${event.cost:.4f}"
-        self._step, self._last_step = event.step + 1, event
+        self._last_step = event
+        # an API does not announce the next step, and keeps the stop reason to itself
+        self._step = None if event.stop_reason else event.step + 1
         self._line(
             f"step {event.step}: {tokens:,} tokens in, {usage.output_tokens:,} out{cost}", "dim"
         )
-        if not event.stop_reason:  # sent by an API, which does not announce the next step
+        if self._step:
             self._characters = 0
 
     def _line(self, text: str, style: str = "yellow") -> None:
@@ -135,7 +140,7 @@ class ProgressDisplay:
         self._show_activity("thinking")
 
     def _show_activity(self, text: str) -> None:
-        self._screen.show_activity(f"step {self._step} · {text}")
+        self._screen.show_activity(f"step {self._step} · {text}" if self._step else "working")
 
     def _tool(self, call_id: str) -> str:
         """Empty for a call that began before it was watched."""

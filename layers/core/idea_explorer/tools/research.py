@@ -25,6 +25,7 @@ from idea_explorer.domain.paths import (
 )
 from idea_explorer.domain.publication import is_log
 from idea_explorer.domain.report import title_of
+from idea_explorer.domain.text import counted
 from idea_explorer.domain.tools import ToolOutput
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools.fulltext import FullText
@@ -171,7 +172,7 @@ class _Research:
             fields |= {"leftOut": left_out, "note": UNREADABLE}
         return ToolOutput(
             fields=fields,
-            summary=f"{len(files)} research documents",
+            summary=counted(len(files), "research document"),
             result_count=len(files),
         )
 
