@@ -33,10 +33,10 @@ def test_an_exploration_is_listed_shown_watched_and_read(idea: Idea, done: str) 
     assert idea("list", "--quiet")[1] == f"{done}\n"
     assert "Urban bees" in idea("list")[1]
     assert idea("list", "--status", "failed")[2] == "idea: No exploration matches.\n"
-    assert "completed after 3 steps" in idea("status", done)[1]
+    assert "completed after 1 step" in idea("status", done)[1]
     assert json.loads(idea("status", done, "--json")[1])["links"]["self"].endswith(done)
     code, out, err = idea("watch", done)
-    assert (code, "step 3: " in err, out.splitlines()[0][:6]) == (0, True, "ideas/")
+    assert (code, "step 1: " in err, out.splitlines()[0][:6]) == (0, True, "ideas/")
     events = [json.loads(line) for line in idea("watch", done, "--json")[1].splitlines()]
     assert [event["id"] for event in events] == list(range(1, len(events) + 1))
     assert "# Urban bees" in idea("report", done)[1]

@@ -103,7 +103,7 @@ def test_an_answer_that_is_not_published_is_printed(idea: Idea) -> None:
 def test_an_answer_is_printed_once(idea: Idea) -> None:
     _, out, err = idea(*QUESTION)
 
-    assert (out.count("= 42"), "= 42" in err) == (1, False)
+    assert (out.count("## Calculated"), "## Calculated" in err) == (1, False)
 
 
 def test_a_script_that_submits_and_watches_gets_the_whole_as_the_last_object(idea: Idea) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol, Self
 from idea_explorer.domain.events import (
     AnswerBegins,
     ApprovalRequested,
-    MessageEnd,
     MessageStart,
     RunEvent,
     StatusChanged,
@@ -100,8 +99,6 @@ class ProgressDisplay:
             case ApprovalRequested():
                 description = one_line(event.description, 100)
                 self._line(f"  ? {event.path}: {description}", "yellow")
-            case MessageEnd():
-                self._step = None
             case StatusChanged(to="awaiting_approval"):
                 self._screen.pause()
             case _:

@@ -124,7 +124,7 @@ def _no_research(spent_usd: float | None, min_resume_usd: float | None) -> str:
     least = _least_budget(spent_usd, min_resume_usd)
     if least is None:
         return NO_RESEARCH
-    return f"{NO_RESEARCH} To resume it with some takes at least ${least}."
+    return f"{NO_RESEARCH} Resuming it with research takes at least ${least}."
 
 
 def _least_budget(spent_usd: float | None, min_resume_usd: float | None) -> str | None:

@@ -144,9 +144,9 @@ class LocalTarget:
     ) -> JsonObject:
         from idea_explorer.cli.run import LocalRunner
 
-        wiring.check_folder(self._settings)
+        exploration = self.find(exploration_id)
         runner = LocalRunner(self._settings, self, show_progress=show_progress)
-        return self._dump(runner.resume(self.find(exploration_id), limits))
+        return self._dump(runner.resume(exploration, limits))
 
     def approvals(self, exploration_id: str) -> "list[ApprovalView]":
         from idea_explorer.api.approvals import approval_view
