@@ -2,7 +2,7 @@
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.message import Message
+from idea_explorer.domain.message import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.usecases.dispatch import dispatch
 from idea_explorer.usecases.settle import settle
@@ -23,7 +23,7 @@ def handler(event: handlers.Event) -> JsonObject:
     return {"sent_again": swept.sent_again, "settled": swept.settled, "told": swept.told}
 
 
-def _dispatch(message: Message) -> JsonObject:
+def _dispatch(message: QueueMessage) -> JsonObject:
     return {"dispatched": dispatch(message, deployment.desk())}
 
 

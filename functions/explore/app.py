@@ -1,7 +1,7 @@
 """Explore: runs an exploration for the workflow, lets it wait for a person, or settles one that stopped."""
 
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.message import Message
+from idea_explorer.domain.message import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.usecases.jobs import explore_or_settle, run_queue_message
 from idea_explorer.usecases.settle import settle
@@ -31,7 +31,7 @@ def handler(event: handlers.Event) -> JsonObject:
     }
 
 
-def _work_alone(message: Message) -> JsonObject:
+def _work_alone(message: QueueMessage) -> JsonObject:
     """For `sam local invoke`, and wherever a queue is all there is."""
     final = run_queue_message(
         message, deployment.engine(), deployment.destinations(), deployment.terms()

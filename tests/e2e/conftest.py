@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from idea_explorer.domain.tokens import dump_tokens, stored_token
+from idea_explorer.domain.tokens import dump_tokens, make_token_record
 from tests.e2e.harness.minds import Minds
 from tests.e2e.harness.stack import Machine, Options, Stack, credentials
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -42,7 +42,7 @@ def anthropic(minds: Minds) -> Iterator[FakeAnthropic]:
 
 def tokens() -> str:
     now = datetime.now(UTC)
-    known = [stored_token(token, owner, now=now) for owner, token in TOKENS.items()]
+    known = [make_token_record(token, owner, now=now) for owner, token in TOKENS.items()]
     return dump_tokens(known)
 
 

@@ -13,8 +13,8 @@ from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.adapters.uploads import LocalUploads
-from idea_explorer.api.app import handler_for
-from idea_explorer.api.server import gateway_event
+from idea_explorer.api.app import build_handler
+from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import AnyEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration
@@ -118,7 +118,7 @@ class Api:
             approvals=self.approvals,
             wake=lambda e: self.woken.append(e.id),
         )
-        self.handle = handler_for(self.service)
+        self.handle = build_handler(self.service)
 
     def spend_the_day(self, owner: str = "ada") -> None:
         self.store.record(owner, self.clock.now().date(), "a-run", DAY_USD)
@@ -144,7 +144,7 @@ class Api:
     ) -> Reply:
         """`body` is sent as JSON, or as it is where it is bytes."""
         data = body if isinstance(body, bytes) else b"" if body is None else _json(body)
-        return self.send(gateway_event(method, target, headers or {}, data, owner))
+        return self.send(build_gateway_event(method, target, headers or {}, data, owner))
 
     def send(self, event: dict[str, Any]) -> Reply:
         answer = self.handle(event, self.context)

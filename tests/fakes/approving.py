@@ -13,7 +13,7 @@ from idea_explorer.domain.approvals import Approval, propose
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ResumeRequest
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.usecases.approvals.apply import expire
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.cancel import cancel
@@ -59,13 +59,13 @@ class World:
             ]
         )
 
-    def _edit(self, arguments: Edit) -> ToolOutput:
+    def _edit(self, arguments: Edit) -> ToolResult:
         base = (self.code / arguments.path).read_bytes()
         proposal = propose(RepositoryPath(arguments.path), arguments.content, "Change it", base)
-        return ToolOutput(fields={}, summary="proposed", proposal=proposal)
+        return ToolResult.success({}, summary="proposed", proposal=proposal)
 
-    def _read(self, arguments: Read) -> ToolOutput:
-        return ToolOutput({"content": (self.code / arguments.path).read_text()}, "read")
+    def _read(self, arguments: Read) -> ToolResult:
+        return ToolResult.success({"content": (self.code / arguments.path).read_text()}, "read")
 
     def decide(self, exploration: Exploration, approval: Approval, **fields: Any) -> Approval:
         return decide(

@@ -14,9 +14,9 @@ import pytest
 
 from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
-from idea_explorer.api.server import ApiServer, gateway_event
+from idea_explorer.api.server import ApiServer, build_gateway_event
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.tokens import dump_tokens, stored_token
+from idea_explorer.domain.tokens import dump_tokens, make_token_record
 from idea_explorer.settings import Settings
 from tests.fakes.api import Api
 from tests.fakes.functions import Context, handler_of, set_environment
@@ -130,7 +130,7 @@ class EmbeddedApi:
     @contextmanager
     def listening(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """For the commands that ask a deployment."""
-        tokens = dump_tokens([stored_token(TOKEN, self.owner, now=self.api.clock.now())])
+        tokens = dump_tokens([make_token_record(TOKEN, self.owner, now=self.api.clock.now())])
         server = ApiServer(("127.0.0.1", 0), self.api.handle, lambda: tokens)
         monkeypatch.setenv("IDEA_API_TOKEN", TOKEN)
         monkeypatch.setenv("IDEA_API_URL", server.url)
@@ -162,7 +162,7 @@ class DeployedApi:
     ) -> tuple[int, Any]:
         """As the owner of what the path names."""
         owner = "queue" if self.ids["queue-message"] in path else "ada"
-        answer = self._handler(gateway_event(method, path, headers, body, owner), Context())
+        answer = self._handler(build_gateway_event(method, path, headers, body, owner), Context())
         told = answer["body"]
         is_json = method == "POST" or "Accept" in headers
         return answer["statusCode"], json.loads(told) if is_json else told

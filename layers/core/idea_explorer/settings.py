@@ -21,13 +21,13 @@ from pydantic import (
 )
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.addresses import wrong_webhook
+from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.errors import InvalidSettingError
-from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, profile_of
+from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, find_profile
 from idea_explorer.domain.request import WebhookUrl, key_of
-from idea_explorer.domain.text import is_sendable
+from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.usage import Price
-from idea_explorer.domain.wording import findings
+from idea_explorer.domain.validation_errors import describe_errors
 
 MODELS = {
     "sonnet": "claude-sonnet-5-5",
@@ -55,7 +55,7 @@ DATA_DIR = Path(".idea-explorer")
 
 def _key(secret: SecretStr) -> SecretStr:
     """A stray line ending would fail every request, and look like a network error."""
-    if not is_sendable(secret.get_secret_value()):
+    if not is_header_safe(secret.get_secret_value()):
         raise ValueError("holds characters that no key has")
     return secret
 
@@ -72,7 +72,7 @@ def _url(url: str) -> str:
 
 
 def _webhook(url: str) -> str:
-    if wrong := wrong_webhook(url):
+    if wrong := check_webhook_address(url):
         raise ValueError(wrong)
     return url
 
@@ -209,7 +209,7 @@ class Settings(BaseModel):
     def profiles(self) -> dict[str, ModelProfile]:
         """How to call each model: the known ones, with the efforts set here."""
         known = {*PROFILES, *self.efforts}
-        return {name: profile for name in known if (profile := profile_of(name, self.efforts))}
+        return {name: profile for name in known if (profile := find_profile(name, self.efforts))}
 
     @property
     def uses_github(self) -> bool:
@@ -261,7 +261,7 @@ class Settings(BaseModel):
             settings = cls.model_validate({**given, "code_limits": code}, by_name=False)
         except ValidationError as error:
             names = {field: name for name, field in CODE_VARIABLES.items()}
-            wrong = findings(error, within="code_limits")
+            wrong = describe_errors(error, within="code_limits")
             wrong = {names.get(field, field): rule for field, rule in wrong.items()}
             raise InvalidSettingError(wrong) from None  # its cause quotes values, keys among them
         check_efforts(settings.efforts, "IDEA_EFFORTS")

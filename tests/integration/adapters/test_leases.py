@@ -17,7 +17,7 @@ from idea_explorer.adapters.research_index import KEY, S3ResearchIndex
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
-from idea_explorer.domain.similar_research import Index, entry_of, similar
+from idea_explorer.domain.similar_research import Index, find_similar, index_document
 from idea_explorer.ports import BranchLease, ResearchIndex
 from idea_explorer.settings import Settings
 from tests.fakes.clock import ManualClock
@@ -91,13 +91,13 @@ def index(aws: Settings) -> S3ResearchIndex:
 
 
 def with_document(number: int) -> Callable[[Index], Index]:
-    entry = entry_of(f"ideas/2026-01-01-tea-{number}/research.md", f"# Tea number {number}")
+    entry = index_document(f"ideas/2026-01-01-tea-{number}/research.md", f"# Tea number {number}")
     return lambda known: known.with_entry(entry)
 
 
 def test_an_index_that_is_not_there_is_empty(index: S3ResearchIndex) -> None:
     assert index.load() == Index()
-    assert similar("tea", index.load()) == []
+    assert find_similar("tea", index.load()) == []
 
 
 def test_what_is_changed_is_read_by_everyone(index: S3ResearchIndex, aws: Settings) -> None:
@@ -148,7 +148,7 @@ def test_publishing_keeps_the_index(desk: Desk, index: ResearchIndex) -> None:
 
     paths = {entry.path for entry in index.load().entries}
     assert paths == {DOCUMENT, "ideas/market/notes.md"}
-    (best, *_) = similar(IDEA, index.load())
+    (best, *_) = find_similar(IDEA, index.load())
     assert (best.path, best.verdict, best.score) == (DOCUMENT, "PIVOT", 1.0)
 
 

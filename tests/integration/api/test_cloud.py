@@ -12,7 +12,7 @@ import requests
 from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.authorizer import UnauthorizedError
-from idea_explorer.api.server import gateway_event
+from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
@@ -42,7 +42,9 @@ def call(deployed: Settings) -> Call:
         headers = {"Idempotency-Key": key} if key else {}
         headers["Accept"] = "application/json"
         data = b"" if body is None else json.dumps(body).encode()
-        answer = handler(gateway_event(method, target, headers, data, owner), Context(seconds=4))
+        answer = handler(
+            build_gateway_event(method, target, headers, data, owner), Context(seconds=4)
+        )
         return {"status": answer["statusCode"], "body": json.loads(answer["body"])}
 
     return answered
@@ -122,7 +124,7 @@ def test_a_key_whose_first_request_died_is_locked_only_as_long_as_it_could_have_
 
 
 def test_the_page_may_reach_the_upload_bucket_and_nothing_else(call: Call) -> None:
-    page = handler_of("api")(gateway_event("GET", "/", {}, b"", None), Context(seconds=4))
+    page = handler_of("api")(build_gateway_event("GET", "/", {}, b"", None), Context(seconds=4))
     upload = urlsplit(call("POST", "/files", {"name": "a.txt", "size": 1})["body"]["upload"]["url"])
 
     policy = page["multiValueHeaders"]["Content-Security-Policy"][0]

@@ -15,7 +15,7 @@ from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.run import Pause
-from idea_explorer.domain.tokens import dump_tokens, stored_token
+from idea_explorer.domain.tokens import dump_tokens, make_token_record
 from tests.fakes.anthropic_faults import refusing_url
 from tests.fakes.api import Api
 from tests.fakes.clock import START, ManualClock
@@ -41,7 +41,7 @@ class Flaky:
 
 @contextmanager
 def target_of(flaky: Flaky, clock: ManualClock | None = None) -> Iterator[DeploymentTarget]:
-    tokens = dump_tokens([stored_token(TOKEN, "ada", now=START)])
+    tokens = dump_tokens([make_token_record(TOKEN, "ada", now=START)])
     server = ApiServer(("127.0.0.1", 0), flaky, lambda: tokens)
     with Listening(server), ApiClient(server.url, TOKEN) as api:
         yield DeploymentTarget(api, clock or ManualClock())

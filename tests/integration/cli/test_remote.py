@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.api.call import Context
+from idea_explorer.api.http import LambdaContext
 from idea_explorer.api.server import ApiServer
-from idea_explorer.domain.tokens import dump_tokens, stored_token
+from idea_explorer.domain.tokens import dump_tokens, make_token_record
 from tests.fakes.anthropic_faults import refusing_url
 from tests.fakes.api import Api
 from tests.fakes.in_process import Idea
@@ -268,10 +268,10 @@ def test_a_spent_day_is_told_at_once_and_not_tried_again(
 ) -> None:
     api = Api(tmp_path)
     api.spend_the_day()
-    tokens = dump_tokens([stored_token(TOKEN, "ada", now=api.clock.now())])
+    tokens = dump_tokens([make_token_record(TOKEN, "ada", now=api.clock.now())])
     calls: list[str] = []
 
-    def handle(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    def handle(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         calls.append(event["path"])
         return api.handle(event, context)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.sqlite.store import SqliteStore
-from idea_explorer.api.views import Details, details_of
+from idea_explorer.api.views import Details, build_details
 from idea_explorer.cli.output import format_details
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.progress import progress_of
@@ -162,7 +162,7 @@ def until(true: Callable[[], bool]) -> None:
 )
 def test_status_says_what_became_of_the_webhook(delivery: Delivery, line: str | None) -> None:
     done = an_exploration(status="completed", delivery=delivery)
-    details = details_of(done, progress_of(done, [], NOW), "")
+    details = build_details(done, progress_of(done, [], NOW), "")
     said = format_details(
         Details.model_validate(json.loads(details.model_dump_json(by_alias=True)))
     )

@@ -12,10 +12,10 @@ import pytest
 
 from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
-from idea_explorer.api.server import gateway_event
+from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar_research import entry_of
+from idea_explorer.domain.similar_research import index_document
 from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.settings import Settings
@@ -51,7 +51,7 @@ class Functions:
 
     def api(self, method: str, path: str, body: object = None) -> Any:
         data = b"" if body is None else json.dumps(body).encode()
-        event = gateway_event(method, path, {"Accept": "application/json"}, data, "ada")
+        event = build_gateway_event(method, path, {"Accept": "application/json"}, data, "ada")
         return json.loads(self.invoke("api", event)["body"])
 
     def dispatch(self, body: object) -> Any:
@@ -156,7 +156,7 @@ def reused(functions: Functions) -> str:
     document = (
         f"---\nidea: {IDEA}\nmode: business\nstatus: completed\nexploration_id: {earlier.id}\n---\n"
     )
-    known = entry_of("ideas/bees/research.md", document + "# Bees")
+    known = index_document("ideas/bees/research.md", document + "# Bees")
     publishing.research_index(deployment.settings()).change(lambda index: index.with_entry(known))
     functions.api("POST", "/explorations", {"idea": IDEA, "if_exists": "reuse"})
     return "completed"

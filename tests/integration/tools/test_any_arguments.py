@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from idea_explorer.adapters.claude import Claude
 from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
-from idea_explorer.domain.json import JsonObject, storable
+from idea_explorer.domain.json import JsonObject, sanitize
 from idea_explorer.domain.transcript import PendingCall, StoredResult, ToolsRan
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import Turn, answer, text
@@ -119,7 +119,7 @@ def test_the_run_goes_on(desk: Desk, data: st.DataObject) -> None:
             assert_well_formed(result.payload)
         else:
             assert not desk.tools[result.name].reads_only
-        assert result.input == (storable(sent) if isinstance(sent, dict) else {})
+        assert result.input == (sanitize(sent) if isinstance(sent, dict) else {})
 
 
 def assert_well_formed(payload: JsonObject) -> None:

@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.message import Message
+from idea_explorer.domain.message import QueueMessage
 from idea_explorer.domain.run import Receipt
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, PRICES
@@ -126,7 +126,7 @@ def fail_on(stores: Stores, exploration: Exploration) -> object:
         terms=RequestPolicy(),
     )
     poison = json.dumps({"id": exploration.id, "run": 9})
-    return dispatch(Message(id="m", body=poison, receives=1), desk)
+    return dispatch(QueueMessage(id="m", body=poison, receives=1), desk)
 
 
 def explore_on(stores: Stores, exploration: Exploration) -> Exploration:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from idea_explorer import wiring
-from idea_explorer.api.server import gateway_event
+from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar_research import entry_of
+from idea_explorer.domain.similar_research import index_document
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
@@ -45,7 +45,7 @@ def queued(aws: Settings) -> Exploration:
 
 def called(method: str, path: str, body: object = None) -> Any:
     data = b"" if body is None else json.dumps(body).encode()
-    event = gateway_event(method, path, {"Accept": "application/json"}, data, "ada")
+    event = build_gateway_event(method, path, {"Accept": "application/json"}, data, "ada")
     answer = handler_of("api")(event, Context())
     return answer["statusCode"]
 
@@ -72,7 +72,7 @@ def test_research_that_is_used_again_is_counted(
     document = (
         f"---\nidea: Bees\nmode: business\nstatus: completed\nexploration_id: {queued.id}\n---\n"
     )
-    known = entry_of("ideas/bees/research.md", document + "# Bees")
+    known = index_document("ideas/bees/research.md", document + "# Bees")
     publishing.research_index(aws).change(lambda index: index.with_entry(known))
 
     assert called("POST", "/explorations", {"idea": "Bees", "if_exists": "reuse"}) == 200

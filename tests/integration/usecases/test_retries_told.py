@@ -10,8 +10,8 @@ import pytest
 from idea_explorer.domain.events import ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.observability.logging import LogSink
+from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.web_search import DIRECT_VERSION
 from tests.fakes.anthropic_faults import http_error
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text

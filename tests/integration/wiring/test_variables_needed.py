@@ -8,6 +8,7 @@ import pytest
 from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
@@ -81,7 +82,7 @@ def dispatch(settings: Settings) -> None:
 
 def explore(settings: Settings) -> None:
     engine = wiring.cloud_engine(settings, LOG, [])
-    for toolset in wiring.TOOLSETS:
+    for toolset in TOOLSETS:
         engine.toolset_for(of(toolset), [])
     engine.continuation_for(of("research"))
     assert engine.writer_for

@@ -17,11 +17,11 @@ from idea_explorer.domain.music import (
     IndexedTrack,
     OwnedTrack,
     album_key,
-    content_words,
-    covers,
-    fused,
-    normal_isrc,
-    shortened,
+    build_matcher,
+    extract_words,
+    fuse_rankings,
+    normalize_isrc,
+    shorten,
 )
 from idea_explorer.ports.music import Vector
 from idea_explorer.tools.discover.flags import Flag, any_of
@@ -44,7 +44,7 @@ def a_track(**changes: Any) -> IndexedTrack:
 
 
 def test_an_isrc_is_stored_in_upper_case() -> None:
-    assert normal_isrc("gbum71029604") == "GBUM71029604"
+    assert normalize_isrc("gbum71029604") == "GBUM71029604"
     assert a_track(isrc="zztst1900001").isrc == "ZZTST1900001"
 
 
@@ -53,17 +53,17 @@ def test_an_isrc_is_stored_in_upper_case() -> None:
 )
 def test_what_cannot_be_an_isrc_is_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="invalid ISRC"):
-        normal_isrc(wrong)
+        normalize_isrc(wrong)
 
 
 def test_a_short_description_is_made_of_the_first_sentences() -> None:
-    assert shortened("One two. Three! Four?") == "One two. Three! Four?"
+    assert shorten("One two. Three! Four?") == "One two. Three! Four?"
     first = " ".join(["word"] * 30) + "."
-    assert shortened(f"{first} {first}") == first
+    assert shorten(f"{first} {first}") == first
 
 
 def test_a_first_sentence_beyond_fifty_words_is_cut() -> None:
-    cut = shortened(" ".join(["word"] * 80) + ".")
+    cut = shorten(" ".join(["word"] * 80) + ".")
     assert len(cut.split()) == 50
     assert cut.endswith(" …")
 
@@ -100,29 +100,29 @@ def test_a_library_line_without_names_knows_no_album() -> None:
 
 
 def test_words_that_say_nothing_are_left_out() -> None:
-    assert content_words("Find me some songs about the RAIN, the rain!") == ["rain"]
-    assert content_words("the of and") == []
-    assert len(content_words(" ".join(f"w{number}" for number in range(100)))) == 32
+    assert extract_words("Find me some songs about the RAIN, the rain!") == ["rain"]
+    assert extract_words("the of and") == []
+    assert len(extract_words(" ".join(f"w{number}" for number in range(100)))) == 32
 
 
 def test_a_text_covers_words_in_other_forms() -> None:
-    enough = covers(["driving", "rainy"])
+    enough = build_matcher(["driving", "rainy"])
     assert enough("A drive through the rain.")
     assert not enough("Nothing of the kind.")
-    assert not covers([])("anything")
+    assert not build_matcher([])("anything")
 
 
 def test_a_quarter_of_the_words_is_enough_and_less_is_not() -> None:
     words = ["alpha", "bravo", "charlie", "delta"]
-    assert covers(words)("bravo")
-    assert not covers([*words, "echo"])("bravo")
+    assert build_matcher(words)("bravo")
+    assert not build_matcher([*words, "echo"])("bravo")
 
 
 def test_ranks_add_up_and_the_best_of_both_comes_first() -> None:
-    ranked = fused([["a", "b", "c"], ["b", "d"]])
+    ranked = fuse_rankings([["a", "b", "c"], ["b", "d"]])
     assert [key for key, _ in ranked] == ["b", "a", "d", "c"]
-    assert fused([["a"], ["a"]]) == [("a", 1.0)]
-    assert fused([[], []]) == []
+    assert fuse_rankings([["a"], ["a"]]) == [("a", 1.0)]
+    assert fuse_rankings([[], []]) == []
 
 
 # The lexicon

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from idea_explorer.adapters.offline import OfflineModel
-from idea_explorer.domain.report import verdict_of
+from idea_explorer.domain.report import find_verdict
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import toolset
 from tests.fakes.engine import Bench
@@ -19,7 +19,7 @@ def test_it_reads_related_research_and_writes_the_business_framework(tmp_path: P
     assert "No model was called" in report
     assert "[Tea](../tea.md)" in report
     assert "grown to 3 million" in report
-    assert verdict_of(report) is None  # there is none to take over, and none is made up
+    assert find_verdict(report) is None  # there is none to take over, and none is made up
     assert "No model was asked" in report
     for heading in ("Problem", "Market", "Use cases and personas", "Feasibility", "Verdict"):
         assert f"## {heading}" in report

@@ -9,7 +9,7 @@ import pytest
 from idea_explorer.cli.display import PlainScreen, ProgressDisplay
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import NetworkError, RateLimitedError, UnavailableError
-from idea_explorer.domain.events import MessageStart, RunEvent, TextDelta, TryingAgain
+from idea_explorer.domain.events import MessageStart, RetryScheduled, RunEvent, TextDelta
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import Filter, ModelAnswer, ModelRequest, Watcher
@@ -52,7 +52,7 @@ def test_each_wait_is_told_before_it_begins(tmp_path: Path) -> None:
 
     done = bench.run()
 
-    waits = [event for event in bench.seen.events if isinstance(event, TryingAgain)]
+    waits = [event for event in bench.seen.events if isinstance(event, RetryScheduled)]
     assert [wait.sentence for wait in waits] == TOLD
     assert log.of("model_retry_attempt") == [
         {
@@ -142,7 +142,7 @@ class Deaf:
     refused: list[RunEvent] = field(default_factory=list)
 
     def emit(self, event: RunEvent) -> None:
-        if isinstance(event, TryingAgain):
+        if isinstance(event, RetryScheduled):
             self.refused.append(event)
             raise UnavailableError("No store.")
 

@@ -11,7 +11,7 @@ from idea_explorer.domain.errors import ExternalError, NetworkError, Unavailable
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Answered, ModelCallFailed
+from idea_explorer.domain.transcript import ModelCallFailed, ModelCallFinished
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventLog, ModelAnswer, ModelRequest, NumberedEvent, Watcher
 from idea_explorer.usecases.explore import explore
@@ -124,7 +124,7 @@ def test_a_store_that_stays_away_fails_once_the_paid_answer_is_kept(tmp_path: Pa
     queued = b.submit()
     with pytest.raises(ExternalError, match="store"):
         explore(queued.id, 1, b.engine)
-    assert isinstance(b.entries(b.store.load(queued.id))[-1], Answered)
+    assert isinstance(b.entries(b.store.load(queued.id))[-1], ModelCallFinished)
 
     b.engine = replace(b.engine, events=b.store)
     done = explore(queued.id, 1, b.engine)

@@ -6,7 +6,8 @@ import pytest
 
 from idea_explorer.domain.errors import RejectedError
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Asked, Instruction, messages
+from idea_explorer.domain.transcript import Instruction, ModelCallStarted
+from idea_explorer.domain.turns import build_messages
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from tests.fakes.engine import Bench
@@ -195,7 +196,7 @@ def test_what_is_kept_for_the_report_holds_its_thinking(tmp_path: Path) -> None:
     done = b.run(max_cost_usd=0.6)
     assert all(r.max_tokens >= 4_096 for r in model.requests)
     assert (done.run.stats.cost_usd or 0) <= 0.6
-    asked = [e for e in b.entries(done) if isinstance(e, Asked)]
+    asked = [e for e in b.entries(done) if isinstance(e, ModelCallStarted)]
     assert asked[-1].max_tokens >= 8_192 - 4_096
 
 
@@ -218,7 +219,7 @@ def test_instructions_stand_in_the_transcript_as_they_were_sent(tmp_path: Path) 
     done = b.run(max_steps=2)
     said = [e for e in b.entries(done) if isinstance(e, Instruction)]
     assert [(s.purpose, s.reason, s.effort) for s in said] == [("write", "max_steps", "low")]
-    assert messages(b.entries(done))[: len(model.requests[1].messages)] == list(
+    assert build_messages(b.entries(done))[: len(model.requests[1].messages)] == list(
         model.requests[1].messages
     )
 

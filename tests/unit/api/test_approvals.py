@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.api.fitting import CUT
+from idea_explorer.api.approvals import TRUNCATED
 from idea_explorer.domain.approvals import Approval, approval_id, propose
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
@@ -93,10 +93,12 @@ def test_however_large_the_proposals_the_answer_stays_below_six_megabytes(
 
     shown = {a["path"]: a for a in desk.get(desk.place).json["approvals"]}
     assert shown["a.txt"]["content"] == "new\n"
-    assert not shown["large-0.txt"]["diff"].endswith(CUT)  # what waits is seen whole, one by one
-    assert shown["large-5.txt"]["diff"].endswith(CUT)
+    assert not shown["large-0.txt"]["diff"].endswith(
+        TRUNCATED
+    )  # what waits is seen whole, one by one
+    assert shown["large-5.txt"]["diff"].endswith(TRUNCATED)
     assert shown["large-5.txt"]["content"] is None
-    assert shown["decided.txt"]["diff"] == CUT
+    assert shown["decided.txt"]["diff"] == TRUNCATED
 
 
 def test_the_run_wakes_when_all_is_decided(desk: Desk) -> None:

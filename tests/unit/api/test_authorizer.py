@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.api.answer import SECURITY_HEADERS
 from idea_explorer.api.authorizer import UnauthorizedError, authorize
+from idea_explorer.api.http import SECURITY_HEADERS
 from idea_explorer.api.routes import ROUTES, Route
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError, UnavailableError
 from idea_explorer.domain.ids import new_id
-from idea_explorer.domain.tokens import dump_tokens, issue_token, owner_of, parse_tokens
-from idea_explorer.ports import Filter, Page
+from idea_explorer.domain.tokens import dump_tokens, find_owner, issue_token, parse_tokens
+from idea_explorer.ports import ExplorationPage, Filter
 from tests.fakes.api import Api
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -48,10 +48,10 @@ def test_a_token_is_kept_only_as_its_hash() -> None:
 def test_a_token_names_its_owner() -> None:
     tokens = parse_tokens(SECRET)
 
-    assert (owner_of(ADA, tokens), owner_of(BOB, tokens)) == ("ada", "bob")
-    assert owner_of(STORED_ADA.hash, tokens) is None
-    assert owner_of("", tokens) is None
-    assert owner_of(ADA, []) is None
+    assert (find_owner(ADA, tokens), find_owner(BOB, tokens)) == ("ada", "bob")
+    assert find_owner(STORED_ADA.hash, tokens) is None
+    assert find_owner("", tokens) is None
+    assert find_owner(ADA, []) is None
 
 
 @pytest.mark.parametrize("text", ["nonsense", "{}", '[{"owner": "ada"}]', '"a-token"'])
@@ -118,7 +118,7 @@ def example(route: Route) -> str:
     return re.sub(r"<\w+>", str(new_id(1)), route.path)
 
 
-@pytest.mark.parametrize("route", [r for r in ROUTES if not r.open], ids=lambda r: r.path)
+@pytest.mark.parametrize("route", [r for r in ROUTES if not r.public], ids=lambda r: r.path)
 @pytest.mark.parametrize("owner", [None, ""])
 def test_no_route_answers_without_an_owner(tmp_path: Path, route: Route, owner: str | None) -> None:
     reply = Api(tmp_path).call(route.method, example(route), {"idea": "bees"}, owner=owner)
@@ -150,7 +150,9 @@ class BrokenStore:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
+    def page(
+        self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
+    ) -> ExplorationPage:
         raise self._error
 
 

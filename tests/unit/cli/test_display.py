@@ -4,7 +4,7 @@ import pytest
 
 from idea_explorer.cli.display import PlainScreen, ProgressDisplay
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     EventUsage,
     RunEvent,
     StepFinished,
@@ -42,7 +42,7 @@ def test_a_step_after_the_report_says_why_it_is_needed(
 ) -> None:
     display = ProgressDisplay(PlainScreen())
 
-    for event in [AnswerBegins(step=1), *before, AnswerBegins(step=2)]:
+    for event in [AnswerStarted(step=1), *before, AnswerStarted(step=2)]:
         display.emit(event)
 
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  … ")]

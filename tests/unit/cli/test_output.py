@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from idea_explorer.api.views import Details, details_of
+from idea_explorer.api.views import Details, build_details
 from idea_explorer.cli.output import (
     format_details,
     format_summary,
@@ -30,7 +30,7 @@ def ended(status: Status, resume: str = "", stats: Stats = RAN, **request: str) 
         command = None if resume == "-" else f"{receipt.resume}{resume}"
         receipt = receipt.model_copy(update={"resume": command})
     final = new.started(at=NOW).finished(status, at=NOW, stats=stats, receipt=receipt)
-    return details_of(final, progress_of(final, [], NOW), "")
+    return build_details(final, progress_of(final, [], NOW), "")
 
 
 def test_a_completed_exploration_is_called_so_once() -> None:

@@ -3,15 +3,17 @@
 import pytest
 
 from idea_explorer.domain.citations import UNMATCHED, CheckedReport, check_citations
-from idea_explorer.domain.evidence import Passage, passage
+from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.settings import Settings
 
 PAGE = Passage(source="https://www.example.org/tea/", title="Tea today", sha256="a" * 64)
 BEES = Passage(source="https://b.example/x?q=1", title="Bee market", sha256="b" * 64)
-NOTES = passage("ideas/market/2024-06.md", "Tea rooms do well. See https://named.example/in/it.")
-EARLIER = passage("ideas/2026-04-22-tea/research.md", "Tea.", title="Tea rooms")
-FOUND = passage("ideas/interviews.md", "…an excerpt that a search found…", title="Interviews")
-CODE = passage("src/service.ts:1-20", "export class TeaService {}")
+NOTES = make_passage(
+    "ideas/market/2024-06.md", "Tea rooms do well. See https://named.example/in/it."
+)
+EARLIER = make_passage("ideas/2026-04-22-tea/research.md", "Tea.", title="Tea rooms")
+FOUND = make_passage("ideas/interviews.md", "…an excerpt that a search found…", title="Interviews")
+CODE = make_passage("src/service.ts:1-20", "export class TeaService {}")
 EVIDENCE = [PAGE, BEES, NOTES, EARLIER, FOUND, CODE]
 REPOSITORY = "https://github.com/acme/ideas"
 

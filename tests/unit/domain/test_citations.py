@@ -2,13 +2,13 @@
 
 import pytest
 
-from idea_explorer.domain.citations import UNMATCHED, check_citations, cited_passages
-from idea_explorer.domain.evidence import Passage, passage
+from idea_explorer.domain.citations import UNMATCHED, check_citations, collect_quotes
+from idea_explorer.domain.evidence import Passage, make_passage
 
 PAGE = Passage(
     source="https://www.example.org/tea/", title="Tea [today]", sha256="a" * 64, age="2 days ago"
 )
-NOTES = passage("ideas/market/2024-06.md", "Tea rooms do well.")
+NOTES = make_passage("ideas/market/2024-06.md", "Tea rooms do well.")
 
 
 def test_a_citation_that_matches_is_numbered_and_listed() -> None:
@@ -63,7 +63,7 @@ def test_what_was_quoted_stands_with_its_source() -> None:
         "text": "x",
         "citations": [{"url": "https://example.org/tea", "cited_text": "Tea rooms\nare full."}],
     }
-    quotes = cited_passages([block])  # type: ignore[list-item]
+    quotes = collect_quotes([block])  # type: ignore[list-item]
     checked = check_citations("T [[1]](https://example.org/tea)", [PAGE], quotes)
     assert checked.text.endswith("`aaaaaaaaaaaa`: “Tea rooms are full.”")
 

@@ -10,7 +10,7 @@ from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.agent.prompts import framework, modes, prompt, system_prompt
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.exploration import OFFLINE, Exploration
-from idea_explorer.domain.report import verdict_of
+from idea_explorer.domain.report import find_verdict
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.usecases.continuation import PriorDocument
 from idea_explorer.usecases.opening import framework_of
@@ -255,9 +255,9 @@ def test_a_framework_is_kept_as_it_is() -> None:
 
 
 def test_a_verdict_is_read_in_any_language() -> None:
-    assert verdict_of(GERMAN) == "CONDITIONAL YES"
-    assert verdict_of("## Verdict\n\nVerdict: Pivot") == "PIVOT"
-    assert verdict_of("They PASS it on. PIVOT.") is None
+    assert find_verdict(GERMAN) == "CONDITIONAL YES"
+    assert find_verdict("## Verdict\n\nVerdict: Pivot") == "PIVOT"
+    assert find_verdict("They PASS it on. PIVOT.") is None
 
 
 @given(st.text(alphabet="#*_`~-=>\n\r\t 1.aVerdictPASS", max_size=300))

@@ -11,7 +11,7 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.usecases.explore import explore
 from tests.fakes.clock import ManualClock
@@ -83,9 +83,9 @@ def test_a_run_taken_up_after_its_deadline_calls_nobody(tmp_path: Path) -> None:
 def test_a_tool_that_hangs_leaves_the_time_to_write(tmp_path: Path) -> None:
     release = threading.Event()
 
-    def hang(arguments: Arguments) -> ToolOutput:
+    def hang(arguments: Arguments) -> ToolResult:
         release.wait(60)
-        return ToolOutput(fields={}, summary="")
+        return ToolResult.success({}, summary="")
 
     tools = Toolset([Tool("slow", "Waits.", Arguments, hang, {}, time_limit=60.0)])
     model = scripted([calls(("slow", {})), says("# Report\n\nWithout it.")])

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idea_explorer.domain.deadline import write_reserve
-from idea_explorer.domain.documents import document
+from idea_explorer.domain.documents import render_document
 from idea_explorer.domain.errors import InvalidRequestError, InvalidTransitionError
 from idea_explorer.domain.exploration import NEXT, Exploration
 from idea_explorer.domain.ids import id_for_day, id_from_key, is_id, new_id
-from idea_explorer.domain.publication import appended_log, new_place
-from idea_explorer.domain.report import title_of, verdict_of, without_preamble
+from idea_explorer.domain.publication import append_log_entry, new_folder
+from idea_explorer.domain.report import find_title, find_verdict, strip_preamble
 from idea_explorer.domain.request import ExploreRequest, parse_request
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.text import slug
-from idea_explorer.domain.usage import Usage, cost_of
+from idea_explorer.domain.usage import Usage, compute_cost
 from idea_explorer.settings import PRICES
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -108,8 +108,8 @@ def test_only_legal_transitions_are_possible() -> None:
 
 
 def test_an_unknown_price_is_unknown() -> None:
-    assert cost_of([Usage(input_tokens=1)], "mystery", PRICES) is None
-    assert cost_of([Usage(input_tokens=1_000_000)], "claude-sonnet-5-5", PRICES) == 2.0
+    assert compute_cost([Usage(input_tokens=1)], "mystery", PRICES) is None
+    assert compute_cost([Usage(input_tokens=1_000_000)], "claude-sonnet-5-5", PRICES) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,14 @@ def test_the_verdict_is_read_from_its_own_section() -> None:
     text = (
         "# T\n\nThe earlier verdict was PASS.\n\n## Verdict\n\n**Verdict: STRONG YES**\n\nNot PASS."
     )
-    assert verdict_of(text) == "STRONG YES"
-    assert verdict_of("# T\n\nPASS") is None
-    assert title_of(text, "idea") == "T"
-    assert without_preamble("Sure!\n\n## A\nb") == "## A\nb"
+    assert find_verdict(text) == "STRONG YES"
+    assert find_verdict("# T\n\nPASS") is None
+    assert find_title(text, "idea") == "T"
+    assert strip_preamble("Sure!\n\n## A\nb") == "## A\nb"
 
 
 def test_a_document_cannot_break_out_of_its_front_matter() -> None:
-    text = document(exploration("x\n---\nstatus: hacked"), "# R")
+    text = render_document(exploration("x\n---\nstatus: hacked"), "# R")
     head = text.split("\n---\n")[0]
     assert "\nstatus: hacked" not in head
     assert text.endswith("\n---\n\n# R\n")
@@ -138,13 +138,13 @@ def test_a_document_cannot_break_out_of_its_front_matter() -> None:
 
 def test_the_same_idea_on_the_same_day_gets_a_folder_of_its_own() -> None:
     subject = exploration("Tea room")
-    first = new_place(subject, set())
-    second = new_place(subject, {first.folder})
-    assert (first.folder, second.folder) == ("2026-11-16-tea-room", "2026-11-16-tea-room-2")
+    first = new_folder(subject, set())
+    second = new_folder(subject, {first.name})
+    assert (first.name, second.name) == ("2026-11-16-tea-room", "2026-11-16-tea-room-2")
 
 
 def test_the_log_has_one_entry_per_run() -> None:
     subject = exploration()
-    once = appended_log(None, subject, "p", NOW, sha256="")
-    assert appended_log(once, subject, "p", NOW, sha256="") == once
-    assert appended_log(once, exploration(), "p", NOW, sha256="").count("jobId") == 2
+    once = append_log_entry(None, subject, "p", NOW, sha256="")
+    assert append_log_entry(once, subject, "p", NOW, sha256="") == once
+    assert append_log_entry(once, exploration(), "p", NOW, sha256="").count("jobId") == 2

@@ -3,7 +3,7 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from idea_explorer.domain.json import MAX_DEPTH, Block, storable, storable_block
+from idea_explorer.domain.json import MAX_DEPTH, Block, sanitize, sanitize_block
 
 
 @pytest.mark.parametrize(
@@ -20,27 +20,27 @@ from idea_explorer.domain.json import MAX_DEPTH, Block, storable, storable_block
 def test_what_cannot_be_encoded_is_replaced_and_all_else_kept(
     value: JsonValue, kept: JsonValue
 ) -> None:
-    assert storable(value) == kept
-    json.dumps(storable(value), allow_nan=False, ensure_ascii=False).encode()
+    assert sanitize(value) == kept
+    json.dumps(sanitize(value), allow_nan=False, ensure_ascii=False).encode()
 
 
 def test_what_is_nested_too_deep_is_cut() -> None:
     deep: JsonValue = 1
     for _ in range(MAX_DEPTH):
         deep = [deep]
-    assert storable(deep) == deep
-    assert "null" in json.dumps(storable([deep]))
+    assert sanitize(deep) == deep
+    assert "null" in json.dumps(sanitize([deep]))
 
 
 @pytest.mark.parametrize("given", [None, "", "x", 7, True, [], [{}]])
 @pytest.mark.parametrize("kind", ["tool_use", "server_tool_use"])
 def test_arguments_that_are_no_object_become_an_empty_one(kind: str, given: JsonValue) -> None:
     block: Block = {"type": kind, "id": "1", "name": "n", "input": given}
-    assert storable_block(block) == {**block, "input": {}}
+    assert sanitize_block(block) == {**block, "input": {}}
 
 
 def test_an_answer_that_can_be_stored_stays_as_it_is() -> None:
     call: Block = {"type": "tool_use", "input": {"a": [1.5]}}
     text: Block = {"type": "text", "text": "grün 😀"}
     for block in (call, text):
-        assert storable_block(block) == block
+        assert sanitize_block(block) == block

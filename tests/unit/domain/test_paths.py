@@ -1,16 +1,16 @@
 import pytest
 
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.paths import research_path
+from idea_explorer.domain.paths import check_research_path
 
 
 @pytest.mark.parametrize("path", ["market/2024-06.md", "competitor-analysis.md", "a", "a" * 200])
 def test_a_good_path_is_taken_as_it_is(path: str) -> None:
-    assert research_path(path) == path
+    assert check_research_path(path) == path
 
 
 def test_a_path_is_trimmed_as_javascript_does() -> None:
-    assert research_path("\ufeff\u2028 market.md\u3000") == "market.md"
+    assert check_research_path("\ufeff\u2028 market.md\u3000") == "market.md"
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,13 @@ def test_a_path_is_trimmed_as_javascript_does() -> None:
 )
 def test_a_bad_path_names_the_rule_it_breaks(path: str, reason: str | None) -> None:
     if reason is None:
-        assert research_path(path) == path.strip()
+        assert check_research_path(path) == path.strip()
         return
     with pytest.raises(ToolError, match=reason) as caught:
-        research_path(path)
+        check_research_path(path)
     assert caught.value.error_type == "path_validation"
 
 
 def test_the_first_broken_rule_decides() -> None:
     with pytest.raises(ToolError, match="'%'"):
-        research_path("/%2e%2e/../x\\")
+        check_research_path("/%2e%2e/../x\\")

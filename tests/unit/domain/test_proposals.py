@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from idea_explorer.domain.approvals import propose
 from idea_explorer.domain.code import blob_sha
-from idea_explorer.domain.diffs import MAX_COMPARED_LINES, undone, unified_diff
+from idea_explorer.domain.diffs import MAX_COMPARED_LINES, revert_diff, unified_diff
 from idea_explorer.domain.paths import RepositoryPath
 
 PATH = RepositoryPath("src/app.py")
@@ -49,13 +49,13 @@ def test_git_makes_the_new_content_of_the_old_with_the_diff(
 @given(LINES, LINES)
 def test_a_diff_leads_back_to_the_old_content_too(old: str, new: str) -> None:
     diff = unified_diff(PATH, old, new)
-    assert undone(new, diff) == old
+    assert revert_diff(new, diff) == old
 
 
 def test_a_diff_does_not_lead_back_from_another_content() -> None:
     diff = unified_diff(PATH, "a\nb\n", "a\nc\n")
-    with pytest.raises(ValueError, match="not what the diff leads to"):
-        undone("a\nd\n", diff)
+    with pytest.raises(ValueError, match="does not result in this text"):
+        revert_diff("a\nd\n", diff)
 
 
 def test_a_new_file_comes_from_nowhere(tmp_path: Path) -> None:

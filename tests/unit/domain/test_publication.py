@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idea_explorer.domain.documents import (
-    document,
+    add_section,
     fingerprint,
     parse_document,
-    update_section,
-    with_section,
+    render_document,
+    render_update,
 )
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
-from idea_explorer.domain.publication import Place, idea_key, parse_log, places_for
+from idea_explorer.domain.publication import ResearchFolder, find_folders, hash_idea, parse_log
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import slug
 
@@ -45,7 +45,7 @@ ODD_IDEAS = [
 
 @pytest.mark.parametrize("idea", ODD_IDEAS)
 def test_front_matter_gives_back_what_was_written(idea: str) -> None:
-    parsed = parse_document(document(exploration(idea), "# R\n\nText."))
+    parsed = parse_document(render_document(exploration(idea), "# R\n\nText."))
 
     assert parsed.matter["idea"] == idea
     assert parsed.matter["status"] == "queued"
@@ -70,8 +70,8 @@ def test_a_document_with_broken_front_matter_is_all_body(text: str) -> None:
 def test_a_follow_up_names_the_document_it_builds_on() -> None:
     earlier = "ideas/2026-04-22-tea/research.md"
     subject = exploration(continue_from=new_id(1), builds_on=earlier)
-    silent = document(subject, "# Title\n\nText.")
-    naming = document(subject, "# Title\n\nSee [tea](../2026-04-22-tea/research.md).")
+    silent = render_document(subject, "# Title\n\nText.")
+    naming = render_document(subject, "# Title\n\nSee [tea](../2026-04-22-tea/research.md).")
 
     assert (
         f"# Title\n\n> Follows up on [{earlier}](../2026-04-22-tea/research.md).\n\nText." in silent
@@ -82,7 +82,7 @@ def test_a_follow_up_names_the_document_it_builds_on() -> None:
 
 def test_a_section_keeps_its_headings_below_its_own() -> None:
     whole = "# Title\n\n## Problem\n\n```\n# not a heading\n```\n\n### Detail\n\n## Sources"
-    section = update_section(new_id(0), DAY, whole)
+    section = render_update(new_id(0), DAY, whole)
 
     lines = [line for line in section.splitlines() if line.startswith("#")]
     assert lines == [
@@ -92,7 +92,7 @@ def test_a_section_keeps_its_headings_below_its_own() -> None:
 
 
 def test_a_section_as_asked_for_stays_as_it_is() -> None:
-    section = update_section(new_id(0), DAY, "### What changed\n\nA lot.\n\n## Sources\n\n1. One")
+    section = render_update(new_id(0), DAY, "### What changed\n\nA lot.\n\n## Sources\n\n1. One")
     assert "\n\n### What changed\n\nA lot.\n\n### Sources\n\n1. One\n" in section
 
 
@@ -100,7 +100,7 @@ def test_a_section_as_asked_for_stays_as_it_is() -> None:
 @pytest.mark.parametrize("ending", ["", "\n", "\n\n"])
 def test_an_update_changes_no_byte_of_what_is_there(newline: str, ending: str) -> None:
     existing = f"# Tea{newline}{newline}Old \u00e4 text.{ending.replace(chr(10), newline)}"
-    updated = with_section(existing, "## Update - 2026-11-16\n\nNew.\n", new_id(0), set())
+    updated = add_section(existing, "## Update - 2026-11-16\n\nNew.\n", new_id(0), set())
 
     assert updated.text.startswith(existing)
     assert updated.text.endswith(f"## Update - 2026-11-16{newline}{newline}New.{newline}")
@@ -110,11 +110,11 @@ def test_an_update_changes_no_byte_of_what_is_there(newline: str, ending: str) -
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_a_resumed_update_replaces_its_own_section_only(newline: str) -> None:
     own = new_id(0)
-    first = update_section(own, DAY, "### What changed\n\nHalf of it.")
-    second = update_section(own, DAY, "### What changed\n\nAll of it.")
+    first = render_update(own, DAY, "### What changed\n\nHalf of it.")
+    second = render_update(own, DAY, "### What changed\n\nAll of it.")
     base = f"# Tea{newline}"
-    once = with_section(base, first, own, set()).text + OTHER.replace("\n", newline)
-    again = with_section(once, second, own, {fingerprint(first)})
+    once = add_section(base, first, own, set()).text + OTHER.replace("\n", newline)
+    again = add_section(once, second, own, {fingerprint(first)})
 
     assert again.replaced
     assert "Half of it." not in again.text
@@ -125,9 +125,9 @@ def test_a_resumed_update_replaces_its_own_section_only(newline: str) -> None:
 
 def test_a_section_changed_by_hand_stays_and_another_is_added() -> None:
     own = new_id(0)
-    first = update_section(own, DAY, "### What changed\n\nHalf of it.")
-    edited = with_section("# Tea\n", first, own, set()).text.replace("Half", "A third")
-    again = with_section(edited, update_section(own, DAY, "All."), own, {fingerprint(first)})
+    first = render_update(own, DAY, "### What changed\n\nHalf of it.")
+    edited = add_section("# Tea\n", first, own, set()).text.replace("Half", "A third")
+    again = add_section(edited, render_update(own, DAY, "All."), own, {fingerprint(first)})
 
     assert again.kept_edited
     assert again.text.startswith(edited)
@@ -136,8 +136,8 @@ def test_a_section_changed_by_hand_stays_and_another_is_added() -> None:
 @given(st.text(), st.text(alphabet="#ab \n`~-", max_size=200))
 def test_any_document_takes_an_update_and_keeps_all_of_its_own(existing: str, report: str) -> None:
     own = new_id(0)
-    section = update_section(own, DAY, report)
-    updated = with_section(existing, section, own, set())
+    section = render_update(own, DAY, report)
+    updated = add_section(existing, section, own, set())
     assert updated.text.startswith(existing)
 
 
@@ -146,7 +146,7 @@ def test_the_folders_of_an_idea_come_newest_first() -> None:
         "2026-01-01-tea", "2026-01-01-tea-10", "2026-01-01-tea-2", "2026-02-01-tea", "tea",
         "2026-01-01-tea-room", "2026-01-01-teas", "x2026-01-01-tea",
     ]  # fmt: skip
-    assert [place.folder for place in places_for("Tea!", names)] == [
+    assert [folder.name for folder in find_folders("Tea!", names)] == [
         "2026-02-01-tea",
         "2026-01-01-tea-10",
         "2026-01-01-tea-2",
@@ -155,28 +155,28 @@ def test_the_folders_of_an_idea_come_newest_first() -> None:
 
 
 def test_ideas_are_the_same_apart_from_case_spaces_and_punctuation() -> None:
-    assert idea_key("A tea-room,  in Bern!") == idea_key("a TEA room in bern")
-    assert idea_key("a tea room in Bern") != idea_key("a tea room in Basel")
-    assert idea_key("!!!") != idea_key("???")
+    assert hash_idea("A tea-room,  in Bern!") == hash_idea("a TEA room in bern")
+    assert hash_idea("a tea room in Bern") != hash_idea("a tea room in Basel")
+    assert hash_idea("!!!") != hash_idea("???")
 
 
 LANGUAGES = ["A linter for C", "A linter for C++", "A linter for C#", "A linter for C+"]
 
 
 def test_languages_that_differ_in_a_sign_are_different_ideas() -> None:
-    assert len({idea_key(idea) for idea in LANGUAGES}) == len(LANGUAGES)
+    assert len({hash_idea(idea) for idea in LANGUAGES}) == len(LANGUAGES)
     assert len({slug(idea) for idea in LANGUAGES}) == len(LANGUAGES)
     assert slug("C# & C++ in one editor") == "c-sharp-c-plus-plus-in-one-editor"
 
 
 def test_signs_that_belong_to_no_word_are_punctuation() -> None:
-    assert idea_key("# Tea + cake #") == idea_key("tea cake")
+    assert hash_idea("# Tea + cake #") == hash_idea("tea cake")
     assert slug("# Tea + cake #") == "tea-cake"
 
 
 def test_folders_named_before_signs_counted_are_still_found() -> None:
     names = ["2026-01-01-a-linter-for-c", "2026-02-01-a-linter-for-c-sharp"]
-    found = [place.folder for place in places_for("A linter for C#", names)]
+    found = [folder.name for folder in find_folders("A linter for C#", names)]
     assert found == list(reversed(names))
 
 
@@ -192,5 +192,5 @@ def test_an_empty_log_has_no_entries(text: str | None) -> None:
 
 
 def test_a_place_is_found_again_from_its_document() -> None:
-    place = Place("2026-01-01-tea")
-    assert Place.of(place.document) == place
+    place = ResearchFolder("2026-01-01-tea")
+    assert ResearchFolder.of(place.document) == place

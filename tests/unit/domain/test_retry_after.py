@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from idea_explorer.domain.retry_after import quota_reset, retry_after
+from idea_explorer.domain.retry_after import parse_quota_reset, parse_retry_after
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 DATE = "Mon, 16 Nov 2026 12:00:00 GMT"
@@ -37,7 +37,7 @@ DATE = "Mon, 16 Nov 2026 12:00:00 GMT"
 def test_seconds_and_dates_are_understood_and_nothing_else(
     value: str, seconds: float | None
 ) -> None:
-    assert retry_after({"retry-after": value}, NOW) == seconds
+    assert parse_retry_after({"retry-after": value}, NOW) == seconds
 
 
 def test_a_date_is_measured_by_the_clock_of_whoever_gave_it() -> None:
@@ -45,11 +45,11 @@ def test_a_date_is_measured_by_the_clock_of_whoever_gave_it() -> None:
         "retry-after": "Mon, 16 Nov 2026 15:01:00 GMT",
         "date": "Mon, 16 Nov 2026 15:00:00 GMT",
     }
-    assert retry_after(asked, NOW) == 60.0
+    assert parse_retry_after(asked, NOW) == 60.0
 
 
 def test_without_the_header_nothing_was_asked_for() -> None:
-    assert retry_after({}, NOW) is None
+    assert parse_retry_after({}, NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_without_the_header_nothing_was_asked_for() -> None:
 def test_a_quota_that_is_used_up_starts_anew_at_its_time(
     headers: dict[str, str], seconds: float | None
 ) -> None:
-    assert quota_reset({**headers, "date": DATE}, NOW) == seconds
+    assert parse_quota_reset({**headers, "date": DATE}, NOW) == seconds

@@ -5,13 +5,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.domain.citations import UNMATCHED, CheckedReport, check_citations
-from idea_explorer.domain.evidence import Passage, passage
+from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.source_lists import is_source_heading
 from tests.fakes.timing import cpu_seconds, growth
 
 TEA = Passage(source="https://example.org/tea", title="Tea today", sha256="a" * 64)
 BEES = Passage(source="https://example.org/bees", title="Bee market", sha256="b" * 64)
-NOTES = passage("ideas/market/2024-06.md", "Tea rooms do well.")
+NOTES = make_passage("ideas/market/2024-06.md", "Tea rooms do well.")
 EVIDENCE = [TEA, BEES, NOTES]
 NOT_FOUND = f"{UNMATCHED}: not among what this run read or found"
 TEA_LINE = "[Tea today](https://example.org/tea) `aaaaaaaaaaaa`"
@@ -143,6 +143,34 @@ def test_entries_without_an_address_are_found_by_path_or_title() -> None:
 
 
 @pytest.mark.parametrize(
+    "heading",
+    ["## Sources", "### Quellen", "## References"],
+    ids=["sources", "german", "references"],
+)
+def test_text_around_entries_without_an_address_does_not_hide_them(heading: str) -> None:
+    checked = check(
+        f"# T\n\nTea sells [1], bees do not [2].\n\n{heading}\n\nThis report relies on:\n\n"
+        "1. Tea today\n2. Honey survey, 2024\n\nAll were read in May."
+    )
+    body, listed = parts_of(checked)
+    assert body == f"# T\n\nTea sells [[1]](https://example.org/tea), bees do not [2] {UNMATCHED}."
+    assert listed == [
+        "This report relies on:",
+        "",
+        "All were read in May.",
+        "",
+        f"1. {TEA_LINE}",
+        f"2. Honey survey, 2024 {NOT_FOUND}",
+    ]
+
+
+def test_text_around_entries_that_nothing_cites_does_not_hide_them() -> None:
+    checked = check("# T\n\n## Sources\n\nMostly the trade press.\n\n- Honey survey, 2024")
+    assert (checked.citations, checked.unmatched) == (1, 1)
+    assert checked.text.endswith(f"Mostly the trade press.\n\n1. Honey survey, 2024 {NOT_FOUND}")
+
+
+@pytest.mark.parametrize(
     "section",
     [
         "## References\n\nAsk these two first.\n\n- Anna, who ran a tea room\n- Ben",
@@ -192,6 +220,7 @@ REPORTS = st.lists(PIECES, max_size=30).map("".join)
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(REPORTS)
 @example("## Sources\n- ```\n")
+@example("[1]: **Sources:**\n## Sources\n\n(\n[^1]: [1]")
 def test_what_was_checked_is_checked_to_the_same(report: str) -> None:
     once = check_citations(report, EVIDENCE)
     assert check_citations(once.text, EVIDENCE).text == once.text

@@ -10,7 +10,7 @@ from idea_explorer.domain.errors import (
     TimeSpentError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.webhook import WAITS, is_final, may_pass, raw_url
+from idea_explorer.domain.webhook import WAITS, build_raw_url, is_final, is_temporary
 from tests.fakes.explorations import an_exploration
 
 DOCUMENT = "ideas/2026-04-22-grüße/research.md"
@@ -22,13 +22,13 @@ RAW = f"https://raw.githubusercontent.com/acme/ideas/{SHA}/ideas/2026-04-22-gr%C
 def test_a_document_on_github_is_read_at_its_commit() -> None:
     published = an_exploration(url=PAGE, document=DOCUMENT, commit=SHA, branch="feature/x")
 
-    assert raw_url(published) == RAW
+    assert build_raw_url(published) == RAW
 
 
 def test_without_a_commit_it_is_read_at_its_branch() -> None:
     published = an_exploration(url=PAGE, document=DOCUMENT, branch="feature/x")
 
-    assert raw_url(published) == RAW.replace(SHA, "feature/x")
+    assert build_raw_url(published) == RAW.replace(SHA, "feature/x")
 
 
 @pytest.mark.parametrize(
@@ -44,22 +44,22 @@ def test_without_a_commit_it_is_read_at_its_branch() -> None:
 def test_elsewhere_no_raw_address_is_known(record: dict[str, str]) -> None:
     elsewhere = an_exploration(commit=SHA, branch="main").replace(**record)
 
-    assert raw_url(elsewhere) is None
+    assert build_raw_url(elsewhere) is None
 
 
 @pytest.mark.parametrize("error", [NetworkError, UpstreamTimeoutError, TimeSpentError])
 def test_one_that_cannot_be_reached_or_does_not_answer_may_later(
     error: type[ExternalError],
 ) -> None:
-    assert may_pass(error("It did not work."))
+    assert is_temporary(error("It did not work."))
 
 
 def test_a_blocked_address_and_one_that_is_gone_are_not_even_tried_twice() -> None:
     assert is_final(BlockedAddressError("no"))
     assert is_final(HttpError("gone", status=410))
     assert not is_final(HttpError("missing", status=404))
-    assert not may_pass(BlockedAddressError("no"))
-    assert not may_pass(HttpError("The server does not speak proper HTTP."))
+    assert not is_temporary(BlockedAddressError("no"))
+    assert not is_temporary(HttpError("The server does not speak proper HTTP."))
 
 
 def test_the_waits_are_minutes_then_hours_a_day_in_all() -> None:

@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import (
     UnavailableError,
 )
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.message import Message
+from idea_explorer.domain.message import QueueMessage
 from idea_explorer.lambda_runtime import handlers
 from tests.e2e.harness.template import ROOT
 from tests.fakes.functions import Context
@@ -79,7 +79,7 @@ def test_messages_carry_their_receive_count() -> None:
 
 
 def test_only_messages_that_failed_come_back() -> None:
-    def work(message: Message) -> JsonObject:
+    def work(message: QueueMessage) -> JsonObject:
         if message.body == "bad":
             raise ValueError(message.body)
         return {"id": message.id}

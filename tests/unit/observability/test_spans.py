@@ -19,7 +19,7 @@ from idea_explorer.domain.errors import AuthFailedError, NetworkError, ToolError
 from idea_explorer.domain.events import MessageStart, RunEvent, StatusChanged, ToolCallStart
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, JsonObject
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.domain.usage import Usage
 from idea_explorer.observability.spans import SpanSink
 from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Watcher
@@ -146,9 +146,9 @@ def test_times_are_those_of_the_clock(tmp_path: Path) -> None:
         clock.pass_time(3)
         return calls(("wait", {})) if number == 0 else says(REPORT)
 
-    def wait(_: Nothing) -> ToolOutput:
+    def wait(_: Nothing) -> ToolResult:
         clock.pass_time(2)
-        return ToolOutput(fields={}, summary="Waited")
+        return ToolResult.success({}, summary="Waited")
 
     tools = Toolset([Tool("wait", "Wait.", Nothing, wait, {})])
     traced = Traced(tmp_path, ScriptedModel(answer), toolset=tools, clock=clock)
@@ -247,7 +247,7 @@ def test_a_tool_says_what_it_is(tmp_path: Path) -> None:
 
 
 def test_a_failed_tool_is_an_error_with_its_message(tmp_path: Path) -> None:
-    def fail(_: Nothing) -> ToolOutput:
+    def fail(_: Nothing) -> ToolResult:
         raise ToolError("not_there", "It is not there.")
 
     tools = Toolset([Tool("look", "Look.", Nothing, fail, {})])
@@ -353,7 +353,7 @@ def test_a_model_that_cannot_be_asked_is_an_error_of_call_and_run(tmp_path: Path
             StatusCode.ERROR,
             "The key was refused.",
         )
-    assert said(traced.run)["error.type"] == "INTERNAL_ERROR"
+    assert said(traced.run)["error.type"] == "SERVICE_UNAVAILABLE"
     assert said(traced.run)["idea_explorer.outcome"] == "failed"
 
 

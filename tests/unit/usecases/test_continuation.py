@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import InvalidRequestError, NetworkError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.threads import NOT_RUN
+from idea_explorer.domain.turns import NOT_RUN
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.idempotency_key import Keyed, keyed
 from idea_explorer.usecases.replay import replay

@@ -9,7 +9,7 @@ from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
-from idea_explorer.domain.message import QUEUE_OWNER, Message
+from idea_explorer.domain.message import QUEUE_OWNER, QueueMessage
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.usecases.cancel import cancel
@@ -58,7 +58,7 @@ class Service:
 
     def deliver(self, body: object, message_id: str = "m-1", receives: int = 1) -> str:
         text = body if isinstance(body, str) else json.dumps(body)
-        return dispatch(Message(message_id, text, receives), self.desk)
+        return dispatch(QueueMessage(message_id, text, receives), self.desk)
 
     def fill(self) -> None:
         for n in range(self.desk.max_running):

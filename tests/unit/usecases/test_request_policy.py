@@ -140,7 +140,7 @@ def test_a_webhook_with_credentials_is_refused_and_none_is_repeated(who: str) ->
     request = ExploreRequest(idea="Tea", webhook_url=f"https://{who}hooks.example/")
 
     with pytest.raises(
-        InvalidRequestError, match="'webhook_url': must hold no user name"
+        InvalidRequestError, match="'webhook_url': must not contain a user name"
     ) as caught:
         terms().check(request, "ada", NOW)
     assert "ada" not in caught.value.sentence

@@ -7,7 +7,7 @@ from pathlib import Path
 from idea_explorer.domain.errors import NetworkError, UpstreamTimeoutError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import Instruction, Restarted
+from idea_explorer.domain.transcript import ConversationRestarted, Instruction
 from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.explore import explore
@@ -137,7 +137,7 @@ def test_a_resume_on_a_day_that_can_pay_for_too_little_keeps_conversation_and_re
     done = bench.resume(ended)
 
     assert model.requests == []
-    assert not [e for e in bench.entries(done) if isinstance(e, Restarted)]
+    assert not [e for e in bench.entries(done) if isinstance(e, ConversationRestarted)]
     assert done.run.stats.stop_reason == "budget"
     assert bench.store.load_report(done.id).startswith("# Te")
 

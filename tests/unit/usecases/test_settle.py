@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import LeaseLostError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Receipt
-from idea_explorer.domain.transcript import Answered, Asked, Opening
+from idea_explorer.domain.transcript import ModelCallFinished, ModelCallStarted, Opening
 from idea_explorer.domain.usage import Usage
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import PRICES
@@ -70,11 +70,13 @@ class World:
         """A run that asked twice and was answered once."""
         exploration = self.running()
         transcript = self.store.open(exploration.id, exploration.lease)
-        asked = Asked(step=1, tools_off=False, max_tokens=9, reserved=Usage(output_tokens=9))
+        asked = ModelCallStarted(
+            step=1, tools_off=False, max_tokens=9, reserved=Usage(output_tokens=9)
+        )
         transcript.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
         transcript.append(asked)
         transcript.append(
-            Answered(
+            ModelCallFinished(
                 step=1,
                 content=[{"type": "text", "text": text}],
                 stop_reason="tool_use",

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from idea_explorer.adapters.aws.client import aws_errors, code_of
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.similar_research import Index, entry_of
+from idea_explorer.domain.similar_research import Index, index_document
 from idea_explorer.ports import ResearchRepository
 
 
@@ -21,7 +21,9 @@ class ComputedIndex:
     def load(self) -> Index:
         documents = self._repository.read_all() if self._repository else []
         return Index(
-            entries=tuple(entry_of(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
+            entries=tuple(
+                index_document(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents
+            )
         )
 
     def change(self, change: Callable[[Index], Index]) -> None:

@@ -20,10 +20,10 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.uploads import (
     FileId,
+    check_file_id,
     check_upload,
-    known_shape,
+    missing_file_error,
     new_file_id,
-    no_such_file,
 )
 from idea_explorer.ports import FileInfo, Upload, UploadedFile, Uploads
 
@@ -59,16 +59,18 @@ class CloudUploads:
 
     def about(self, owner: str, file_id: str) -> FileInfo:
         try:
-            size, metadata = self._bucket.about(_place(owner, known_shape(file_id)))
+            size, metadata = self._bucket.about(_place(owner, check_file_id(file_id)))
         except MissingError as error:
-            raise no_such_file(file_id) from error
+            raise missing_file_error(file_id) from error
         return FileInfo(_name(metadata), size)
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
         try:
-            content, metadata = self._bucket.get_with_metadata(_place(owner, known_shape(file_id)))
+            content, metadata = self._bucket.get_with_metadata(
+                _place(owner, check_file_id(file_id))
+            )
         except MissingError as error:
-            raise no_such_file(file_id) from error
+            raise missing_file_error(file_id) from error
         return UploadedFile(_name(metadata), content)
 
 
@@ -94,7 +96,7 @@ class LocalUploads:
 
     def store(self, owner: str, file_id: str, content: bytes) -> None:
         """Take what was announced; raises MissingError, or InvalidRequestError where it is larger."""
-        path = self._path(owner, known_shape(file_id))
+        path = self._path(owner, check_file_id(file_id))
         if len(content) > self._about(path).size:
             raise InvalidRequestError("The file is larger than was announced.")
         part = path.with_suffix(".part")
@@ -109,25 +111,25 @@ class LocalUploads:
 
     def has(self, owner: str, file_id: str) -> bool:
         try:
-            return self._path(owner, known_shape(file_id)).is_file()
+            return self._path(owner, check_file_id(file_id)).is_file()
         except MissingError:
             return False
 
     def about(self, owner: str, file_id: str) -> FileInfo:
-        path = self._path(owner, known_shape(file_id))
+        path = self._path(owner, check_file_id(file_id))
         if not path.is_file():
-            raise no_such_file(file_id)
+            raise missing_file_error(file_id)
         return FileInfo(self._about(path).name, path.stat().st_size)
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
         name = self.about(owner, file_id).name
-        return UploadedFile(name, self._path(owner, known_shape(file_id)).read_bytes())
+        return UploadedFile(name, self._path(owner, check_file_id(file_id)).read_bytes())
 
     def _about(self, path: Path) -> "_Announced":
         try:
             return _Announced(**json.loads(path.with_suffix(".json").read_text()))
         except FileNotFoundError as error:
-            raise no_such_file(path.name) from error
+            raise missing_file_error(path.name) from error
 
     def _path(self, owner: str, file_id: FileId) -> Path:
         return self._folder / _place(owner, file_id)

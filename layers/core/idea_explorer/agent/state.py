@@ -1,35 +1,37 @@
-"""What a run knows, computed from its transcript. A resumed run knows exactly what the dead one knew."""
+"""The state of a run, computed from its transcript, so that a resumed run continues with the same state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from idea_explorer.agent.searches import RESULT, search_record
-from idea_explorer.domain.evidence import Passage, searched_passages
-from idea_explorer.domain.json import canonical
+from idea_explorer.domain.evidence import Passage, parse_search_results
+from idea_explorer.domain.json import dump_canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord
 from idea_explorer.domain.transcript import (
-    Answered,
     AnyEntry,
-    Asked,
-    Decided,
+    ApprovalsDecided,
+    ConversationRestarted,
     Instruction,
     ModelCallFailed,
+    ModelCallFinished,
+    ModelCallStarted,
     Opening,
     PendingCall,
-    Restarted,
     RewriteReason,
     StoredResult,
     ToolsRan,
     WriteReason,
-    effort_of,
-    messages,
-    pending_server_calls,
-    sendable,
+)
+from idea_explorer.domain.turns import (
+    build_messages,
+    find_effort,
+    find_pending_server_calls,
+    prepare_answer,
 )
 from idea_explorer.domain.usage import Usage
 
-BARREN_STEPS = 2  # steps without new evidence after which more gathering is not worth its price
+SEARCH_RESULT = "web_search_tool_result"
+BARREN_STEPS = 2  # after so many steps without new evidence, more gathering is not worth its cost
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,14 @@ class State:
 
     @property
     def last(self) -> AnyEntry:
-        """The last entry that says something; a call that was only announced does not."""
-        return next(entry for entry in reversed(self.entries) if not isinstance(entry, Asked))
+        """The last entry, not counting calls that were only announced."""
+        return next(
+            entry for entry in reversed(self.entries) if not isinstance(entry, ModelCallStarted)
+        )
 
     @cached_property
-    def answers(self) -> list[Answered]:
-        return [entry for entry in self.entries if isinstance(entry, Answered)]
+    def answers(self) -> list[ModelCallFinished]:
+        return [entry for entry in self.entries if isinstance(entry, ModelCallFinished)]
 
     @property
     def steps(self) -> int:
@@ -60,26 +64,26 @@ class State:
         return [result for entry in self._ran for result in entry.results]
 
     @property
-    def _ran(self) -> list[ToolsRan | Decided]:
+    def _ran(self) -> list[ToolsRan | ApprovalsDecided]:
         """The steps whose calls were run or decided."""
-        ran = (entry for entry in self.entries if isinstance(entry, ToolsRan | Decided))
+        ran = (entry for entry in self.entries if isinstance(entry, ToolsRan | ApprovalsDecided))
         return [entry for entry in ran if not (isinstance(entry, ToolsRan) and entry.refused)]
 
     @property
     def confirmed(self) -> list[Usage]:
-        """What each whole answer was billed, by its own account."""
+        """What each complete answer says it was billed."""
         return [answer.usage for answer in self.answers]
 
     @cached_property
     def records(self) -> list[ToolRecord]:
-        """Every tool call that came to a result, in that order, searches at Anthropic included."""
+        """Every tool call that has a result, in order, including web searches."""
         found: list[ToolRecord] = []
         for entry in self.entries:
             match entry:
-                case Answered():
-                    results = [b for b in entry.content if b.get("type") == RESULT]
-                    found.extend(search_record(block, entry.step) for block in results)
-                case ToolsRan(refused=False) | Decided():
+                case ModelCallFinished():
+                    results = [b for b in entry.content if b.get("type") == SEARCH_RESULT]
+                    found.extend(ToolRecord.of_search(block, entry.step) for block in results)
+                case ToolsRan(refused=False) | ApprovalsDecided():
                     found.extend(result.record for result in entry.results)
                 case _:
                     pass
@@ -87,21 +91,21 @@ class State:
 
     @property
     def gathered(self) -> bool:
-        """Whether any tool was called yet, to whatever result."""
+        """Whether any tool was called yet."""
         return bool(self.records)
 
     @cached_property
     def billed(self) -> list[Usage]:
-        """What each call was billed. One that was announced and never answered counts in full."""
+        """What each call was billed. One that was never answered counts with all that it reserved."""
         parts: list[Usage] = []
-        open_call: Asked | None = None
+        open_call: ModelCallStarted | None = None
         for entry in self.entries:
             match entry:
-                case Asked():
+                case ModelCallStarted():
                     if open_call:
                         parts.append(open_call.reserved)
                     open_call = entry
-                case Answered() | ModelCallFailed():
+                case ModelCallFinished() | ModelCallFailed():
                     parts.append(entry.usage)
                     open_call = None
                 case _:
@@ -112,15 +116,15 @@ class State:
 
     @cached_property
     def evidence(self) -> list[Passage]:
-        """Every passage that was read or found, in the order of finding."""
+        """Every passage that was read or found, in order."""
         found: list[Passage] = []
         for entry in self.entries:
             match entry:
                 case Opening():
                     found.extend(entry.passages)
-                case Answered():
-                    found.extend(searched_passages(entry.content))
-                case ToolsRan() | Decided():
+                case ModelCallFinished():
+                    found.extend(parse_search_results(entry.content))
+                case ToolsRan() | ApprovalsDecided():
                     found.extend(p for result in entry.results for p in result.passages)
                 case _:
                     pass
@@ -128,9 +132,9 @@ class State:
 
     @cached_property
     def writing(self) -> WriteReason | None:
-        """Why the report was asked for, or None while the work goes on. A resume takes it up again."""
+        """Why the report was asked for; None while gathering, and again after a resume."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Restarted):
+            if isinstance(entry, ConversationRestarted):
                 return entry.reason
             if isinstance(entry, Instruction) and entry.purpose != "continue":
                 return entry.reason
@@ -138,22 +142,22 @@ class State:
 
     @property
     def tools_off(self) -> bool:
-        """Whether tools may no longer be called. In a new conversation they are off from its beginning;
-        in one that goes on, only after the model was told twice, because its cached messages are lost."""
+        """Whether tools are switched off. In a new conversation they are from its beginning; in one that
+        continues only after two refusals, because switching them off invalidates its cache."""
         return bool(self.writing) and (self.restarted or self.refusals > 1)
 
     @property
     def tools_were_off(self) -> bool:
-        """Whether the last answer was asked for without tools."""
-        asked = next((e for e in reversed(self.entries) if isinstance(e, Asked)), None)
+        """Whether tools were off for the last answer."""
+        asked = next((e for e in reversed(self.entries) if isinstance(e, ModelCallStarted)), None)
         return asked is not None and asked.tools_off
 
     @cached_property
     def refusals(self) -> int:
-        """How often a call came instead of the report since that was asked for."""
+        """How often the model called tools instead of writing the report."""
         count = 0
         for entry in reversed(self.entries):
-            if isinstance(entry, Restarted) or (
+            if isinstance(entry, ConversationRestarted) or (
                 isinstance(entry, Instruction) and entry.purpose in {"write", "resume"}
             ):
                 break
@@ -161,7 +165,7 @@ class State:
         return count
 
     def rewritten(self, why: RewriteReason) -> bool:
-        """Whether the report was asked for again for this reason since the run was last taken up."""
+        """Whether the report was asked for again for this reason since the last resume."""
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction) and entry.purpose == "resume":
                 return False
@@ -171,67 +175,67 @@ class State:
 
     @property
     def effort(self) -> str | None:
-        """What the conversation began with; it is sent unchanged with every request of it."""
-        begun_anew = any(isinstance(entry, Restarted) for entry in self.entries)
+        """The effort that the conversation began with, sent unchanged with each of its requests."""
+        begun_anew = any(isinstance(entry, ConversationRestarted) for entry in self.entries)
         return self.opening.write_effort if begun_anew else self.opening.effort
 
     @property
     def effort_now(self) -> str | None:
-        return effort_of(messages(self.entries), self.effort)
+        return find_effort(build_messages(self.entries), self.effort)
 
     @property
     def resumed(self) -> set[int | None]:
-        """The runs that were told to take up the work of those before them."""
+        """The runs that were told to continue the work of earlier ones."""
         return {e.run for e in self.entries if isinstance(e, Instruction) and e.purpose == "resume"}
 
     @cached_property
     def continued(self) -> bool:
-        """Whether the answer now being written was already continued once after a cut."""
+        """Whether the current answer was already continued once after it was cut off."""
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction):
                 return entry.purpose == "continue"
-            if isinstance(entry, ToolsRan | Decided | Opening | Restarted):
+            if isinstance(entry, ToolsRan | ApprovalsDecided | Opening | ConversationRestarted):
                 return False
         return False
 
     @cached_property
     def restarted(self) -> bool:
-        """Whether this run, since it was last taken up, has given up its conversation for the evidence."""
+        """Whether the run has restarted from the evidence since the last resume."""
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction) and entry.purpose == "resume":
                 return False
-            if isinstance(entry, Restarted):
+            if isinstance(entry, ConversationRestarted):
                 return True
         return False
 
     @property
     def pending(self) -> bool:
-        """Whether a search of the last answer is still to be finished at Anthropic. Until then nothing
-        but tool results may be added."""
+        """Whether a web search of the last answer is unfinished. Until it is finished, only tool results
+        may be added."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Restarted):
+            if isinstance(entry, ConversationRestarted):
                 return False
-            if isinstance(entry, Answered):
-                return bool(pending_server_calls(sendable(entry)))
+            if isinstance(entry, ModelCallFinished):
+                return bool(find_pending_server_calls(prepare_answer(entry)))
         return False
 
     @cached_property
     def pauses(self) -> int:
-        """How often in a row the turn was paused."""
+        """How many times in a row the turn was paused."""
         count = 0
         for entry in reversed(self.entries):
             taken_up = isinstance(entry, Instruction) and entry.purpose == "resume"
-            ended = isinstance(entry, Answered) and entry.stop_reason != "pause_turn"
-            if taken_up or ended or isinstance(entry, Restarted):
+            ended = isinstance(entry, ModelCallFinished) and entry.stop_reason != "pause_turn"
+            if taken_up or ended or isinstance(entry, ConversationRestarted):
                 break
-            count += isinstance(entry, Answered)
+            count += isinstance(entry, ModelCallFinished)
         return count
 
     @cached_property
     def stalled(self) -> WriteReason | None:
-        """Why more gathering would be in vain: the same call again, or nothing new for two steps.
+        """Why more gathering is pointless: a repeated call, or two steps without new evidence.
 
-        Only answers that could gather count, and a resume gives the work a new chance.
+        Only answers that could gather count, and counting starts again with a resume.
         """
         seen_calls: set[str] = set()
         seen_findings: set[str] = set()
@@ -242,17 +246,17 @@ class State:
                     barren, repeated, gathering = 0, False, True
                 case Instruction(purpose="write"):
                     gathering = False
-                case Restarted():
+                case ConversationRestarted():
                     gathering = False
-                    seen_calls.clear()  # their results stand in the conversation no longer
-                case Answered() if gathering:
-                    findings = {p.sha256 for p in searched_passages(entry.content)}
+                    seen_calls.clear()  # their results are no longer part of the conversation
+                case ModelCallFinished() if gathering:
+                    findings = {p.sha256 for p in parse_search_results(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
                     seen_findings |= findings
-                case ToolsRan(refused=False) | Decided():
+                case ToolsRan(refused=False) | ApprovalsDecided():
                     new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
                     for result in entry.results:
-                        key = f"{result.name} {canonical(result.input)}"
+                        key = f"{result.name} {dump_canonical(result.input)}"
                         repeated |= key in seen_calls and result.sha256 not in new
                         seen_calls.add(key)
                     barren = 0 if new else barren
@@ -265,12 +269,12 @@ class State:
 
     @property
     def waiting(self) -> tuple[PendingCall, ...]:
-        """The calls that a person has still to decide."""
+        """The calls that wait for a person's decision."""
         last = self.last
         return last.pending if isinstance(last, ToolsRan) else ()
 
     def calls(self) -> list[ToolCall]:
-        """The calls of the last answer that are to be run here."""
+        """The calls of the last answer that run here."""
         return [
             ToolCall(
                 id=str(block.get("id")),

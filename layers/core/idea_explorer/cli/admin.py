@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from idea_explorer import wiring
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
-from idea_explorer.domain.text import counted, is_sendable
+from idea_explorer.domain.text import is_header_safe, pluralize
 from idea_explorer.ports import SecretStore
 from idea_explorer.settings import Settings
 from idea_explorer.usecases import manage_tokens
@@ -58,7 +58,7 @@ def revoke_tokens(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"owner": arguments.owner, "revoked": count}))
     else:
-        tokens = counted(count, "token")
+        tokens = pluralize(count, "token")
         print(f"Revoked {tokens} of {arguments.owner}. This takes effect within six minutes.")
     return 0
 
@@ -77,7 +77,7 @@ def list_tokens(arguments: argparse.Namespace) -> int:
 def set_secret(arguments: argparse.Namespace) -> int:
     """From stdin, so that it appears in no shell history and no process list."""
     value = _read_secret(arguments.name).strip()
-    if len(value) > MAX_SECRET or not is_sendable(value):
+    if len(value) > MAX_SECRET or not is_header_safe(value):
         raise InvalidRequestError(
             "stdin does not hold a token or key.", hint="Send exactly one, without spaces."
         )

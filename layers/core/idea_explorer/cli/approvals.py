@@ -35,8 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{approval.path}: {'approved' if arguments.approves else 'rejected'}")
     if not arguments.quiet:
         left = sum(a.status == "pending" for a in target.approvals(arguments.id))
-        after = f"Continue with: {target.command_after_decision(arguments.id)}"
-        print(f"{left} more to decide" if left else after)
+        print(f"{left} more to decide" if left else target.describe_next(arguments.id))
     return 0
 
 

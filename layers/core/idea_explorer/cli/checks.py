@@ -15,12 +15,12 @@ import httpx
 
 from idea_explorer import __version__, wiring
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import least_to_research
+from idea_explorer.agent.minimum_cost import estimate_first_step
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.cli.arguments import missing_github_variable
 from idea_explorer.cli.targets.client import ApiClient
 from idea_explorer.domain.errors import ExplorerError
-from idea_explorer.domain.text import counted
+from idea_explorer.domain.text import pluralize
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import TOOLS_TOKENS
 from idea_explorer.wiring import music, publishing
@@ -79,7 +79,7 @@ def _check_budget(settings: Settings, _environment: Mapping[str, str]) -> Iterat
     if not settings.uses_claude:
         return
     system = system_prompt("research", "business")
-    least = least_to_research(system, TOOLS_TOKENS, Budget(search_tokens=settings.search_tokens))
+    least = estimate_first_step(system, TOOLS_TOKENS, Budget(search_tokens=settings.search_tokens))
     for name, model in settings.models.items():
         price, usd = settings.prices.get(model), settings.max_cost_usd
         if price is None and settings.max_total_tokens < least.total_tokens:
@@ -171,7 +171,7 @@ def _check_folder(settings: Settings) -> Iterator[CheckResult]:
 def _count_documents(paths: Sequence[str], where: str) -> CheckResult:
     count = sum(path.endswith(".md") for path in paths)
     if count:
-        return CheckResult("ok", "research", f"{counted(count, 'document')} {where}")
+        return CheckResult("ok", "research", f"{pluralize(count, 'document')} {where}")
     return CheckResult("note", "research", f"none yet {where}", 'idea explore "IDEA"')
 
 

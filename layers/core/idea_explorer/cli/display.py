@@ -5,9 +5,10 @@ import threading
 from typing import TYPE_CHECKING, Protocol, Self
 
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     ApprovalRequested,
     MessageStart,
+    RetryScheduled,
     RunEvent,
     StatusChanged,
     StepFinished,
@@ -16,10 +17,9 @@ from idea_explorer.domain.events import (
     ToolCallEnd,
     ToolCallError,
     ToolCallStart,
-    TryingAgain,
 )
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import harmless, one_line
+from idea_explorer.domain.text import one_line, strip_control_characters
 
 if TYPE_CHECKING:
     from rich.spinner import Spinner
@@ -89,9 +89,9 @@ class ProgressDisplay:
                 self._line(f"  ✗ {self._tool(event.tool_call_id)}{error}{again}", "red")
             case StepFinished():
                 self._finish_step(event)
-            case TryingAgain():
+            case RetryScheduled():
                 self.notify(event.sentence)
-            case AnswerBegins():
+            case AnswerStarted():
                 self._begin_step(event.step)
             case MessageStart() if self._characters:
                 self._line("  … The answer was interrupted and is written again.", "yellow")
@@ -182,7 +182,7 @@ class PlainScreen:
     """Lines only: for pipes, files and CI."""
 
     def line(self, text: str, style: str = "") -> None:
-        print(harmless(text), file=sys.stderr, flush=True)
+        print(strip_control_characters(text), file=sys.stderr, flush=True)
 
     def show_activity(self, text: str) -> None:
         pass
@@ -216,10 +216,10 @@ class TerminalScreen:
 
     def line(self, text: str, style: str = "") -> None:
         # as Text, so that brackets in an idea or a result are never read as markup
-        self._console.print(self._text(harmless(text), style=style), soft_wrap=True)
+        self._console.print(self._text(strip_control_characters(text), style=style), soft_wrap=True)
 
     def show_activity(self, text: str) -> None:
-        self._activity = harmless(text)
+        self._activity = strip_control_characters(text)
         self._live.start()
 
     def pause(self) -> None:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 
-from idea_explorer.api.views import Details, Listing
+from idea_explorer.api.views import Details, ExplorationList
 from idea_explorer.cli.arguments import read_files, read_limits, read_request
 from idea_explorer.cli.display import ProgressDisplay, open_screen
 from idea_explorer.cli.output import (
@@ -29,8 +29,8 @@ from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.events import ApprovalRequested
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import harmless, one_line
-from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
+from idea_explorer.domain.text import one_line, strip_control_characters
+from idea_explorer.domain.toolsets import TOOLSETS
 
 
 def submit(arguments: argparse.Namespace) -> int:
@@ -59,7 +59,9 @@ def _describe_submission(answer: JsonObject) -> Iterator[str]:
     similar = answer.get("similar")
     for hit in similar if isinstance(similar, list) else []:
         assert isinstance(hit, dict)
-        yield harmless(f"Similar research: {one_line(str(hit['title']), 80)} ({hit['path']})")
+        yield strip_control_characters(
+            f"Similar research: {one_line(str(hit['title']), 80)} ({hit['path']})"
+        )
     yield f"Queued. Follow it with: idea watch {answer['id']}"
 
 
@@ -71,7 +73,7 @@ def list_all(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found)
         return 0
-    listing = Listing.model_validate(found)
+    listing = ExplorationList.model_validate(found)
     width = terminal_width()
     for summary in listing.explorations:
         print(summary.id if arguments.quiet else format_row(summary, width))
@@ -104,7 +106,7 @@ def report(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"id": arguments.id, "content": content})
     else:
-        print(harmless(content) if sys.stdout.isatty() else content)
+        print(strip_control_characters(content) if sys.stdout.isatty() else content)
     return 0
 
 
@@ -140,9 +142,15 @@ def revert(arguments: argparse.Namespace) -> int:
         print(undone.url or "\n".join(undone.files))
     elif undone.url:
         opened = "Opened" if undone.is_new else "There already is"
-        print(harmless(f"{undone.url}\n{opened} a pull request that reverts {files}"))
+        print(
+            strip_control_characters(f"{undone.url}\n{opened} a pull request that reverts {files}")
+        )
     else:
-        print(harmless(f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}"))
+        print(
+            strip_control_characters(
+                f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}"
+            )
+        )
     return 0
 
 
@@ -159,7 +167,7 @@ def webhook(arguments: argparse.Namespace) -> int:
 
 def print_end(target: Target, details: Details, arguments: argparse.Namespace) -> int:
     """What a run came to, and what to do next. The exit code says the same."""
-    published = details.toolset in PUBLISHED_TOOLSETS
+    published = TOOLSETS[details.toolset].publishes_documents
     content = ""
     if details.links.report and (arguments.json or not published):
         with suppress(MissingError):
@@ -170,7 +178,7 @@ def print_end(target: Target, details: Details, arguments: argparse.Namespace) -
         for place in dict.fromkeys(filter(None, (details.path, details.links.published))):
             print(place)
         if content:
-            print(f"{harmless(content) if sys.stdout.isatty() else content}\n")
+            print(f"{strip_control_characters(content) if sys.stdout.isatty() else content}\n")
         print(format_summary(details, target.stats(details)))
     for sentence in _next_steps(target, details, arguments):
         warn(sentence)
@@ -187,7 +195,7 @@ def _next_steps(target: Target, details: Details, arguments: argparse.Namespace)
         yield resend
     if details.status == "awaiting_approval":
         pending = [a.path for a in target.approvals(details.id) if a.status == "pending"]
-        yield suggest_decision(pending, name, target.command_after_decision(details.id))
+        yield suggest_decision(pending, name)
     if details.status in {"queued", "running"}:
         yield f"No process is running it any more. Continue with: idea resume {name}"
     if arguments.quiet and details.status == "completed":
@@ -204,7 +212,11 @@ def _show(found: JsonObject, arguments: argparse.Namespace) -> None:
         print_json(found)
         return
     details = parse_details(found)
-    print(details.status if arguments.quiet else harmless("\n".join(format_details(details))))
+    print(
+        details.status
+        if arguments.quiet
+        else strip_control_characters("\n".join(format_details(details)))
+    )
 
 
 def _follow(
@@ -236,7 +248,9 @@ def _display_events(target: Target, details: Details, after: int) -> None:
     screen.line(f"Watching: {one_line(details.idea, 80)}", "bold")
     screen.line(f"exploration {details.id}", "dim")
     # an answer that is not published is printed whole at the end
-    with ProgressDisplay(screen, show_text=details.toolset in PUBLISHED_TOOLSETS) as display:
+    with ProgressDisplay(
+        screen, show_text=TOOLSETS[details.toolset].publishes_documents
+    ) as display:
         for received in target.events(details.id, display.notify, after=after):
             if received.event:
                 display.emit(received.event)

@@ -8,7 +8,7 @@ from typing import IO
 from idea_explorer import wiring
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.text import counted
+from idea_explorer.domain.text import pluralize
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.import_music import import_library, index_tracks
 from idea_explorer.wiring import music
@@ -17,7 +17,7 @@ from idea_explorer.wiring import music
 def index(arguments: argparse.Namespace) -> int:
     settings = _read_settings(arguments)
     count = index_tracks(_open(arguments.file), music.track_index(settings))
-    print(f"Indexed {counted(count, 'track')}")
+    print(f"Indexed {pluralize(count, 'track')}")
     return 0
 
 
@@ -25,7 +25,7 @@ def import_owned(arguments: argparse.Namespace) -> int:
     settings = _read_settings(arguments)
     library = music.library(settings, arguments.owner, wiring.system_clock())
     count = import_library(_open(arguments.file), library)
-    print(f"Imported {counted(count, 'track')}")
+    print(f"Imported {pluralize(count, 'track')}")
     return 0
 
 

@@ -13,7 +13,8 @@ from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
-from idea_explorer.domain.text import counted, harmless, one_line
+from idea_explorer.domain.text import one_line, pluralize, strip_control_characters
+from idea_explorer.domain.toolsets import TOOLSETS
 
 EXIT: dict[Status, int] = {
     "completed": 0,
@@ -79,7 +80,7 @@ def format_details(details: Details) -> list[str]:
 
 def _format_progress(details: Details) -> str:
     if details.finished_at:
-        return f"{name_status(details.status)} after {counted(details.steps_completed, 'step')}"
+        return f"{name_status(details.status)} after {pluralize(details.steps_completed, 'step')}"
     stopping = ", stopping soon" if details.cancel_requested else ""
     parts = [f"{name_status(details.status)}{stopping}"]
     if details.current_step:
@@ -91,7 +92,7 @@ def _format_progress(details: Details) -> str:
 
 def _format_delivery(delivery: Delivery, exploration_id: str) -> str:
     """The state of the webhook; "" where there is none, or none to be sent yet."""
-    attempts = f"after {counted(delivery.attempts, 'attempt')}"
+    attempts = f"after {pluralize(delivery.attempts, 'attempt')}"
     error = f": {delivery.last_error}" if delivery.last_error else "."
     match delivery.status:
         case "delivered":
@@ -116,7 +117,9 @@ def format_row(summary: Summary, width: int | None) -> str:
         room = MAX_TITLE if width is None else width - len(head.rpartition("\n")[2])
         if room >= MIN_TITLE:
             break
-    return harmless(head + one_line(summary.title or summary.idea, min(room, MAX_TITLE)))
+    return strip_control_characters(
+        head + one_line(summary.title or summary.idea, min(room, MAX_TITLE))
+    )
 
 
 def format_age(moment: datetime) -> str:
@@ -133,15 +136,15 @@ def format_summary(details: Details, stats: Stats) -> str:
         return "completed · reused existing research; nothing was run"
     usage = stats.usage
     parts = [
-        counted(stats.steps, "step"),
+        pluralize(stats.steps, "step"),
         f"{usage.all_input_tokens:,} tokens in, {usage.output_tokens:,} out",
     ]
     if stats.tool_calls:
         failed = sum(not record.ok for record in stats.tool_calls)
-        calls = counted(len(stats.tool_calls), "tool call")
+        calls = pluralize(len(stats.tool_calls), "tool call")
         parts.append(calls + (f" ({failed} failed)" * bool(failed)))
     if usage.searches:
-        parts.append(counted(usage.searches, "search", "searches"))
+        parts.append(pluralize(usage.searches, "search", "searches"))
     parts.append(format_cost(stats.cost_usd))
     if stats.unconfirmed_usd:
         parts.append(f"up to {format_cost(stats.unconfirmed_usd)} of it for interrupted calls")
@@ -174,7 +177,9 @@ def suggest_resume(details: Details, name: str) -> str | None:
 
 def suggest_reading(details: Details, name: str) -> str | None:
     """How to read a report that is not printed; None where there is none."""
-    if details.reused or details.toolset != "research" or not details.links.report:
+    if details.reused or not details.links.report:
+        return None
+    if not TOOLSETS[details.toolset].publishes_documents:
         return None
     if details.status == "failed":
         return f"Nothing was published. Read what was kept with: idea report {name}"
@@ -190,12 +195,12 @@ def suggest_resend(details: Details, name: str) -> str | None:
     )
 
 
-def suggest_decision(paths: list[str], name: str, command: str) -> str:
+def suggest_decision(paths: list[str], name: str) -> str:
     files = ", ".join(dict.fromkeys(paths))
     return (
         f"Your decision is needed on {files}. See the changes with `idea approve {name} --list`,"
         f' decide with `idea approve {name}` or `idea reject {name} --reason "…"`,'
-        f" then continue with `{command}`."
+        f" then continue with `idea resume {name}`."
     )
 
 

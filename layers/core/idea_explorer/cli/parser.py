@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, TypeAlias
 
 from idea_explorer import __version__
+from idea_explorer.domain.toolsets import DEFAULT_TOOLSET, TOOLSETS
 
 if TYPE_CHECKING:
     Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
@@ -90,7 +91,7 @@ def _add_submit(commands: "Commands") -> None:
 def _add_request(command: argparse.ArgumentParser) -> None:
     """Every field of the request, under its own name. Ranges are checked once, with the request."""
     command.add_argument("idea", nargs="?", help="the idea; read from stdin when left out or '-'")
-    command.add_argument("--toolset", help="research (default), assistant, code or discover")
+    command.add_argument("--toolset", help=_toolset_names(" (default)"))
     command.add_argument("--mode", help="research: business (default) or exploration")
     command.add_argument("--model", help="sonnet (default), opus, or haiku for cheap runs")
     command.add_argument("--effort", help="how hard the model thinks: low, medium or high")
@@ -115,6 +116,11 @@ def _add_request(command: argparse.ArgumentParser) -> None:
     command.add_argument("--repository", metavar="OWNER/NAME", help="code: the repository")
     command.add_argument("--ref", help="code: branch, tag or commit")
     _add_files(command)
+
+
+def _toolset_names(mark: str = "") -> str:
+    *names, last = (f"{name}{mark if name == DEFAULT_TOOLSET else ''}" for name in TOOLSETS)
+    return f"{', '.join(names)} or {last}"
 
 
 def _add_files(command: argparse.ArgumentParser) -> None:
@@ -183,7 +189,7 @@ def _add_tools(commands: "Commands") -> None:
     tool.add_argument("name", nargs="?", help="the tool's name")
     tool.add_argument("input", nargs="?", help="its arguments as a JSON object")
     tool.add_argument("--stdin", action="store_true", help='read lines of {"name": …, "input": …}')
-    tool.add_argument("--toolset", default="research", help="research, assistant, code or discover")
+    tool.add_argument("--toolset", default=DEFAULT_TOOLSET, help=_toolset_names())
     _add_research(tool)
     _add_files(tool)
     tools = _add(commands, "tools", "tools.list_all", "show the tools as the model sees them")

@@ -10,7 +10,7 @@ from idea_explorer.cli.output import print_json
 from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.ids import is_id
-from idea_explorer.domain.text import counted
+from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.usecases.replay import Replayed, replay
 
@@ -81,7 +81,7 @@ def _read_file(path: Path) -> Sequence[AnyEntry]:
 
 
 def _describe(replayed: Replayed, *, is_same: bool) -> str:
-    steps, calls = counted(replayed.steps, "step"), counted(replayed.tool_calls, "tool call")
+    steps, calls = pluralize(replayed.steps, "step"), pluralize(replayed.tool_calls, "tool call")
     counts = f"{steps}, {calls}, no network"
     if replayed.divergence:
         return f"The replay differs: {replayed.divergence} ({counts})"

@@ -20,7 +20,6 @@ from idea_explorer.ports import EventSink, Log, UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.finish import finish, send_webhook
 from idea_explorer.usecases.jobs import books_of, explore_or_settle, settle_abandoned
-from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import LOCAL_OWNER, publishing
@@ -80,7 +79,7 @@ class LocalRunner:
 
     def explore(self, request: ExploreRequest, files: UploadedFiles) -> Exploration:
         publisher = self._destinations.publisher
-        if publisher and not self._settings.uses_github and request.toolset in PUBLISHED_TOOLSETS:
+        if publisher and not self._settings.uses_github and request.spec.publishes_documents:
             publisher.check()  # before anything is paid; GitHub is checked by the run itself
         self._settle_abandoned()
         new = new_id(int(self._engine.clock.now().timestamp() * 1_000))
@@ -153,7 +152,7 @@ class LocalRunner:
         request = exploration.request
         screen = open_screen()
         model = request.model if self._settings.uses_claude else "offline model"
-        mode = f"/{request.mode}" if request.toolset == "research" else ""
+        mode = f"/{request.mode}" if request.spec.takes("mode") else ""
         screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
         screen.line(
             f"{request.toolset}{mode} · {model} · deadline {request.deadline_seconds} s", "dim"

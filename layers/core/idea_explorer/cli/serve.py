@@ -11,14 +11,14 @@ from datetime import timedelta
 from functools import partial
 
 from idea_explorer import wiring
-from idea_explorer.api.app import handler_for
+from idea_explorer.api.app import build_handler
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.text import is_sendable
-from idea_explorer.domain.tokens import dump_tokens, issue_token, stored_token
+from idea_explorer.domain.text import is_header_safe
+from idea_explorer.domain.tokens import dump_tokens, issue_token, make_token_record
 from idea_explorer.ports import Clock
 from idea_explorer.usecases.approvals.apply import all_decided, expire
 from idea_explorer.usecases.jobs import settle_abandoned, work
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     token, tokens = _read_token(service.clock)
     address = (arguments.host, arguments.port)
     with (
-        ApiServer(address, handler_for(service), lambda: tokens, uploads.store) as server,
+        ApiServer(address, build_handler(service), lambda: tokens, uploads.store) as server,
         Workers(
             jobs,
             lambda job: work(job, jobs, engine, destinations),
@@ -79,9 +79,9 @@ def _read_token(clock: Clock) -> tuple[str, str]:
     """The token of the environment or a new one, and the list of tokens that contains it."""
     given = os.environ.get("IDEA_API_TOKEN")
     if given:
-        if not is_sendable(given):
+        if not is_header_safe(given):
             raise ConfigurationError("IDEA_API_TOKEN contains characters that no token has.")
-        return given, dump_tokens([stored_token(given, LOCAL_OWNER, now=clock.now())])
+        return given, dump_tokens([make_token_record(given, LOCAL_OWNER, now=clock.now())])
     token, stored = issue_token(LOCAL_OWNER, now=clock.now())
     return token, dump_tokens([stored])
 

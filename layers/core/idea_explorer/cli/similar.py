@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from idea_explorer.cli.output import wrap
-from idea_explorer.domain.publication import idea_key
+from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, similar
-from idea_explorer.domain.text import harmless, one_line
+from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, find_similar
+from idea_explorer.domain.text import one_line, strip_control_characters
 
 MAX_HITS = 3
 Ask = Callable[[str], str]
@@ -26,14 +26,14 @@ class Choice:
 def is_undecided(request: ExploreRequest, *, if_exists_given: bool) -> bool:
     """Whether the request leaves open what to do about existing research."""
     decided = request.update or request.continue_from or if_exists_given
-    return request.toolset == "research" and not decided
+    return request.spec.publishes_documents and not decided
 
 
 def offer_similar(
     request: ExploreRequest, index: Index, *, show: Callable[[str], None], ask: Ask | None
 ) -> Choice:
     """Show similar research; with `ask`, let a person choose what to do about it."""
-    hits = similar(request.idea, index)[:MAX_HITS]
+    hits = find_similar(request.idea, index)[:MAX_HITS]
     if not hits:
         return Choice(request)
     show("Similar research already exists:")
@@ -72,7 +72,7 @@ def _options(request: ExploreRequest, nearest: IndexEntry) -> dict[str, tuple[st
         "y": ("run a new exploration anyway", Choice(request)),
         "r": ("read 1 instead: print its path and quit", Choice(document=nearest.path)),
     }
-    if nearest.idea_key == idea_key(request.idea):
+    if nearest.idea_key == hash_idea(request.idea):
         updated = request.model_copy(update={"update": True})
         options["u"] = ("update 1: append new findings to it", Choice(updated))
     if nearest.exploration_id:
@@ -84,6 +84,6 @@ def _options(request: ExploreRequest, nearest: IndexEntry) -> dict[str, tuple[st
 def _format_hit(number: int, hit: Similar) -> list[str]:
     """A document's own words may hold anything, so what steers a terminal is left out."""
     facts = ", ".join(filter(None, (hit.date, hit.verdict, f"{hit.score:.0%} similar")))
-    text = harmless(f"  {number}  {one_line(hit.title, 80)} ({facts})")
+    text = strip_control_characters(f"  {number}  {one_line(hit.title, 80)} ({facts})")
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    return [*wrap(text, width, 5), harmless(f"     {hit.path}")]
+    return [*wrap(text, width, 5), strip_control_characters(f"     {hit.path}")]

@@ -4,15 +4,16 @@ import argparse
 import json
 import sys
 
-from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried
+from idea_explorer.agent.validation import Validated
 from idea_explorer.cli.arguments import read_files, read_settings
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.tools import ToolCall, ToolResult
+from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import TOOLSETS, cli_log, research_repository, system_clock, toolset
+from idea_explorer.wiring import cli_log, system_clock, toolset
 
-RESEARCH_TOOLS = ("read_research", "list_research", "search_research")
 LINE_RULE = 'Each line must be a JSON object {"name": …, "input": {…}}.'
 
 
@@ -64,20 +65,17 @@ def _build_caller(arguments: argparse.Namespace, settings: Settings) -> Caller:
 
 def _explain_unknown(name: str, toolset_name: str, settings: Settings) -> None:
     """Names the toolset that has the tool, or the research folder that is missing for it."""
-    if toolset_name == "research" and name in RESEARCH_TOOLS:
-        if research_repository(settings) is None:
-            folder = settings.research_dir.resolve() / "ideas"
-            print(
-                f"idea: There is no research folder: {folder} does not exist."
-                " Name the folder that contains ideas/ with --research or IDEA_RESEARCH_DIR.",
-                file=sys.stderr,
-            )
-        return
-    having = [
-        n for n in TOOLSETS if any(d["name"] == name for d in toolset(settings, n).definitions)
-    ]
-    hint = f"Add --toolset {having[0]}." if having else "See them all with: idea tools"
-    print(f"idea: The {toolset_name} toolset has no tool {name}. {hint}", file=sys.stderr)
+    if name in TOOLSETS[toolset_name].labels:
+        folder = settings.research_dir.resolve() / "ideas"
+        hint = (
+            f"There is no research folder: {folder} does not exist."
+            " Name the folder that contains ideas/ with --research or IDEA_RESEARCH_DIR."
+        )
+    else:
+        other = next((spec.name for spec in TOOLSETS.values() if name in spec.labels), None)
+        where = f"Add --toolset {other}." if other else "See them all with: idea tools"
+        hint = f"The {toolset_name} toolset has no tool {name}. {where}"
+    print(f"idea: {hint}", file=sys.stderr)
 
 
 def _parse_input(text: str | None) -> dict[str, object]:

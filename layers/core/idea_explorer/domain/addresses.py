@@ -1,6 +1,6 @@
-"""Public addresses: the only ones that a URL of a user or a model may lead to.
+"""Public addresses, the only ones that a URL from a user or a model may lead to.
 
-Pure rules, to be asked without a look-up. Whoever connects also asks with what a name stands for.
+These rules need no DNS look-up. Whoever connects also checks the addresses that a name resolves to.
 """
 
 import re
@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import BlockedAddressError
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
-# IANA's special-purpose registry, and what clouds answer on inside their own networks.
+# IANA's special-purpose registry, and addresses of cloud services inside their networks.
 NON_PUBLIC_IPV4 = tuple(
     IPv4Network(network)
     for network in (
@@ -52,7 +52,7 @@ _HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 MAX_HOST = 253
 NOT_PUBLIC = "must be a public address"
-NO_CREDENTIALS = "must hold no user name and no password: they would not be sent"
+NO_CREDENTIALS = "must not contain a user name or a password: they would not be sent"
 
 
 def is_public(address: Address) -> bool:
@@ -64,16 +64,15 @@ def is_public(address: Address) -> bool:
 
 
 def is_this_machine(host: str) -> bool:
-    """A name that means this machine wherever it is asked."""
     name = host.removesuffix(".").lower()
     return name == "localhost" or name.endswith(".localhost")
 
 
-def literal_of(host: str) -> Address | None:
-    """The address that the host spells out, or None for a name.
+def parse_ip(host: str) -> Address | None:
+    """The IP address in a host, or None for a name.
 
-    Spellings that programs read in different ways (octal, hexadecimal, short, one number) are refused,
-    and so are zone ids: they only make sense for addresses that are not public.
+    Raises BlockedAddressError for forms that programs read in different ways (octal, hexadecimal, short,
+    one number), and for zone ids, which only non-public addresses have.
     """
     bare = host.removesuffix(".")
     try:
@@ -86,14 +85,14 @@ def literal_of(host: str) -> Address | None:
     return None
 
 
-def wrong_webhook(url: str) -> str | None:
-    """What is wrong with the address of a webhook, as far as that shows without a look-up."""
+def check_webhook_address(url: str) -> str | None:
+    """The reason to reject a webhook's address, if one shows without a DNS look-up."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if "@" in parts.netloc:
         return NO_CREDENTIALS
     try:
-        literal = literal_of(host)
+        literal = parse_ip(host)
     except BlockedAddressError:
         return NOT_PUBLIC
     hidden = is_this_machine(host) or (literal is not None and not is_public(literal))

@@ -1,4 +1,4 @@
-"""A person's decision about a proposed change, bound to the content that was proposed."""
+"""Proposed changes, and the decision of a person about each."""
 
 import hashlib
 import uuid
@@ -17,7 +17,7 @@ _BOM = "\ufeff"
 
 
 class Proposal(BaseModel):
-    """The whole new content of one file. `base_sha` names the content it replaces; None: no file yet."""
+    """The whole new content of one file. `base_sha` is the blob that it replaces, None for a new file."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -31,12 +31,12 @@ class Proposal(BaseModel):
 
 
 def propose(path: RepositoryPath, content: str, description: str, base: bytes | None) -> Proposal:
-    """The proposal to make `content` of the file that now holds `base`.
+    """Propose new content for a file that contains `base`.
 
-    A model does not see line ends and byte order marks, so the base's are kept.
+    Line ends and a byte order mark stay those of the base, because a model does not see them.
     """
     old = None if base is None else base.decode("utf-8")
-    new = content if old is None else _in_the_style_of(old, content)
+    new = content if old is None else _match_style(old, content)
     return Proposal(
         path=path,
         kind="create" if base is None else "edit",
@@ -52,7 +52,7 @@ def content_hash(content: str) -> str:
     return hashlib.sha256(content.encode("utf-8")).hexdigest()
 
 
-def _in_the_style_of(old: str, new: str) -> str:
+def _match_style(old: str, new: str) -> str:
     if "\r\n" in old and "\n" not in old.replace("\r\n", "") and "\r\n" not in new:
         new = new.replace("\n", "\r\n")
     if old.startswith(_BOM) and not new.startswith(_BOM):
@@ -61,12 +61,12 @@ def _in_the_style_of(old: str, new: str) -> str:
 
 
 Decision = Literal["approve", "reject"]
-Verdict = Literal[Decision, "expire"]  # the last where nobody decided in time
+ApprovalOutcome = Literal[Decision, "expire"]  # "expire": nobody decided in time
 _NAMESPACE = uuid.UUID("8c1f3c0e-0a8e-4b8f-9d55-51a1c9d4b0a7")
 
 
 class Approval(BaseModel):
-    """A request for a decision and, once there is one, the decision. The first decision stands."""
+    """A request for a decision and, once made, the decision. The first decision stands."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -75,7 +75,7 @@ class Approval(BaseModel):
     call_id: str
     proposal: Proposal
     requested_at: datetime
-    decision: Verdict | None = None
+    decision: ApprovalOutcome | None = None
     content: str | None = None
     reason: str | None = None
     decided_by: str | None = None
@@ -83,7 +83,7 @@ class Approval(BaseModel):
 
     @property
     def is_edited(self) -> bool:
-        """Whether the person approved something else than was proposed."""
+        """Whether the person changed the proposed content."""
         return self.content is not None and self.content != self.proposal.content
 
     @property
@@ -91,12 +91,12 @@ class Approval(BaseModel):
         return self.proposal.content if self.content is None else self.content
 
     def says_the_same(self, other: "Approval") -> bool:
-        """Whether another decision comes to the same, so that repeating it is no conflict."""
+        """Whether another decision is equivalent, so that repeating it is not a conflict."""
         mine = (self.decision, self.approved_content if self.decision == "approve" else None)
         theirs = (other.decision, other.approved_content if other.decision == "approve" else None)
         return mine == theirs
 
 
 def approval_id(exploration_id: ExplorationId, call_id: str) -> str:
-    """The same for the same call, every time: a run that is taken up again asks nothing twice."""
+    """The same id for the same call, so that a resumed run does not ask twice."""
     return str(uuid.uuid5(_NAMESPACE, f"{exploration_id}\n{call_id}"))

@@ -1,4 +1,4 @@
-"""A repository at one commit, as data: its files and links, by name."""
+"""The files and links of a repository at one commit, and the definitions in them."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ NOT_KEPT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SnapshotEntry:
     """One file or link. Names and contents come from the repository: untrusted data.
 
-    Only text that is not too large is kept: its bytes stand at `start` in the snapshot's text. `blob` is
-    git's name for the content (empty where it was not read). Where `exact` is false, the real name holds
-    bytes that no path may hold, and `path` spells them as %XX: good for reading, not for writing.
+    Only text up to a limit is stored, at `start` in the snapshot's text. `blob` is git's hash of the
+    content (empty if it was not read). If `exact` is false, the real name contains bytes that no path may
+    contain, and `path` spells them as %XX: good for reading, not for writing.
     """
 
     path: str
@@ -36,8 +36,8 @@ class Entry:
         return self.path.rpartition("/")[2]
 
 
-def ended(content: bytes) -> bytes:
-    """A text as it stands among others: always with a line feed at its end, unless it is empty."""
+def ensure_newline(content: bytes) -> bytes:
+    """End a text with a line feed, unless it is empty."""
     return content if not content or content.endswith(b"\n") else content + b"\n"
 
 
@@ -46,7 +46,7 @@ DefinitionKind = Literal["function", "class", "variable", "import"]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """`container` is the dotted chain of classes and functions around it."""
+    """`container` are the classes and functions around it, joined by dots."""
 
     name: str
     kind: DefinitionKind
@@ -57,10 +57,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One thing that an import statement names: a module, or something out of one.
+    """One name in an import statement: a module, or something in a module.
 
-    `target` is its path in segments, `a/b/c`. `level` is 0 for an absolute one; otherwise it counts from
-    the importing file's folder (1) upwards. `bound` is the name it gets in the file, where it gets one.
+    `target` is its path in segments, `a/b/c`. `level` is 0 for an absolute import; otherwise it counts
+    upwards from the importing file's folder (1). `bound` is the name it gets in the file, if any.
     """
 
     target: str
@@ -76,13 +76,13 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedCode:
     definitions: tuple[Definition, ...] = ()
     imports: tuple[Import, ...] = ()
 
 
 def blob_sha(content: bytes | memoryview) -> str:
-    """The name git gives to this content: equal exactly where the contents are."""
+    """Git's hash of a file's content."""
     sha = hashlib.sha1(b"blob %d\x00" % len(content), usedforsecurity=False)
     sha.update(content)
     return sha.hexdigest()

@@ -1,10 +1,9 @@
-"""What a report lacks of its framework: the sections that a mode's prompt asks for, and a verdict.
+"""Check whether a report is complete: it has the sections that its mode's prompt asks for, and a verdict.
 
-Whoever is told that a report is whole decides by it, so one without its verdict must not pass as that.
-A report that is whole must not be paid for twice either, so a section counts as there at any heading
-that names it in some way. Headings of a report in another language cannot be compared with English
-words: there as many sections as the framework has are enough, beside the verdict, whose words stay
-English by instruction.
+People base decisions on complete reports, so one without its verdict must not pass. A complete report
+must not be paid for twice, so any heading that names a section is enough. Headings in other languages
+cannot be compared with English words: there, as many sections as the framework has are enough, besides
+the verdict, which the prompt keeps in English.
 """
 
 import re
@@ -12,22 +11,22 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from idea_explorer.domain.markdown import Heading, headings
+from idea_explorer.domain.markdown import Heading, find_headings
 from idea_explorer.domain.source_lists import is_source_heading
 
-VERDICT = "Verdict"  # the section that a framework with verdicts ends in
+VERDICT = "Verdict"  # the last section of a framework with verdicts
 _WORD = re.compile(r"[^\W\d_]+")
-_SAMPLE = 20_000  # characters tell a language
-# Frequent in English, and rare or unknown in what else is written with these letters.
+_SAMPLE = 20_000  # characters, enough to recognise the language
+# Frequent in English, and rare in other languages with the same letters.
 _ENGLISH = frozenset("the and of to that with are this it be which from would they what".split())
-_ENGLISH_SHARE = 0.04  # English has three times as much, also in tables and lists; others have less
+_ENGLISH_SHARE = 0.04  # English text has three times as many, even in tables and lists
 
 
 class Framework(BaseModel):
-    """The sections of a report, each with the words by which a heading names it, and its verdicts.
+    """The sections of a report, each with words that its heading may contain, and the possible verdicts.
 
-    A section without words is there as soon as there is any heading. Without sections and verdicts
-    every text is whole.
+    For a section without words, any heading will do. Without sections and verdicts, every text is
+    complete.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,21 +35,20 @@ class Framework(BaseModel):
     verdicts: tuple[str, ...] = ()
 
     def missing(self, text: str) -> list[str]:
-        """The names of the sections that the text lacks, and of the verdict; empty where it is whole."""
-        found = headings(text)
-        body = _without_title(found)
-        absent = [name for name in self.sections if not self._named(name, body, found)]
-        if absent and _sections(body) >= len(self.sections) and not _is_english(text):
+        """The names of the missing sections, and of the verdict if it is missing."""
+        found = find_headings(text)
+        body = _drop_title(found)
+        absent = [name for name in self.sections if not self._find_section(name, body, found)]
+        if absent and _count_sections(body) >= len(self.sections) and not _is_english(text):
             absent = []
         if self.verdicts and not self._has_verdict(text, body):
             absent = [name for name in absent if name != VERDICT]
             return [*absent, f"{VERDICT} ({' | '.join(self.verdicts)})"]
         return absent
 
-    def _named(
+    def _find_section(
         self, name: str, body: Sequence[Heading], found: Sequence[Heading] = ()
     ) -> Heading | None:
-        """The first heading that names a section."""
         words = self.sections.get(name, ())
         if not words:
             return next(iter(found), None)
@@ -58,26 +56,26 @@ class Framework(BaseModel):
         return next((heading for heading in body if naming.search(heading.title)), None)
 
     def _has_verdict(self, text: str, body: Sequence[Heading]) -> bool:
-        """A verdict as it was asked for, or in other letters where a line begins with it."""
-        heading = self._named(VERDICT, body)
+        """Whether there is a verdict in capitals, or in any case at the start of a line."""
+        heading = self._find_section(VERDICT, body)
         start = heading.start if heading else 0
         verdicts = "|".join(map(re.escape, self.verdicts))
-        as_asked = re.compile(rf"\b(?:{verdicts})\b")
-        in_line = re.compile(
+        exact = re.compile(rf"\b(?:{verdicts})\b")
+        line_start = re.compile(
             rf"^[\W_]{{0,8}}(?:{VERDICT}[\W_]{{1,8}})?(?:{verdicts})\b",
             re.IGNORECASE | re.MULTILINE,
         )
-        return bool(as_asked.search(text, start) or in_line.search(text, start))
+        return bool(exact.search(text, start) or line_start.search(text, start))
 
 
-def _without_title(found: Sequence[Heading]) -> list[Heading]:
-    """The headings but for the title, and but for the list of sources."""
+def _drop_title(found: Sequence[Heading]) -> list[Heading]:
+    """The headings without the title and that of the source list."""
     titled = [heading.level for heading in found].count(1) == 1 and found[0].level == 1
     return [h for h in found[titled:] if not is_source_heading(h.title)]
 
 
-def _sections(body: Sequence[Heading]) -> int:
-    """How many headings stand on the highest level below the title."""
+def _count_sections(body: Sequence[Heading]) -> int:
+    """The number of headings on the highest level below the title."""
     levels = [heading.level for heading in body if not heading.run_in]
     return levels.count(min(levels)) if levels else 0
 

@@ -1,4 +1,4 @@
-"""Time as a value: a moment on a clock, and what is left until then."""
+"""Deadlines: time as a value."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,9 +6,9 @@ from typing import Protocol
 
 MIN_RESERVE_SECONDS = 45.0  # writing a report takes about this long
 RESERVE_SHARE = 0.4
-MAX_RESERVE_SHARE = 0.6  # a short deadline still leaves time to gather
-OUTPUT_TOKENS_PER_SECOND = 50  # what the slowest model writes in a second
-WRITE_MARGIN_SECONDS = 2.0  # kept of the deadline to store and settle what was written
+MAX_RESERVE_SHARE = 0.6  # leaves time to gather before a short deadline
+OUTPUT_TOKENS_PER_SECOND = 50  # of the slowest model
+WRITE_MARGIN_SECONDS = 2.0  # to store and settle the report before the deadline
 
 
 class Clock(Protocol):
@@ -19,7 +19,7 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment after which nothing may go on, and the share of the time before it kept for writing."""
+    """The end of a run, and how much of the time before it is reserved for writing."""
 
     clock: Clock
     at: float
@@ -27,7 +27,7 @@ class Deadline:
 
     @classmethod
     def after(cls, clock: Clock, *, seconds: float, of: float | None = None) -> "Deadline":
-        """`seconds` from now; `of` is the whole deadline when part of it has passed already."""
+        """`seconds` from now; `of` is the whole deadline if part of it has passed already."""
         return cls(clock, clock.monotonic() + seconds, write_reserve(of or seconds))
 
     @property
@@ -48,6 +48,6 @@ class Deadline:
 
 
 def write_reserve(deadline_seconds: float) -> float:
-    """The time kept for writing: at least 45 s or 40 %, but never more than 60 % of the whole."""
+    """The seconds reserved for writing: at least 45 s or 40 %, but at most 60 % of the deadline."""
     wanted = max(MIN_RESERVE_SECONDS, RESERVE_SHARE * deadline_seconds)
     return min(wanted, MAX_RESERVE_SHARE * deadline_seconds)

@@ -16,7 +16,7 @@ Group = list[tuple[str, int, int, int, int]]
 
 
 def unified_diff(path: str, old: str | None, new: str) -> str:
-    """What turns `old` (None: no such file) into `new`; empty where they are equal."""
+    """The diff from `old` (None if there was no file) to `new`; empty if they are equal."""
     before, after = _lines(old or ""), _lines(new)
     names = (f"--- a/{path}" if old is not None else "--- /dev/null", f"+++ b/{path}")
     body = [line for group in _groups(before, after) for line in _hunk(group, before, after)]
@@ -26,21 +26,19 @@ def unified_diff(path: str, old: str | None, new: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """With their ends, and at line feeds only: form feeds and the like are part of a line."""
-    lines = text.split("\n")
-    ended = [line + "\n" for line in lines[:-1]]
-    return [*ended, lines[-1]] if lines[-1] else ended
+    """Lines with their ends. Only line feeds end a line: form feeds and the like are part of it."""
+    *lines, last = text.split("\n")
+    return [*(f"{line}\n" for line in lines), *([last] if last else [])]
 
 
 def _groups(before: Sequence[str], after: Sequence[str]) -> Iterator[Group]:
-    """The changed lines in groups, each with its context."""
     for group in _Precomputed(_opcodes(before, after)).get_grouped_opcodes(CONTEXT_LINES):
         if any(tag != "equal" for tag, *_ in group):
             yield group
 
 
 def _opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
-    """What both share at their ends is set aside first: edits of large files are mostly small."""
+    """Skips what both share at the start and the end: most edits of large files are small."""
     shortest = min(len(before), len(after))
     head = 0
     while head < shortest and before[head] == after[head]:
@@ -82,10 +80,10 @@ def _hunk(group: Group, before: Sequence[str], after: Sequence[str]) -> Iterator
     yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@"
     for tag, a, b, c, d in group:
         if tag == "equal":
-            yield from _marked(" ", before[a:b])
+            yield from _prefix(" ", before[a:b])
         else:
-            yield from _marked("-", before[a:b])
-            yield from _marked("+", after[c:d])
+            yield from _prefix("-", before[a:b])
+            yield from _prefix("+", after[c:d])
 
 
 def _range(start: int, end: int) -> str:
@@ -94,15 +92,15 @@ def _range(start: int, end: int) -> str:
     return f"{first}" if length == 1 else f"{first},{length}"
 
 
-def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+def _prefix(mark: str, lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         yield mark + line.removesuffix("\n")
         if not line.endswith("\n"):
             yield NO_NEWLINE
 
 
-def undone(new: str, diff: str) -> str:
-    """What `new` was before a diff of ours; raises ValueError where the diff does not lead to it."""
+def revert_diff(new: str, diff: str) -> str:
+    """The text before a diff of ours was applied; raises ValueError if the diff does not result in `new`."""
     after = _lines(new)
     before: list[str] = []
     position = 0  # in `after`
@@ -110,13 +108,13 @@ def undone(new: str, diff: str) -> str:
         before += after[position:start]
         position = start + len(kept_and_added)
         if after[start:position] != kept_and_added:
-            raise ValueError("the text is not what the diff leads to")
+            raise ValueError("the diff does not result in this text")
         before += removed_and_kept
     return "".join([*before, *after[position:]])
 
 
 def _hunks(diff: str) -> Iterator[tuple[int, list[str], list[str]]]:
-    """Where each hunk begins in the new text, its old lines and its new ones."""
+    """The start of each hunk in the new text, its old lines and its new lines."""
     lines = diff.split("\n")[2:-1]
     starts = [number for number, line in enumerate(lines) if line.startswith("@@")]
     for first, last in pairwise([*starts, len(lines)]):

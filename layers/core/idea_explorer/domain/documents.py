@@ -1,10 +1,9 @@
-"""A research document as text: its front matter, its report, and the sections that updates add.
+"""Read and write research documents: front matter, report, and the sections that updates add.
 
-A document belongs to the people of its repository as soon as it is written: what they changed is
-recognised by its fingerprint and never overwritten.
+Once written, a document belongs to the people of its repository: edits show by its fingerprint and are
+never overwritten.
 """
 
-import hashlib
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -13,10 +12,11 @@ from itertools import pairwise
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.markdown import MAX_FRONT_MATTER
+from idea_explorer.domain.text import hash_text
 
 UPDATE = "## Update - "
-SECTION_LEVEL = 3  # headings within an update stand below its own
-MAX_FRONT_MATTER = 65_536  # an idea has at most 10,000 characters; more than this is something else
+SECTION_LEVEL = 3  # of the highest heading within an update
 _UPDATE_HEADING = re.compile(r"^## Update - \d{4}-\d{2}-\d{2}[ \t]*\r?$", re.MULTILINE)
 _HEADING = re.compile(r"^(#{1,6})(?= )", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -24,32 +24,32 @@ _TITLE_LINE = re.compile(r"\A# .+$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """What stands in a document. People edit it, so every value may be missing or odd."""
+class ParsedDocument:
+    """People edit documents, so every value may be missing or malformed."""
 
     matter: dict[str, str]
     body: str
 
 
-def parse_document(text: str) -> Parsed:
-    """Front matter and body; a document without front matter, or with a broken one, is all body."""
+def parse_document(text: str) -> ParsedDocument:
+    """Without valid front matter the whole document is body."""
     import frontmatter
     import yaml
 
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     end = plain.find("\n---", 3)
     if not plain.startswith("---\n") or not 0 < end < MAX_FRONT_MATTER:
-        return Parsed({}, plain)
+        return ParsedDocument({}, plain)
     try:
         matter, body = frontmatter.parse(plain)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return Parsed({}, plain)
+        return ParsedDocument({}, plain)
     known = {str(key): str(value) for key, value in matter.items() if value is not None}
-    return Parsed(known, body)
+    return ParsedDocument(known, body)
 
 
-def document(exploration: Exploration, report: str) -> str:
-    """The report under its front matter, which every value enters as data."""
+def render_document(exploration: Exploration, report: str) -> str:
+    """The report with its front matter, in which every value is quoted as YAML needs it."""
     import yaml
 
     request = exploration.request
@@ -65,14 +65,14 @@ def document(exploration: Exploration, report: str) -> str:
     if request.continue_from:
         matter["continue_from"] = request.continue_from
     head = yaml.safe_dump(matter, sort_keys=False, allow_unicode=True, width=100)
-    return f"---\n{head}---\n\n{_naming(report.strip(), exploration)}\n"
+    return f"---\n{head}---\n\n{_link_parent(report.strip(), exploration)}\n"
 
 
-def _naming(report: str, exploration: Exploration) -> str:
-    """The report with a link to the document it follows up on, which it may have forgotten to name."""
+def _link_parent(report: str, exploration: Exploration) -> str:
+    """Add a link to the document that the report follows up on, unless it has one."""
     if not exploration.request.continue_from or not exploration.builds_on:
         return report
-    link = link_to(exploration.builds_on)
+    link = _link_to(exploration.builds_on)
     if link in report:
         return report
     line = f"> Follows up on [{exploration.builds_on}]({link})."
@@ -82,30 +82,29 @@ def _naming(report: str, exploration: Exploration) -> str:
     return f"{title.group()}\n\n{line}\n\n{report[title.end() :].lstrip()}"
 
 
-def link_to(path: str) -> str:
-    """A document's path as a link from another document, which stands one folder below `ideas/`."""
+def _link_to(path: str) -> str:
+    """A document's path relative to another document, which is one folder below `ideas/`."""
     _, _, inside = path.partition("/")
     return f"../{inside}"
 
 
 def fingerprint(text: str) -> str:
-    """The same for the same words, however a checkout has changed the line ends."""
-    plain = text.replace("\r\n", "\n").strip()
-    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+    """A hash that does not depend on line ends, which a checkout may change."""
+    return hash_text(text.replace("\r\n", "\n").strip())
 
 
-def update_section(exploration_id: ExplorationId, on: date, report: str) -> str:
-    """What an update adds. The comment says whose it is, so that a resumed run finds it again."""
+def render_update(exploration_id: ExplorationId, on: date, report: str) -> str:
+    """The section that an update adds, with a comment by which a resumed run finds it."""
     text = _UPDATE_HEADING.sub("", report, count=1) if report.startswith(UPDATE) else report
-    return f"{UPDATE}{on:%Y-%m-%d}\n\n{_mark(exploration_id)}\n\n{_lowered(text.strip())}\n"
+    return f"{UPDATE}{on:%Y-%m-%d}\n\n{_mark(exploration_id)}\n\n{_lower_headings(text.strip())}\n"
 
 
 def _mark(exploration_id: ExplorationId) -> str:
     return f"<!-- exploration {exploration_id} -->"
 
 
-def _lowered(text: str) -> str:
-    """The text with its headings moved below the section's own; code blocks stay as they are."""
+def _lower_headings(text: str) -> str:
+    """Move the headings below that of the section, except in code blocks."""
     code = [match.span() for match in _FENCE.finditer(text)]
     headings = [
         match
@@ -121,18 +120,18 @@ def _lowered(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Updated:
+class UpdatedDocument:
     text: str
     replaced: bool
-    kept_edited: bool  # an earlier section of this exploration was changed by hand and stays
+    kept_edited: bool  # a person edited the earlier section of this exploration, so it stays
 
 
-def with_section(
+def add_section(
     existing: str, section: str, exploration_id: ExplorationId, written: set[str]
-) -> Updated:
-    """The document with the section at its end; every byte that others wrote stays as it is.
+) -> UpdatedDocument:
+    """Add a section to the end of a document, without changing a byte that others wrote.
 
-    A section of the same exploration is replaced if it still is one of those `written` by it.
+    A section of the same exploration is replaced if its fingerprint is among those `written` by it.
     """
     newline = "\r\n" if "\r\n" in existing else "\n"
     styled = section.replace("\n", newline)
@@ -140,24 +139,24 @@ def with_section(
     if span and fingerprint(existing[slice(*span)]) in written:
         rest = existing[span[1] :]
         gap = newline if rest else ""
-        return Updated(f"{existing[: span[0]]}{styled}{gap}{rest}", True, False)
-    ended = existing if existing.endswith("\n") or not existing else f"{existing}{newline}"
-    return Updated(f"{ended}{newline}{styled}", False, span is not None)
+        return UpdatedDocument(f"{existing[: span[0]]}{styled}{gap}{rest}", True, False)
+    base = existing if existing.endswith("\n") or not existing else f"{existing}{newline}"
+    return UpdatedDocument(f"{base}{newline}{styled}", False, span is not None)
 
 
 def has_section(text: str, exploration_id: ExplorationId) -> bool:
     return _own_section(text, exploration_id) is not None
 
 
-def without_section(existing: str, exploration_id: ExplorationId, written: set[str]) -> str | None:
-    """The document as if the exploration had not added to it; None where its section was changed."""
+def remove_section(existing: str, exploration_id: ExplorationId, written: set[str]) -> str | None:
+    """Remove an exploration's section; None if a person edited it."""
     span = _own_section(existing, exploration_id)
     if span is None or fingerprint(existing[slice(*span)]) not in written:
         return None
     before, rest = existing[: span[0]], existing[span[1] :]
     if not rest:
         newline = "\r\n" if before.endswith("\r\n") else "\n"
-        before = before.removesuffix(newline)  # which set the section apart
+        before = before.removesuffix(newline)  # the blank line before the section
     return before + rest
 
 

@@ -1,7 +1,7 @@
-"""What happens in a run, as a closed set of events. Log, metrics, history and live view follow from them.
+"""The events of a run: a closed set, from which the log, metrics, history and live view are made.
 
-Fields are spelled as the live view sends them. Fields marked `exclude` feed log, metrics and spans and
-are never sent.
+Fields are named as the live view sends them. Fields marked `exclude` are for the log, metrics and spans
+and are never sent.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from idea_explorer.domain.approvals import Verdict
+from idea_explorer.domain.approvals import ApprovalOutcome
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
@@ -20,11 +20,11 @@ from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 
 
-class Event(BaseModel):
+class StreamEvent(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
-class EventUsage(Event):
+class EventUsage(StreamEvent):
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int
@@ -32,42 +32,37 @@ class EventUsage(Event):
 
     @classmethod
     def of(cls, usage: Usage) -> "EventUsage":
-        return cls(
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cache_read_tokens=usage.cache_read_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-        )
+        return cls(**usage.model_dump(exclude={"searches"}))
 
 
-class MessageStart(Event):
+class MessageStart(StreamEvent):
     type: Literal["message_start"] = "message_start"
     message_id: str
     conversation_id: str
     model_id: str = Field(default="", exclude=True)
 
 
-class TextDelta(Event):
+class TextDelta(StreamEvent):
     type: Literal["text_delta"] = "text_delta"
     content: str
 
 
-class ThinkingDelta(Event):
-    """A piece of the summary of what the model thinks: progress, never part of a report."""
+class ThinkingDelta(StreamEvent):
+    """A part of the summary of the model's thinking: progress, never part of a report."""
 
     type: Literal["thinking_delta"] = "thinking_delta"
     content: str
 
 
-class ToolCallStart(Event):
+class ToolCallStart(StreamEvent):
     type: Literal["tool_call_start"] = "tool_call_start"
     tool_call_id: str
     tool_name: str
     input: JsonObject
-    during_answer: bool = Field(default=False, exclude=True)  # run by the model's own side
+    during_answer: bool = Field(default=False, exclude=True)  # run by Anthropic
 
 
-class ToolCallEnd(Event):
+class ToolCallEnd(StreamEvent):
     type: Literal["tool_call_end"] = "tool_call_end"
     tool_call_id: str
     summary: str
@@ -77,7 +72,7 @@ class ToolCallEnd(Event):
     record: ToolRecord = Field(exclude=True)
 
 
-class ToolCallError(Event):
+class ToolCallError(StreamEvent):
     type: Literal["tool_call_error"] = "tool_call_error"
     tool_call_id: str
     error: str
@@ -86,7 +81,7 @@ class ToolCallError(Event):
     record: ToolRecord = Field(exclude=True)
 
 
-class StepFinished(Event):
+class StepFinished(StreamEvent):
     type: Literal["step_finished"] = "step_finished"
     step: int
     usage: EventUsage
@@ -95,7 +90,7 @@ class StepFinished(Event):
     stop_reason: str = Field(default="", exclude=True)
 
 
-class ApprovalRequested(Event):
+class ApprovalRequested(StreamEvent):
     type: Literal["approval_requested"] = "approval_requested"
     approval_id: str
     tool_call_id: str
@@ -106,21 +101,21 @@ class ApprovalRequested(Event):
     content_hash: str
 
 
-class ApprovalDecided(Event):
+class ApprovalDecided(StreamEvent):
     type: Literal["approval_decided"] = "approval_decided"
     approval_id: str
-    decision: Verdict
+    decision: ApprovalOutcome
     reason: str | None = None
 
 
-class StatusChanged(Event):
+class StatusChanged(StreamEvent):
     type: Literal["status_changed"] = "status_changed"
     # `from` is a Python keyword
     from_: str = Field(alias="from")
     to: str
 
 
-class MessageEnd(Event):
+class MessageEnd(StreamEvent):
     type: Literal["message_end"] = "message_end"
     usage: EventUsage
     outcome: str = Field(default="", exclude=True)
@@ -129,7 +124,7 @@ class MessageEnd(Event):
     error_code: ErrorCode | None = Field(default=None, exclude=True)
 
 
-class Failed(Event):
+class ErrorEvent(StreamEvent):
     type: Literal["error"] = "error"
     code: ErrorCode
     message: str
@@ -147,19 +142,20 @@ AnyEvent: TypeAlias = Annotated[
     | ApprovalDecided
     | StatusChanged
     | MessageEnd
-    | Failed,
+    | ErrorEvent,
     Field(discriminator="type"),
 ]
 
 
-class TryingAgain(BaseModel):
-    """A model call failed and will be made again, or, as step 0, a first look at the repository. Told to
-    whoever listens here; the live view's set of events is closed, so it is never sent or kept as one."""
+class RetryScheduled(BaseModel):
+    """A failed model call will be retried, or, as step 0, a failed look at the repository. Only for
+    listeners in this process: it is never sent or stored, because the live view's events are a closed
+    set."""
 
     model_config = ConfigDict(frozen=True)
 
     step: int
-    attempt: int  # the one that comes
+    attempt: int  # the next one
     attempts: int
     seconds: float
     reason: str
@@ -172,9 +168,9 @@ class TryingAgain(BaseModel):
         return f"{one_line(self.reason, 160).rstrip('.')}. Trying again {after} ({tries})."
 
 
-class AnswerBegins(BaseModel):
-    """A model call is made. What was told of one before it that did not come to a `step_finished` is
-    void. Never sent or kept as an event, as above."""
+class AnswerStarted(BaseModel):
+    """A model call starts. The events of an earlier call without a `step_finished` no longer count.
+    Never sent or stored, as above."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -182,20 +178,20 @@ class AnswerBegins(BaseModel):
 
 
 class RunFinished(BaseModel):
-    """A run has its final status. For log lines that sum it up; the history has `status_changed`."""
+    """A run reached its final status. For the log; the history has `status_changed`."""
 
     model_config = ConfigDict(frozen=True)
 
     exploration: Exploration
 
 
-RunEvent: TypeAlias = AnyEvent | TryingAgain | AnswerBegins | RunFinished
+RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerStarted | RunFinished
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 
 def parse_event(data: str) -> AnyEvent:
-    """An event as it was sent; raises ValidationError for a kind that is not known here. What is never
-    sent comes back empty."""
+    """Parse an event as it was sent; raises ValidationError for an unknown type. Fields that are never
+    sent are empty."""
     event = json.loads(data)
     if event.get("type") in {"tool_call_end", "tool_call_error"}:
         event["record"] = ToolRecord(
@@ -205,5 +201,5 @@ def parse_event(data: str) -> AnyEvent:
 
 
 def dump_event(event: AnyEvent) -> str:
-    """The event as the live view sends it. Optional fields that are not there are left out."""
+    """The event as the live view sends it, without optional fields that are None."""
     return _ADAPTER.dump_json(event, by_alias=True, exclude_none=True).decode()

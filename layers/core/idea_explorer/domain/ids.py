@@ -1,4 +1,4 @@
-"""Exploration ids: UUIDv7, so they sort by time and cannot be guessed."""
+"""Exploration ids: UUIDv7, which sort by time and cannot be guessed."""
 
 import re
 import secrets
@@ -13,7 +13,7 @@ _NAMESPACE = uuid.UUID("5f0c7a52-3c5e-4d0e-9c0b-6a1d1a1e7d10")
 
 
 def new_id(milliseconds: int) -> ExplorationId:
-    """A new id for this moment. 74 of its bits are random."""
+    """A new id with 74 random bits."""
     value = (milliseconds & (2**48 - 1)) << 80
     value |= 0x7 << 76 | secrets.randbits(12) << 64
     value |= 0b10 << 62 | secrets.randbits(62)
@@ -21,27 +21,27 @@ def new_id(milliseconds: int) -> ExplorationId:
 
 
 def id_from_key(owner: str, key: str) -> ExplorationId:
-    """The same id for the same key, every time: a second delivery names the same exploration.
+    """The same id for the same key, so that a second delivery means the same exploration.
 
-    Shaped as a version 8 UUID, because it carries no time.
+    A version 8 UUID, because it contains no time.
     """
-    return _shaped(uuid.uuid5(_NAMESPACE, f"{owner}\n{key}").int, version=8)
+    return _format(uuid.uuid5(_NAMESPACE, f"{owner}\n{key}").int, version=8)
 
 
 def id_for_day(owner: str, key: str, day: date) -> ExplorationId:
     """The same id for the same key on the same day; it sorts by that day."""
     digest = uuid.uuid5(_NAMESPACE, f"{owner}\n{day}\n{key}").int
     milliseconds = int(datetime.combine(day, time(), UTC).timestamp() * 1_000)
-    return _shaped(milliseconds << 80 | digest & (2**80 - 1), version=7)
+    return _format(milliseconds << 80 | digest & (2**80 - 1), version=7)
 
 
-def _shaped(value: int, *, version: int) -> ExplorationId:
+def _format(value: int, *, version: int) -> ExplorationId:
     shaped = value & ~(0xF << 76) & ~(0b11 << 62) | version << 76 | 0b10 << 62
     return ExplorationId(str(uuid.UUID(int=shaped)))
 
 
-def begun_at(exploration_id: ExplorationId) -> datetime:
-    """When an exploration began at the earliest, as its id says: the epoch where it carries no time."""
+def decode_time(exploration_id: ExplorationId) -> datetime:
+    """The earliest time that an exploration may have begun: the epoch if its id contains no time."""
     value = uuid.UUID(exploration_id)
     milliseconds = value.int >> 80 if value.version == 7 else 0
     return datetime.fromtimestamp(milliseconds / 1_000, UTC)

@@ -1,37 +1,38 @@
-"""JSON as types. Content blocks of the Messages API stay native JSON: they go back word for word."""
+"""JSON as types. Content blocks of the Messages API stay plain JSON, so that they go back unchanged."""
 
-import hashlib
 import json
 import math
 from typing import TypeAlias
 
 from pydantic import JsonValue
 
+from idea_explorer.domain.text import hash_text
+
 JsonObject: TypeAlias = dict[str, JsonValue]
 Block: TypeAlias = JsonObject
 
-MAX_DEPTH = 64  # no tool takes arguments nested nearly so deep; stores and parsers give up at 250
+MAX_DEPTH = 64  # far deeper than any tool's arguments; stores and parsers give up at 250
 
 
-def canonical(value: JsonValue) -> str:
-    """The one spelling of a JSON value, for comparing and hashing."""
+def dump_canonical(value: JsonValue) -> str:
+    """Equal values have equal text, for comparing and hashing."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def digest(value: JsonValue) -> str:
-    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+    return hash_text(dump_canonical(value))
 
 
 def text_of(value: JsonValue) -> str:
-    """The string in a JSON field, or an empty one: models and servers leave fields out."""
+    """The string in a JSON field, or "" if it is missing or not a string."""
     return value if isinstance(value, str) else ""
 
 
-def storable(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
-    """The value as every store, log and request can hold it, whatever a model spelled.
+def sanitize(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
+    """Make a value from a model safe for every store, log and request.
 
-    A lone surrogate cannot be encoded and becomes U+FFFD. A number beyond all bounds becomes null, as
-    in JavaScript, and so does what is nested too deep.
+    Lone surrogates cannot be encoded and become U+FFFD. Infinite numbers become null, as in JavaScript,
+    and so does anything nested too deep.
     """
     if depth < 0:
         return None
@@ -39,10 +40,10 @@ def storable(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case list():
-            return [storable(item, depth - 1) for item in value]
+            return [sanitize(item, depth - 1) for item in value]
         case dict():
             return {
-                text_of(storable(name)): storable(item, depth - 1) for name, item in value.items()
+                text_of(sanitize(name)): sanitize(item, depth - 1) for name, item in value.items()
             }
         case float():
             return value if math.isfinite(value) else None
@@ -50,10 +51,10 @@ def storable(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
             return value
 
 
-def storable_block(block: Block) -> Block:
-    """A block of a model's answer. Arguments that are no object become an empty one, because a block
-    goes back as it is stored, and the API takes nothing else."""
-    stored = {text_of(storable(name)): storable(value) for name, value in block.items()}
+def sanitize_block(block: Block) -> Block:
+    """Make a block of an answer safe to store and send back. Arguments that are not an object become an
+    empty one, because the API accepts nothing else."""
+    stored = {text_of(sanitize(name)): sanitize(value) for name, value in block.items()}
     if stored.get("type") in {"tool_use", "server_tool_use"}:
         given = stored.get("input")
         stored["input"] = given if isinstance(given, dict) else {}

@@ -1,22 +1,22 @@
-"""Every place in a markdown text that points at a source, in one pass over the text.
+"""Find every citation in a markdown text, in one pass over the text.
 
-Inline links, reference links, footnotes, plain numbers in brackets, addresses as they are, in angle
-brackets and in HTML. Code, images and comments hold none. What a hostile text repeats is read once:
-whatever is looked for ahead is looked for until it is known not to come.
+Citations are inline links, reference links, footnotes, numbers in brackets, and addresses, whether plain,
+in angle brackets or in HTML. Code, images and comments hold none. A hostile text costs no more than
+linear time: the result of every look ahead is remembered.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from idea_explorer.domain.markdown import Span
-from idea_explorer.domain.sources import ADDRESS_CHARS, trimmed
+from idea_explorer.domain.sources import ADDRESS_CHARS, trim_address
 
 Form = Literal["inline", "reference", "note", "number", "address", "html"]
 
-MAX_LABEL = 200  # characters of a name that something else refers to
+MAX_LABEL = 200  # characters
 
 _BLOCK = r"\n\s*\n|\n(?=[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|[>|]))"
 _EVENT = re.compile(
@@ -24,7 +24,7 @@ _EVENT = re.compile(
 )
 _TICKS = re.compile(r"`+")
 _BREAK = re.compile(_BLOCK)
-# possessive throughout: what has been read is never tried again in another way
+# possessive throughout, so that nothing is matched a second way
 _GAP = r"[ \t]*+(?:\n[ \t]*+)?+"
 _DESTINATION = re.compile(
     rf"\({_GAP}(?:<(?P<angled>[^<>\n]*)>|(?P<plain>[^\s()<]*(?:\([^\s()]*\)[^\s()]*)*))"
@@ -48,8 +48,8 @@ _DEFINED = re.compile(
 
 
 class Link(NamedTuple):
-    """One place that points at a source. `label` is what a reader sees of it, as markdown; `target` is
-    an address or path, or the name of what says it: of a definition, a footnote or a numbered source."""
+    """A citation. `label` is the markdown that a reader sees; `target` is an address or path, or the name
+    of a definition, a footnote or a numbered source."""
 
     form: Form
     start: int
@@ -58,10 +58,15 @@ class Link(NamedTuple):
     target: str
     target_span: Span = (0, 0)
 
+    @property
+    def names(self) -> list[str]:
+        """The numbers that a link such as `[1, 2]` names."""
+        return [name.strip() for name in re.split("[,;]", self.target)]
+
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """`[name]: address`, or a footnote, whose text may hold addresses of its own."""
+class LinkDefinition:
+    """`[name]: address`, or a footnote, whose text may contain addresses."""
 
     name: str
     target: str
@@ -73,37 +78,43 @@ class Definition:
         return self.name.startswith("^")
 
 
-def definitions(text: str, prose: Sequence[Span]) -> list[Definition]:
-    """In order; where a name is defined twice, the first is the one that counts."""
-    found: list[Definition] = []
+def find_definitions(text: str, prose: Sequence[Span]) -> list[LinkDefinition]:
+    """In order; where a name is defined twice, the first definition counts."""
+    found: list[LinkDefinition] = []
     for start, end in prose:
         for match in _DEFINITION.finditer(text, start, end):
-            name, defined = fold(match["name"]), _DEFINED.match(match["rest"])
+            name, defined = fold_name(match["name"]), _DEFINED.match(match["rest"])
             if name.startswith("^"):
-                found.append(Definition(name, "", match.start(), match.start("rest")))
+                found.append(LinkDefinition(name, "", match.start(), match.start("rest")))
             elif defined:
-                found.append(Definition(name, defined["target"], match.start(), match.end()))
+                found.append(LinkDefinition(name, defined["target"], match.start(), match.end()))
     return found
 
 
-def fold(name: str) -> str:
+def fold_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def find_links(text: str, prose: Sequence[Span], defined: Sequence[Definition]) -> list[Link]:
-    """The links of a text, in order and apart from one another. `prose` is what of it is not code."""
-    return _Scan(text, prose, defined).links()
+def find_links(text: str, prose: Sequence[Span], defined: Sequence[LinkDefinition]) -> list[Link]:
+    """The links of a text, in order and without overlap. `prose` are the parts that are not code."""
+    return _Scanner(text, prose, defined).scan()
 
 
-class _Scan:
-    def __init__(self, text: str, prose: Sequence[Span], defined: Sequence[Definition]) -> None:
+def select_links(links: Sequence[Link], start: int, end: int) -> Sequence[Link]:
+    """The links that begin between two positions."""
+    first, last = (bisect_left(links, at, key=lambda link: link.start) for at in (start, end))
+    return links[first:last]
+
+
+class _Scanner:
+    def __init__(self, text: str, prose: Sequence[Span], defined: Sequence[LinkDefinition]) -> None:
         self.text = text
         self.prose = prose
         self.names = {definition.name for definition in defined}
         self.skips = iter([(definition.start, definition.end) for definition in defined])
         self.found: list[Link] = []
 
-    def links(self) -> list[Link]:
+    def scan(self) -> list[Link]:
         skip = next(self.skips, None)
         for start, end in self.prose:
             self._begin(start, end)
@@ -118,14 +129,14 @@ class _Scan:
 
     def _begin(self, start: int, end: int) -> None:
         self.start, self.end, self.position = start, end, start
-        self.openers: list[tuple[int, bool]] = []  # where, and whether of an image
-        self.inactive = -1  # brackets before this hold a link, so they are none themselves
+        self.openers: list[tuple[int, bool]] = []  # position, and whether it opens an image
+        self.inactive = -1  # brackets opened before this contain a link, so they cannot be one
         self.closers: dict[int, list[int]] | None = None
         self.breaks: list[int] = []
         self.ahead: dict[str, int] = {}
 
     def _next(self, wanted: str, at: int) -> int:
-        """Where something comes next, -1 where it does not; looked for once, however often asked."""
+        """The next position of `wanted`, or -1. Remembered, so that asking again costs nothing."""
         known = self.ahead.get(wanted, 0)
         if known >= at or known < 0:
             return known
@@ -137,20 +148,20 @@ class _Scan:
             case "\\":
                 self.position = at + 2
             case "`":
-                self._code(at, len(event))
+                self._skip_code(at, len(event))
             case "[" | "!":
                 self.openers.append((at, event[0] == "!"))
             case "]":
-                self._close(at)
+                self._close_bracket(at)
             case "<":
-                self._angle(at)
+                self._read_angle(at)
             case "\n":
                 self.openers.clear()
             case _:
-                self._address(at)
+                self._read_address(at)
 
-    def _code(self, at: int, length: int) -> None:
-        """Skip a code span: to as many backticks again, within the block."""
+    def _skip_code(self, at: int, length: int) -> None:
+        """Skip a code span, which ends at as many backticks within the same block."""
         if self.closers is None:
             self.closers = {}
             for run in _TICKS.finditer(self.text, self.start, self.end):
@@ -169,14 +180,14 @@ class _Scan:
         if runs and runs[-1] < limit:
             self.position = runs[-1] + length
 
-    def _close(self, at: int) -> None:
+    def _close_bracket(self, at: int) -> None:
         if not self.openers:
             return
         start, is_image = self.openers.pop()
         following = self.text[at + 1 : at + 2]
         if following == "(" and (found := _DESTINATION.match(self.text, at + 1, self.end)):
             kind = "angled" if found["angled"] is not None else "plain"
-            self._link("inline", start, at, found.end(), found[kind], found.span(kind), is_image)
+            self._add("inline", start, at, found.end(), found[kind], found.span(kind), is_image)
             return
         if is_image:
             name_of_image = _NAME.match(self.text, at + 1, self.end)
@@ -186,15 +197,15 @@ class _Scan:
             return
         name = self.text[start + 1 : at]
         if _NUMBERS.match(name):
-            self._link("number", start, at, at + 1, name)
+            self._add("number", start, at, at + 1, name)
         elif following == "[" and (found := _NAME.match(self.text, at + 1, self.end)):
-            named = fold(found[1] or name)
+            named = fold_name(found[1] or name)
             if named in self.names and not named.startswith("^"):
-                self._link("reference", start, at, found.end(), named)
-        elif (folded := fold(name)) in self.names:
-            self._link("note" if name.startswith("^") else "reference", start, at, at + 1, folded)
+                self._add("reference", start, at, found.end(), named)
+        elif (folded := fold_name(name)) in self.names:
+            self._add("note" if name.startswith("^") else "reference", start, at, at + 1, folded)
 
-    def _link(
+    def _add(
         self,
         form: Form,
         start: int,
@@ -207,7 +218,7 @@ class _Scan:
         if not is_image and start < self.inactive:
             return
         while self.found and self.found[-1].start > start:
-            self.found.pop()  # what stands in a label is part of it
+            self.found.pop()  # a link inside the label is part of the label
         self.position = end
         if form != "number" and not is_image:
             self.inactive = start
@@ -215,9 +226,9 @@ class _Scan:
             label = self.text[start + 1 : closed]
             self.found.append(Link(form, start, end, label, target, span))
 
-    def _angle(self, at: int) -> None:
+    def _read_angle(self, at: int) -> None:
         if self.text.startswith("<!--", at):
-            self._comment(at)
+            self._skip_comment(at)
         elif found := _ANGLED.match(self.text, at, self.end):
             self.found.append(Link("address", at, found.end(), "", found[1]))
             self.position = found.end()
@@ -230,8 +241,8 @@ class _Scan:
                 label = self.text[tag.end() : max(closing, tag.end())] if closing >= 0 else ""
                 self.found.append(Link("html", at, self.position, label[:MAX_LABEL], href[1]))
 
-    def _comment(self, at: int) -> None:
-        """Skip a comment. One within a line ends in its block; one that never ends is none."""
+    def _skip_comment(self, at: int) -> None:
+        """Skip a comment, unless it never ends; one that starts within a line must end in its block."""
         end = self._next("-->", at + 4)
         if end < 0:
             return
@@ -241,10 +252,10 @@ class _Scan:
         if begins_line or not 0 <= gap < end:
             self.position = end + 3
 
-    def _address(self, at: int) -> None:
+    def _read_address(self, at: int) -> None:
         found = _ADDRESS.match(self.text, at, self.end)
         assert found is not None
-        address = trimmed(found[0])
+        address = trim_address(found[0])
         if address.partition("//")[2] or (
             address.lower().startswith("www.") and "." in address[4:]
         ):

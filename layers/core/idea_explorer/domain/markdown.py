@@ -1,7 +1,7 @@
-"""Where a markdown text is code and where its headings are, found in time that grows with its length.
+"""Find code and headings in a markdown text, in linear time.
 
-A model wrote the text, so nothing about it can be relied on. Each expression reads a line from its
-start and never goes back over what it has read.
+A model wrote the text, so it may be malformed in any way. Each expression reads a line from its start and
+never backtracks.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 Span = tuple[int, int]
 
-BOLD_LINE = 7  # the level of a line in bold, which stands below every heading
+BOLD_LINE = 7  # the level of a line in bold, below every heading
 MAX_FRONT_MATTER = 65_536
 
 _FENCE = re.compile(
@@ -19,7 +19,7 @@ _FENCE = re.compile(
     re.MULTILINE,
 )
 _CLOSING = r"[ \t>]*(?P<fence>`{3,}|~{3,})[ \t\r]*$"
-# What ends fenced code: the fence again, or a line outside of the quotation or list item it is in.
+# Fenced code ends with a closing fence, or with the quotation or list item it is in.
 _ENDS = re.compile(rf"^{_CLOSING}", re.MULTILINE)
 _ENDS_IN_QUOTE = re.compile(rf"^(?:{_CLOSING}|(?![ \t]*>))", re.MULTILINE)
 _ENDS_IN_ITEM = re.compile(rf"^(?:{_CLOSING}| ?(?=[^ \t\n]))", re.MULTILINE)
@@ -39,7 +39,7 @@ _BOLD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading; one in bold that goes on with text on its line is `run_in`."""
+    """A heading. A `run_in` heading is in bold, followed by text on the same line."""
 
     level: int
     title: str
@@ -48,70 +48,69 @@ class Heading:
     run_in: bool = False
 
 
-def code_spans(text: str) -> list[Span]:
-    """Front matter, fenced code and indented code, in order and apart from one another."""
+def find_code(text: str) -> list[Span]:
+    """Front matter, fenced code and indented code, in order and without overlap."""
     spans: list[Span] = []
-    fenced = [(start, end) for start, end, _ in _fenced(text, _front_matter(text))]
+    fenced = [(start, end) for start, end, _ in _find_fenced(text, _find_front_matter_end(text))]
     outside = _gaps(fenced, len(text))
     for start, end in outside:
-        spans += _indented(text, start, end)
+        spans += _find_indented(text, start, end)
     return sorted([*fenced, *spans])
 
 
-def prose_spans(text: str) -> list[Span]:
-    """What is not code."""
-    return _gaps(code_spans(text), len(text))
+def find_prose(text: str) -> list[Span]:
+    return _gaps(find_code(text), len(text))
 
 
-def with_code_closed(text: str) -> str:
-    """The text with a fence at its end where code was left open, so that what is added is no part of it."""
-    fenced = _fenced(text, _front_matter(text))
+def close_code(text: str) -> str:
+    """Close a code block left open at the end, so that text added after it is not code."""
+    fenced = _find_fenced(text, _find_front_matter_end(text))
     missing = fenced[-1][2] if fenced else ""
     return f"{text}\n{missing}" if missing else text
 
 
-def headings(text: str) -> list[Heading]:
-    """Every heading outside of code, in order, also those that are only a line in bold."""
-    code = code_spans(text)
+def find_headings(text: str) -> list[Heading]:
+    """Every heading outside of code, in order, including lines in bold."""
+    code = find_code(text)
     starts = [start for start, _ in code]
 
     def is_code(position: int) -> bool:
         before = bisect_right(starts, position) - 1
         return before >= 0 and position < code[before][1]
 
-    found = [*_atx(text), *_setext(text), *_bold(text)]
+    found = [*_find_atx(text), *_find_setext(text), *_find_bold(text)]
     return sorted((h for h in found if not is_code(h.start)), key=lambda heading: heading.start)
 
 
-def _atx(text: str) -> Iterator[Heading]:
+def _find_atx(text: str) -> Iterator[Heading]:
     for match in _ATX.finditer(text):
         title = (match["title"] or "").strip().rstrip("#").strip()
         yield Heading(len(match["marks"]), title, match.start(), match.end())
 
 
-def _setext(text: str) -> Iterator[Heading]:
+def _find_setext(text: str) -> Iterator[Heading]:
     for match in _SETEXT.finditer(text):
         level = 1 if match["line"].startswith("=") else 2
         yield Heading(level, match["title"].strip(), match.start(), match.end())
 
 
-def _bold(text: str) -> Iterator[Heading]:
+def _find_bold(text: str) -> Iterator[Heading]:
     for match in _BOLD.finditer(text):
         run_in = bool(match["rest"].strip(" \t\r:"))
         title = match["title"].strip()
         yield Heading(BOLD_LINE, title, match.start(), match.end(), run_in)
 
 
-def _front_matter(text: str) -> int:
-    """Where front matter at the very beginning ends; 0 where there is none."""
+def _find_front_matter_end(text: str) -> int:
+    """The end of front matter; 0 if there is none."""
     if not text.startswith("---\n"):
         return 0
     end = text.find("\n---\n", 3, MAX_FRONT_MATTER)
     return end + 5 if end >= 0 else 0
 
 
-def _fenced(text: str, begin: int) -> list[tuple[int, int, str]]:
-    """Fenced code, each with the fence that is missing where it was never closed."""
+def _find_fenced(text: str, begin: int) -> list[tuple[int, int, str]]:
+    """Fenced code, each with its missing closing fence, or ""."""
     spans = [(0, begin, "")] if begin else []
     position = begin
     while opening := _FENCE.search(text, position):
@@ -121,7 +120,7 @@ def _fenced(text: str, begin: int) -> list[tuple[int, int, str]]:
 
 
 def _fence_end(text: str, opening: re.Match[str]) -> tuple[int, str]:
-    """After the fence that closes, or where the quotation or list item ends in which it was opened."""
+    """The end of the closing fence, or of the quotation or list item around the code."""
     mark, before = opening["fence"], opening["before"]
     ends = _ENDS
     if ">" in before:
@@ -137,17 +136,17 @@ def _fence_end(text: str, opening: re.Match[str]) -> tuple[int, str]:
     return len(text), mark if ends is _ENDS else ""
 
 
-def _indented(text: str, start: int, end: int) -> Iterator[Span]:
+def _find_indented(text: str, start: int, end: int) -> Iterator[Span]:
     for match in _INDENTED.finditer(text, start, end):
         begin = match.start("code")
         before = _line_before(text, begin)
-        # after a list item it belongs to the list
+        # after a list item, indented text belongs to the item
         if before is None or not _ITEM.match(text, before):
             yield begin, match.end("code")
 
 
 def _line_before(text: str, position: int) -> int | None:
-    """Where the last line begins that is not blank; None where there is none."""
+    """The start of the last line before a position that is not blank, if there is one."""
     end = position - 1
     while end >= 0:
         start = text.rfind("\n", 0, end) + 1

@@ -1,4 +1,4 @@
-"""A message of the queue: a request as anyone may send it, or the name of one already stored."""
+"""Messages of the work queue: a request, or a reference to a stored exploration."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,26 +10,26 @@ from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import ExplorationId, id_from_key, is_id
 from idea_explorer.domain.request import ExploreRequest, Text, invalid_request
 
-QUEUE_OWNER = "queue"  # whose the explorations are that came without the API
+QUEUE_OWNER = "queue"  # owner of explorations that did not come through the API
 
 
-def _known_shape(text: str) -> ExplorationId:
+def _check_id(text: str) -> ExplorationId:
     if not is_id(text):
         raise ValueError("must be an exploration id")
     return ExplorationId(text)
 
 
-class Reference(BaseModel):
-    """Names a stored exploration. Without a run, the one it is in."""
+class ExplorationReference(BaseModel):
+    """A stored exploration. Without a run, its current one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    id: Annotated[ExplorationId, AfterValidator(_known_shape)]
+    id: Annotated[ExplorationId, AfterValidator(_check_id)]
     run: Annotated[int, Field(ge=1)] | None = None
 
 
 class QueuedRequest(ExploreRequest):
-    """A request with the sender's own key: the same key is the same exploration."""
+    """A request with an optional key of the sender's: the same key is the same exploration."""
 
     dedup_key: Annotated[Text, Field(min_length=1, max_length=256)] | None = None
 
@@ -41,8 +41,8 @@ class QueuedRequest(ExploreRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """As the queue delivered it. `receives` counts this delivery too."""
+class QueueMessage:
+    """A delivery. `receives` counts all deliveries so far, including this one."""
 
     id: str
     body: str
@@ -55,8 +55,8 @@ class Submission:
     request: ExploreRequest
 
 
-def parse_message(message: Message) -> Reference | Submission:
-    """Parse at the edge; raises InvalidRequestError."""
+def parse_message(message: QueueMessage) -> ExplorationReference | Submission:
+    """Raises InvalidRequestError."""
     try:
         body = from_json(message.body)
     except ValueError as error:
@@ -65,7 +65,7 @@ def parse_message(message: Message) -> Reference | Submission:
         raise InvalidRequestError("The message is not a JSON object.")
     try:
         if "id" in body:
-            return Reference.model_validate(body)
+            return ExplorationReference.model_validate(body)
         queued = QueuedRequest.model_validate_json(message.body)
     except ValidationError as error:
         raise invalid_request(error) from error
@@ -73,8 +73,8 @@ def parse_message(message: Message) -> Reference | Submission:
     return Submission(id_from_key(QUEUE_OWNER, key), queued.request)
 
 
-def named_in(message: Message) -> ExplorationId | None:
-    """The exploration that a message names, however broken the rest of it is."""
+def find_exploration_id(message: QueueMessage) -> ExplorationId | None:
+    """The exploration that a message refers to, even if the rest of it is invalid."""
     try:
         body = from_json(message.body)
     except ValueError:

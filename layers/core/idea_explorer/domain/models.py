@@ -1,7 +1,7 @@
-"""How each model is asked to think and work, as its documentation has it. One table, by model and phase.
+"""Thinking and effort for each model and phase, in one table, as Anthropic's documentation describes them.
 
-Effort steers how much a model thinks. A change of the request's effort throws away the cached messages;
-some models take a new effort within the conversation instead (a system message), which keeps them.
+Effort controls how much a model thinks. Changing the effort of a request invalidates the cached messages;
+some models accept a new effort within the conversation instead (a system message), which does not.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
 RequestEffort: TypeAlias = Literal["low", "medium", "high"]
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 
-# Thinking can be read as a summary, which is shown as progress; by default its text is left out.
+# A summary of the thinking is shown as progress; the API leaves it out by default.
 ADAPTIVE: JsonObject = {"type": "adaptive", "display": "summarized"}
 
 
 class Efforts(BaseModel):
-    """What a deployment may set for a model."""
+    """A deployment's settings for a model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,21 +30,19 @@ class Efforts(BaseModel):
 
 
 class ModelProfile(BaseModel):
-    """What is sent to a model beside the conversation; None is left out of the request."""
+    """The settings of a model's requests; None is left out."""
 
     model_config = ConfigDict(frozen=True)
 
     thinking: JsonObject | None = None
     gathering: Effort | None = None
     writing: Effort | None = None
-    efforts: tuple[Effort, ...] = EFFORTS  # those that it takes
+    efforts: tuple[Effort, ...] = EFFORTS  # that the model accepts
     changes_effort: bool = False  # within a conversation, by a system message
 
     def with_effort(self, wanted: RequestEffort | None) -> "ModelProfile":
-        """The profile with the effort of a request: for gathering, and for writing where that is less.
-
-        Writing thinks as little as the table says even then: thinking counts toward the output limit.
-        """
+        """Apply the effort of a request. For writing, only a lower effort than the table's applies where
+        the model can change it: thinking counts toward the output limit."""
         if wanted is None or self.gathering is None:
             return self
         writing: Effort = wanted
@@ -53,9 +51,7 @@ class ModelProfile(BaseModel):
         return self.model_copy(update={"gathering": wanted, "writing": writing})
 
 
-class AskedModel(BaseModel):
-    """A model by its id, and how it is asked."""
-
+class ModelChoice(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: str
@@ -74,8 +70,8 @@ PROFILES: Mapping[str, ModelProfile] = {
 }
 
 
-def profile_of(model_id: str, efforts: Mapping[str, Efforts]) -> ModelProfile | None:
-    """How a model is asked here; None for one of which nothing is known, which is asked plainly."""
+def find_profile(model_id: str, efforts: Mapping[str, Efforts]) -> ModelProfile | None:
+    """The profile of a model, or None if there is none."""
     known, own = PROFILES.get(model_id), efforts.get(model_id)
     if own is None:
         return known
@@ -85,13 +81,13 @@ def profile_of(model_id: str, efforts: Mapping[str, Efforts]) -> ModelProfile | 
 
 
 def check_efforts(efforts: Mapping[str, Efforts], variable: str) -> None:
-    """Raises InvalidSettingError for an effort that a model does not take."""
+    """Raises InvalidSettingError for an effort that a model does not accept."""
     for model_id, own in efforts.items():
         profile = PROFILES.get(model_id, ModelProfile())
         for effort in (own.gathering, own.writing):
             if effort not in profile.efforts:
-                rule = f"gives {model_id} the effort {effort}, which it does not take"
+                rule = f"gives {model_id} the effort {effort}, which it does not accept"
                 raise InvalidSettingError({variable: rule})
         if own.gathering != own.writing and not profile.changes_effort:
-            rule = f"must give {model_id} one effort: it takes no change within a conversation"
+            rule = f"must give {model_id} one effort: it cannot change effort within a conversation"
             raise InvalidSettingError({variable: rule})

@@ -1,10 +1,9 @@
-"""Tracks and albums, and how a listener's words are matched against them.
+"""Tracks and albums, and how a query is matched against them.
 
-Titles, descriptions and names come from files and catalogues: they are data to show, never instructions.
+Titles, descriptions and names come from files and catalogues: data to show, never instructions.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
@@ -19,9 +18,11 @@ from pydantic import (
     model_validator,
 )
 
+from idea_explorer.domain.text import fold
+
 MAX_NAME = 500
 MAX_DESCRIPTION = 1_500  # a hundred of these still fit into one tool result
-MAX_SHORT_WORDS = 50  # enough to tell what a track is out of the question for
+MAX_SHORT_WORDS = 50  # enough to rule a track out
 ISRC_PATTERN = "^[A-Z0-9]{12}$"
 
 _ISRC = re.compile(r"[A-Z0-9]{12}")
@@ -29,8 +30,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 _NOT_A_LETTER = re.compile(r"[^\w]+", re.UNICODE)
 
 
-def normal_isrc(text: str) -> str:
-    """The ISRC as it is stored: upper case. Raises ValueError for what cannot be one."""
+def normalize_isrc(text: str) -> str:
+    """An ISRC in upper case; raises ValueError for anything else."""
     upper = text.upper()
     if not _ISRC.fullmatch(upper):
         shown = text if len(text) <= 40 else text[:40] + "…"
@@ -42,14 +43,14 @@ def normal_isrc(text: str) -> str:
 
 Isrc = Annotated[
     str,
-    AfterValidator(normal_isrc),
+    AfterValidator(normalize_isrc),
     WithJsonSchema({"type": "string", "pattern": ISRC_PATTERN}),
 ]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
 
 
 class IndexedTrack(BaseModel):
-    """One line of a track file, and one entry of the index. Fields it does not know are left aside."""
+    """One line of a track file and one entry of the index. Unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
@@ -63,12 +64,12 @@ class IndexedTrack(BaseModel):
     short_description: Annotated[str, Field(alias="shortDescription")] = ""
 
     @model_validator(mode="after")
-    def _has_a_short_description(self) -> "IndexedTrack":
+    def _fill_short_description(self) -> "IndexedTrack":
         given = self.short_description.strip()
         if len(given.split()) > MAX_SHORT_WORDS:
             raise ValueError(f"shortDescription has more than {MAX_SHORT_WORDS} words")
-        # the model is frozen for everyone but its own validation
-        object.__setattr__(self, "short_description", given or shortened(self.description))
+        # a frozen model cannot be assigned to
+        object.__setattr__(self, "short_description", given or shorten(self.description))
         return self
 
     @property
@@ -77,12 +78,12 @@ class IndexedTrack(BaseModel):
 
     @property
     def text(self) -> str:
-        """What is searched. Artist and album are left out: a mood is not found by a name."""
+        """The text that is searched: without artist and album, whose names say nothing about the mood."""
         return f"{self.title}. {self.description}"
 
 
 class OwnedTrack(BaseModel):
-    """One line of a library file. Only the ISRC is needed; with artist and album, albums are known too."""
+    """One line of a library file. Only the ISRC is required; artist and album identify owned albums."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -118,36 +119,28 @@ class CatalogueAlbum:
 
 
 def album_key(artist: str, title: str) -> str:
-    """Equal for the same album however a source spells it: case, accents and punctuation do not count."""
-    return "|".join(" ".join(_NOT_A_LETTER.split(plain(part))).strip() for part in (artist, title))
+    """One key for all spellings of an album: case, accents and punctuation do not count."""
+    return "|".join(" ".join(_NOT_A_LETTER.split(fold(part))).strip() for part in (artist, title))
 
 
-def plain(text: str) -> str:
-    """Case and accents removed, for comparing."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in decomposed if not unicodedata.combining(char))
-
-
-def shortened(description: str) -> str:
-    """The first sentences that stay within 50 words together; a longer first one is cut."""
-    kept: list[str] = []
+def shorten(description: str) -> str:
+    """The first sentences, up to 50 words; if the first one is longer, it is cut."""
+    short: list[str] = []
     for sentence in _SENTENCE_END.split(description):
         words = sentence.split()
-        if len(kept) + len(words) > MAX_SHORT_WORDS:
+        if len(short) + len(words) > MAX_SHORT_WORDS:
             break
-        kept += words
-    return " ".join(kept) or " ".join(description.split()[: MAX_SHORT_WORDS - 1]) + " …"
+        short += words
+    return " ".join(short) or " ".join(description.split()[: MAX_SHORT_WORDS - 1]) + " …"
 
 
 MAX_TERMS = 32  # a longer query ranks no better and takes longer
 DEPTH = 100  # how far down each ranking is read: twice the longest answer
-RANK_SMOOTHING = (
-    60  # the usual constant of reciprocal rank fusion: top ranks count, none decides alone
-)
-MIN_COVERAGE = 0.25  # a track that shares fewer of the words shares them by accident
+RANK_SMOOTHING = 60  # the usual constant of reciprocal rank fusion
+MIN_COVERAGE = 0.25  # a track with fewer of the words has them by accident
 
 _WORD = re.compile(r"\w+", re.UNICODE)
-# function words, and what every document of a music index is about anyway
+# function words, and words that fit every track
 _IGNORED = frozenset(
     _WORD.findall(
         "a about after all also am an and any are as at be because been before being but by can"
@@ -166,24 +159,24 @@ _MAX_SUFFIX = 3
 K = TypeVar("K", bound=Hashable)
 
 
-def content_words(query: str) -> list[str]:
-    """The words that say something, each once. Any text is a valid query."""
-    words = dict.fromkeys(_WORD.findall(plain(query)))
+def extract_words(query: str) -> list[str]:
+    """The meaningful words of a query, each once. Any text is a valid query."""
+    words = dict.fromkeys(_WORD.findall(fold(query)))
     return [word for word in words if word not in _IGNORED][:MAX_TERMS]
 
 
-def covers(words: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a text holds enough of the words, in one form or another."""
+def build_matcher(words: Sequence[str]) -> Callable[[str], bool]:
+    """A test for whether a text contains enough of the words, in any inflection."""
     if not words:
         return lambda _: False
     stems = {word[: max(_MIN_STEM, len(word) - _MAX_SUFFIX)] for word in words}
     pattern = re.compile(r"\b(?:" + "|".join(sorted(stems, key=len, reverse=True)) + ")")
     needed = MIN_COVERAGE * len(stems)
-    return lambda text: len(set(pattern.findall(plain(text)))) >= needed
+    return lambda text: len(set(pattern.findall(fold(text)))) >= needed
 
 
-def fused(rankings: Iterable[Sequence[K]]) -> list[tuple[K, float]]:
-    """Reciprocal rank fusion: best first, scores between 0 and 1, where 1 is first in every ranking."""
+def fuse_rankings(rankings: Iterable[Sequence[K]]) -> list[tuple[K, float]]:
+    """Reciprocal rank fusion: best first, with scores up to 1 for the first of every ranking."""
     lists = list(rankings)
     scores: dict[K, float] = {}
     for ranking in lists:

@@ -1,6 +1,7 @@
-"""The path rules: every path that a model or a user gives is checked here, before any request leaves."""
+"""The rules for paths. Every path from a model or a user is checked here before any request is made."""
 
 import re
+from collections.abc import Callable, Iterable
 from typing import NewType
 
 from idea_explorer.domain.errors import ToolError
@@ -8,7 +9,7 @@ from idea_explorer.domain.text import trim
 
 
 class ResearchPath(str):
-    """A checked path below `ideas/`, without that prefix. `given` is how the model spelled it."""
+    """A checked path below `ideas/`, without that prefix. `given` is the model's own spelling."""
 
     __slots__ = ("given",)
     given: str
@@ -24,7 +25,7 @@ MAX_RESEARCH_PATH = 200
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _ALLOWED = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9/_.-]{0,199}")
 
-# In this order: the first rule that a path breaks names the rejection.
+# In this order: the message of the first broken rule is given.
 _RESEARCH_RULES = (
     (lambda path: not path, "Path is empty. Give a path relative to ideas/."),
     (lambda path: _CONTROL.search(path), "Path contains control characters."),
@@ -46,19 +47,23 @@ _RESEARCH_RULES = (
 )
 
 
-def research_path(given: str) -> ResearchPath:
+def check_research_path(given: str) -> ResearchPath:
     """Check a path for read_research; raises ToolError `path_validation` with the broken rule."""
+    return ResearchPath(_check(given, _RESEARCH_RULES), given)
+
+
+def _check(given: str, rules: Iterable[tuple[Callable[[str], object], str]]) -> str:
     path = trim(given)
-    for breaks, message in _RESEARCH_RULES:
+    for breaks, message in rules:
         if breaks(path):
             raise ToolError("path_validation", message)
-    return ResearchPath(path, given)
+    return path
 
 
 def is_research_path(path: str) -> bool:
-    """Whether read_research takes a path just as it is spelled."""
+    """Whether read_research accepts a path in exactly this spelling."""
     try:
-        return research_path(path) == path
+        return check_research_path(path) == path
     except ToolError:
         return False
 
@@ -67,9 +72,9 @@ RepositoryPath = NewType("RepositoryPath", str)
 """A checked path below a repository's root, without `.`, empty or `..` segments; the root itself is ''."""
 
 MAX_REPOSITORY_PATH = 1_000
-_MAX_SEGMENT_BYTES = 255  # what file systems take for one name
+_MAX_SEGMENT_BYTES = 255  # the limit of common file systems
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-# what HFS+ leaves out when it compares names
+# characters that HFS+ ignores when it compares names
 _INVISIBLE = re.compile(r"[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _DRIVE = re.compile(r"[a-zA-Z]:(/|$)")
 
@@ -79,12 +84,12 @@ def _segments(path: str) -> list[str]:
 
 
 def _is_git_folder(name: str) -> bool:
-    """Also in the spellings that some file systems take for it."""
+    """Whether a name is `.git`, also in spellings that some file systems treat as the same."""
     visible = _INVISIBLE.sub("", name)
     return visible.lower().rstrip(". ") in {".git", "git~1"}
 
 
-# The same way of deciding as above. '..' counts as a segment only: `[...slug].tsx` is a file's name.
+# '..' counts only as a whole segment: `[...slug].tsx` is a file name.
 _REPOSITORY_RULES = (
     (lambda path: not path, "Path is empty. Give a path relative to the root; '.' is the root."),
     (lambda path: len(path) > MAX_REPOSITORY_PATH, "Path is longer than 1,000 characters."),
@@ -109,33 +114,30 @@ _REPOSITORY_RULES = (
 )
 
 
-def repository_path(given: str) -> RepositoryPath:
+def check_repository_path(given: str) -> RepositoryPath:
     """Check a path for the code tools; raises ToolError `path_validation` with the broken rule."""
-    path = trim(given)
-    for breaks, message in _REPOSITORY_RULES:
-        if breaks(path):
-            raise ToolError("path_validation", message)
+    path = _check(given, _REPOSITORY_RULES)
     plain = "/".join(s for s in _segments(path) if s not in {"", "."})
-    # what stood before a slash may be blank now that it stands at an end
-    return RepositoryPath(plain) if plain == trim(plain) else repository_path(plain)
+    # removing segments may leave a blank at an end, so check again
+    return RepositoryPath(plain) if plain == trim(plain) else check_repository_path(plain)
 
 
-_STRANGE = re.compile(r"[\x00-\x1f\\\ud800-\udfff]+")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\\\ud800-\udfff]+")
 
 
-def spell(name: bytes) -> tuple[str, bool]:
-    """A name as a path that can be shown and given back, and whether it is the very name.
+def encode_name(name: bytes) -> tuple[str, bool]:
+    """Encode a file name so that it can be shown and used as a path; also whether it stayed the same.
 
-    Bytes that are not UTF-8, control characters, backslashes and spaces at the ends become %XX.
+    Bytes that are not UTF-8, control characters, backslashes, and spaces at the ends become %XX.
     """
     text = name.decode("utf-8", "surrogateescape")
-    spelled = _STRANGE.sub(lambda found: _escaped(found[0]), text)
+    spelled = _UNPRINTABLE.sub(lambda found: _percent_encode(found[0]), text)
     inner = trim(spelled)
     before = spelled.index(inner)
     after = before + len(inner)
-    spelled = _escaped(spelled[:before]) + inner + _escaped(spelled[after:])
+    spelled = _percent_encode(spelled[:before]) + inner + _percent_encode(spelled[after:])
     return spelled, spelled == text
 
 
-def _escaped(text: str) -> str:
+def _percent_encode(text: str) -> str:
     return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))

@@ -1,6 +1,5 @@
-"""Where a published exploration stands, and the log beside it that says who wrote what."""
+"""The folders of published research, and the log in each that records which exploration wrote what."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -11,30 +10,36 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.text import slug, slugs, with_signs_spelled
+from idea_explorer.domain.text import hash_text, slug, slugs, spell_out_signs
 
 DOCUMENT = "research.md"
 LOG = "exploration-log.json"
-MAX_REWRITTEN_BYTES = 5_000_000  # what is added to has to be read, kept and sent again as a whole
+MAX_REWRITTEN_BYTES = 5_000_000  # an update reads the whole file, holds it and sends it again
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a document stands: `ideas/YYYY-MM-DD-{slug}/`."""
+class ResearchFolder:
+    """The folder of one document: `ideas/YYYY-MM-DD-{slug}/`."""
 
-    folder: str
+    name: str
 
     @classmethod
-    def of(cls, document: str) -> "Place":
+    def of(cls, document: str) -> "ResearchFolder":
         return cls(document.split("/")[-2])
 
     @property
     def document(self) -> str:
-        return f"{RESEARCH_ROOT}/{self.folder}/{DOCUMENT}"
+        return f"{RESEARCH_ROOT}/{self.name}/{DOCUMENT}"
 
     @property
     def log(self) -> str:
-        return f"{RESEARCH_ROOT}/{self.folder}/{LOG}"
+        return f"{RESEARCH_ROOT}/{self.name}/{LOG}"
+
+    @property
+    def sequence(self) -> tuple[str, int]:
+        """Sorts the folders of one idea from oldest to newest: by day, then by number."""
+        number = re.search(r"-(\d{1,6})$", self.name[11:])
+        return self.name[:10], int(number.group(1)) if number else 1
 
 
 def is_document(path: str) -> bool:
@@ -42,40 +47,33 @@ def is_document(path: str) -> bool:
 
 
 def is_log(path: str) -> bool:
-    """Whether a file is what we keep beside a document, and nothing to read for research."""
+    """Whether a file is the log beside a document, which the research tools ignore."""
     return path.rpartition("/")[2] == LOG
 
 
-def new_place(exploration: Exploration, taken: set[str]) -> Place:
-    """A folder of its own: the same idea on the same day stands next to the first, never in its place."""
+def new_folder(exploration: Exploration, taken: set[str]) -> ResearchFolder:
+    """A folder that is not taken: a second report on an idea the same day gets a number."""
     name = f"{exploration.created_at:%Y-%m-%d}-{slug(exploration.request.idea)}"
     number = 2
     folder = name
     while folder in taken:
         folder = f"{name}-{number}"
         number += 1
-    return Place(folder)
+    return ResearchFolder(folder)
 
 
-def places_for(idea: str, names: Iterable[str]) -> list[Place]:
-    """The folders whose name says that they may hold this idea, newest first."""
-    names_of_it = "|".join(re.escape(name) for name in slugs(idea))
-    own = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}-(?:{names_of_it})(-\d{{1,6}})?")
-    found = [name for name in names if own.fullmatch(name)]
-    return [Place(name) for name in sorted(found, key=age, reverse=True)]
+def find_folders(idea: str, names: Iterable[str]) -> list[ResearchFolder]:
+    """The folders that may hold this idea, by their names, newest first."""
+    alternatives = "|".join(re.escape(name) for name in slugs(idea))
+    pattern = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}-(?:{alternatives})(-\d{{1,6}})?")
+    found = [ResearchFolder(name) for name in names if pattern.fullmatch(name)]
+    return sorted(found, key=lambda folder: folder.sequence, reverse=True)
 
 
-def age(folder: str) -> tuple[str, int]:
-    """What sorts the folders of one idea from old to new: the day, then the number."""
-    number = re.search(r"-(\d{1,6})$", folder[11:])
-    return folder[:10], int(number.group(1)) if number else 1
-
-
-def idea_key(idea: str) -> str:
-    """The same for two ideas that say the same, apart from case, spaces and punctuation. The signs of
-    a word are no punctuation: C++ is not C."""
-    words = " ".join(re.findall(r"\w+", with_signs_spelled(idea.casefold()))) or idea
-    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def hash_idea(idea: str) -> str:
+    """Equal for ideas that differ only in case, spaces and punctuation. The signs in C++ and C# count."""
+    words = " ".join(re.findall(r"\w+", spell_out_signs(idea.casefold()))) or idea
+    return hash_text(words)[:32]
 
 
 def commit_message(exploration: Exploration, *, updated: bool) -> str:
@@ -84,7 +82,7 @@ def commit_message(exploration: Exploration, *, updated: bool) -> str:
 
 
 def parse_log(existing: str | None) -> list[JsonObject]:
-    """The entries of a log; raises ConflictError where it is not one of ours any more."""
+    """The entries of a log; raises ConflictError if it is not a valid log any more."""
     if not existing or not existing.strip("\ufeff \t\r\n"):
         return []
     try:
@@ -102,17 +100,17 @@ def parse_log(existing: str | None) -> list[JsonObject]:
     return entries
 
 
-def written_by(entries: Iterable[JsonObject], exploration_id: str) -> set[str] | None:
-    """The fingerprints of what an exploration wrote here, or None where it never wrote."""
-    own = [entry for entry in entries if entry.get("jobId") == exploration_id]
-    return {text_of(entry.get("sha256")) for entry in own} if own else None
+def find_fingerprints(entries: Iterable[JsonObject], exploration_id: str) -> set[str] | None:
+    """The fingerprints of the texts that an exploration wrote here, or None if it wrote none."""
+    own = {text_of(e.get("sha256")) for e in entries if e.get("jobId") == exploration_id}
+    return own or None
 
 
-def recorded_ideas(entries: Iterable[JsonObject]) -> set[str]:
+def list_ideas(entries: Iterable[JsonObject]) -> set[str]:
     return {idea for entry in entries if (idea := text_of(entry.get("idea")))}
 
 
-def appended_log(
+def append_log_entry(
     existing: str | None,
     exploration: Exploration,
     path: str,
@@ -121,23 +119,25 @@ def appended_log(
     sha256: str,
     note: str | None = None,
 ) -> str:
-    """The log with this run's entry: added once, and replaced if it is there already."""
+    """Add the entry of this run to a log, or replace it."""
     entries = parse_log(existing)
     entry = _log_entry(exploration, path, now) | {"sha256": sha256}
     if note:
         entry["note"] = note
-    kept = [e for e in entries if (e.get("jobId"), e.get("run")) != (entry["jobId"], entry["run"])]
-    return _dumped([*kept, entry], existing)
+    others = [
+        e for e in entries if (e.get("jobId"), e.get("run")) != (entry["jobId"], entry["run"])
+    ]
+    return _dump_log([*others, entry], existing)
 
 
-def log_without(existing: str, exploration_id: str) -> str | None:
-    """The log without an exploration's entries; None where no others are left."""
-    kept = [entry for entry in parse_log(existing) if entry.get("jobId") != exploration_id]
-    return _dumped(kept, existing) if kept else None
+def remove_log_entries(existing: str, exploration_id: str) -> str | None:
+    """Remove an exploration's entries from a log; None if no others are left."""
+    others = [entry for entry in parse_log(existing) if entry.get("jobId") != exploration_id]
+    return _dump_log(others, existing) if others else None
 
 
-def _dumped(entries: list[JsonObject], existing: str | None) -> str:
-    """The entries as a log, with the line ends that it has."""
+def _dump_log(entries: list[JsonObject], existing: str | None) -> str:
+    """Uses the line ends of the existing log."""
     text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
     return text.replace("\n", "\r\n") if existing and "\r\n" in existing else text
 

@@ -1,25 +1,24 @@
-"""From the model's last turn to a report: text, citations as links, title and verdict."""
+"""Extract a report from a transcript: its text with citations as links, its title and its verdict."""
 
 import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from idea_explorer.domain.json import Block, text_of
-from idea_explorer.domain.text import one_line, unescaped
+from idea_explorer.domain.text import one_line, unescape_markdown
 from idea_explorer.domain.transcript import (
-    Answered,
     AnyEntry,
-    Decided,
     Instruction,
     ModelCallFailed,
+    ModelCallFinished,
     Opening,
-    Restarted,
     ToolsRan,
 )
+from idea_explorer.domain.turns import find_last_turn
 
 Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
 
-STOPPED_AT_A_CALL = frozenset({"tool_use", "pause_turn"})
+CALL_STOPS = frozenset({"tool_use", "pause_turn"})
 CALLS = frozenset({"tool_use", "server_tool_use"})
 _FIRST_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
@@ -32,53 +31,37 @@ _VERDICT_LINE = re.compile(
 _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E"})
 
 
-def written_text(entries: Sequence[AnyEntry]) -> str:
-    """The text of the whole final turn, paused and continued parts joined, citations kept as links."""
-    return cited_text([block for a in _last_turn(entries) for block in a.content]).strip()
+def read_final_turn(entries: Sequence[AnyEntry]) -> str:
+    """The text of the whole final turn, including paused and continued parts, with citations as links."""
+    return render_citations([block for a in find_last_turn(entries) for block in a.content]).strip()
 
 
-def _last_turn(entries: Sequence[AnyEntry]) -> list[Answered]:
-    turn: list[Answered] = []
-    for entry in entries:
-        match entry:
-            case Answered():
-                turn.append(entry)
-            case Opening() | Restarted() | ToolsRan() | Decided():
-                turn = []
-            case Instruction() if entry.purpose != "continue":
-                turn = []
-            case _:
-                pass
-    return turn
+def read_report(entries: Sequence[AnyEntry]) -> str:
+    """The text of the final turn, unless it only announces tool calls."""
+    return "" if _only_announces_calls(find_last_turn(entries)) else read_final_turn(entries)
 
 
-def reported_text(entries: Sequence[AnyEntry]) -> str:
-    """The text of the final turn where it is more than remarks beside calls."""
-    return "" if _only_remarks(_last_turn(entries)) else written_text(entries)
-
-
-def best_text(entries: Sequence[AnyEntry]) -> str:
-    """What there is to keep when a run ends early. Where a report was asked for again because it lacked
-    parts, the one that lacks fewer is kept, and of two alike the longer."""
+def choose_report(entries: Sequence[AnyEntry]) -> str:
+    """The best report of a run that ended early. If an incomplete report was asked for again, the one
+    that lacks fewer sections wins, then the longer one."""
     last = _latest_text(entries)
     asked_again = [
         n for n, e in enumerate(entries) if isinstance(e, Instruction) and e.again == "incomplete"
     ]
-    before = reported_text(entries[: asked_again[-1]]) if asked_again else ""
+    before = read_report(entries[: asked_again[-1]]) if asked_again else ""
     framework = entries[0].framework if entries and isinstance(entries[0], Opening) else None
     if not before or framework is None:
         return last
 
     def rank(text: str) -> tuple[int, int]:
-        return len(framework.missing(without_preamble(text))), -len(text)
+        return len(framework.missing(strip_preamble(text))), -len(text)
 
     return min((last, before), key=rank) if last else before
 
 
 def _latest_text(entries: Sequence[AnyEntry]) -> str:
-    """The text of the turn that was being written, else the reports that were whole, or begun beside a
-    call. Remarks beside calls are no report."""
-    if reported := reported_text(entries):
+    """The text of the unfinished turn, or else all reports so far, complete or begun beside a call."""
+    if reported := read_report(entries):
         tail = entries[-1]
         return (
             f"{reported}\n\n{tail.text}".strip() if isinstance(tail, ModelCallFailed) else reported
@@ -88,22 +71,26 @@ def _latest_text(entries: Sequence[AnyEntry]) -> str:
             return entry.text.strip()
         if isinstance(entry, ToolsRan):
             break
-    answers = [e for e in entries if isinstance(e, Answered) and not _only_remarks([e])]
-    return "\n\n".join(text for answer in answers if (text := cited_text(answer.content).strip()))
+    answers = [
+        e for e in entries if isinstance(e, ModelCallFinished) and not _only_announces_calls([e])
+    ]
+    return "\n\n".join(
+        text for answer in answers if (text := render_citations(answer.content).strip())
+    )
 
 
-def _only_remarks(turn: Sequence[Answered]) -> bool:
-    """Whether a turn that stopped at a call says no more than what it is about to look up."""
-    if not turn or turn[-1].stop_reason not in STOPPED_AT_A_CALL:
+def _only_announces_calls(turn: Sequence[ModelCallFinished]) -> bool:
+    """Whether a turn that stopped at a call says no more than what it will look up."""
+    if not turn or turn[-1].stop_reason not in CALL_STOPS:
         return False
     content = [block for answer in turn for block in answer.content]
     calling = any(block.get("type") in CALLS for block in content)
     citing = any(_cited_urls(block) for block in content)
-    return calling and not citing and not _FIRST_HEADING.search(cited_text(content))
+    return calling and not citing and not _FIRST_HEADING.search(render_citations(content))
 
 
-def cited_text(content: Sequence[Block]) -> str:
-    """The text of blocks, each followed by numbered links to what it cites."""
+def render_citations(content: Sequence[Block]) -> str:
+    """The text of blocks, each followed by numbered links to its citations."""
     numbers: dict[str, int] = {}
     parts: list[str] = []
     for block in content:
@@ -130,20 +117,20 @@ def _cited_urls(block: Block) -> list[str]:
     return list(dict.fromkeys(url for url in urls if url.startswith(("https://", "http://"))))
 
 
-def without_preamble(text: str) -> str:
-    """The report from its first heading on; all of it where there is none."""
+def strip_preamble(text: str) -> str:
+    """The report from its first heading on, if it has one."""
     heading = _FIRST_HEADING.search(text)
     return text[heading.start() :].strip() if heading else text.strip()
 
 
-def title_of(report: str, idea: str) -> str:
+def find_title(report: str, idea: str) -> str:
     found = _TITLE.search(report)
-    return one_line(unescaped(found.group(1)) if found else idea, 120)
+    return one_line(unescape_markdown(found.group(1)) if found else idea, 120)
 
 
-def verdict_of(report: str) -> str | None:
-    """The verdict that the business framework ends in: from its own section, else from the line that
-    names it, which is there in any language."""
+def find_verdict(report: str) -> str | None:
+    """The verdict of the business framework: from its section, or else from the line `Verdict: …`, which
+    is in English in every language."""
     sections = list(_VERDICT_SECTION.finditer(report))
     section = sections[-1].end() if sections else len(report)
     found = _VERDICT.search(report, section) or _VERDICT_LINE.search(report)

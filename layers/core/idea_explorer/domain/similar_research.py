@@ -1,8 +1,7 @@
-"""The prior-art gate: a small index of what was published, and how near an idea is to each of it.
+"""Find published research that is similar to an idea, in a small index of all documents.
 
-Pure arithmetic over words, so that it costs a millisecond and no model. Ranks by the share of an
-idea's rare words that a document is about. One word in common says nothing, and only the same words
-are wholly alike.
+Takes a millisecond and no model: documents are ranked by the share of the idea's rare words that they are
+about. A single shared word is not enough, and only an idea in the same words scores 1.
 """
 
 import math
@@ -16,18 +15,18 @@ from functools import cached_property
 from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.documents import parse_document
-from idea_explorer.domain.publication import DOCUMENT, Place, age, idea_key
-from idea_explorer.domain.report import title_of, verdict_of
-from idea_explorer.domain.text import one_line, with_signs_spelled
+from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
+from idea_explorer.domain.report import find_title, find_verdict
+from idea_explorer.domain.text import fold, one_line, spell_out_signs
 
-MAX_TERMS = 40  # the words that tell a document from others; 5,000 such entries are still 2 MB
+MAX_TERMS = 40  # per document, so that an index of 5,000 documents has 2 MB
 MAX_QUERY_TERMS = 60
-MAX_RECORDED_IDEA = 500  # its subject; that two ideas are the same is told by the key of the whole
+MAX_RECORDED_IDEA = 500  # characters; the key of the whole idea identifies it
 BODY_WEIGHT = 0.5  # a word of the text says less about a document than one of its title
-ABOUT_WEIGHT = 0.8  # a document whose whole subject is within a longer idea
-MIN_SHARED = 2  # any single word is in some document
-UNASKED_WEIGHT = 0.2  # what a document is about besides takes a little away
-MIN_SUBJECT = 3  # fewer words of a title are within too many ideas
+ABOUT_WEIGHT = 0.8  # for a document whose subject is part of a longer idea
+MIN_SHARED = 2  # every word is in some document
+UNASKED_WEIGHT = 0.2  # the penalty for words of a document that the idea lacks
+MIN_SUBJECT = 3  # words: a shorter title is part of too many ideas
 MIN_SCORE = 0.3
 STEM_LENGTH = 7
 MAX_SIMILAR = 5
@@ -46,14 +45,14 @@ _COMMON = frozenset(
     what when where which while who whom why will with within without would you your
     """.split()
 )
-# Two ideas that differ in these differ, but no text is about them.
+# They tell ideas apart, but no text is about them.
 _NUMBERS = frozenset(
     "zero one two three four five six seven eight nine ten first second third".split()
 )
 
 
 class IndexEntry(BaseModel):
-    """One document of the repository. What it says was written by a model or by people: data."""
+    """One document of the repository. Its texts were written by a model or by people: data."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -70,7 +69,7 @@ class IndexEntry(BaseModel):
 
     @cached_property
     def subject(self) -> frozenset[str]:
-        return frozenset(terms_of(f"{self.idea} {self.title}"))
+        return frozenset(extract_terms(f"{self.idea} {self.title}"))
 
 
 class Index(BaseModel):
@@ -94,8 +93,8 @@ class Similar(BaseModel):
     score: float
 
 
-def entry_of(path: str, text: str) -> IndexEntry:
-    """A document as the index knows it. Documents that people wrote need no front matter."""
+def index_document(path: str, text: str) -> IndexEntry:
+    """Documents that people wrote need no front matter."""
     parsed = parse_document(text)
     matter = parsed.matter
     idea = matter.get("idea", "")
@@ -103,11 +102,11 @@ def entry_of(path: str, text: str) -> IndexEntry:
     counted = Counter(_terms(_MARKUP.sub(" ", parsed.body)))
     return IndexEntry(
         path=path,
-        title=title_of(parsed.body, idea or path),
-        verdict=verdict_of(parsed.body),
+        title=find_title(parsed.body, idea or path),
+        verdict=find_verdict(parsed.body),
         date=matter.get("date") or (dated.group(1) if dated else None),
         idea=one_line(idea, MAX_RECORDED_IDEA),
-        idea_key=idea_key(idea) if idea else "",
+        idea_key=hash_idea(idea) if idea else "",
         mode=matter.get("mode", ""),
         status=matter.get("status", ""),
         exploration_id=matter.get("exploration_id", ""),
@@ -115,9 +114,9 @@ def entry_of(path: str, text: str) -> IndexEntry:
     )
 
 
-def similar(idea: str, index: Index) -> list[Similar]:
-    """The published research that is nearest to an idea, best first; empty where nothing is near."""
-    asked, key = terms_of(idea)[:MAX_QUERY_TERMS], idea_key(idea)
+def find_similar(idea: str, index: Index) -> list[Similar]:
+    """The most similar published research, best first."""
+    asked, key = extract_terms(idea)[:MAX_QUERY_TERMS], hash_idea(idea)
     known = Counter(term for entry in index.entries for term in {*entry.subject, *entry.terms})
     rarity = {
         term: math.log(1 + (len(index.entries) - known[term] + 0.5) / (known[term] + 0.5))
@@ -140,21 +139,21 @@ def similar(idea: str, index: Index) -> list[Similar]:
     ]
 
 
-def existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
-    """The newest whole research of this very idea in this mode."""
-    wanted = (idea_key(idea), mode, "completed")
+def find_existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
+    """The newest completed research on this very idea in this mode."""
+    wanted = (hash_idea(idea), mode, "completed")
     found = [
         entry
         for entry in index.entries
         if entry.path.endswith(f"/{DOCUMENT}")
         and (entry.idea_key, entry.mode, entry.status) == wanted
     ]
-    return max(found, key=lambda entry: age(Place.of(entry.path).folder), default=None)
+    return max(found, key=lambda entry: ResearchFolder.of(entry.path).sequence, default=None)
 
 
-def terms_of(text: str) -> list[str]:
-    """The words a text is about, in order, each once. Numbers tell one short text from another."""
-    return list(dict.fromkeys(_terms(with_signs_spelled(text), numbers=True)))
+def extract_terms(text: str) -> list[str]:
+    """The words a text is about, in order, each once. Numbers count: they tell short texts apart."""
+    return list(dict.fromkeys(_terms(spell_out_signs(text), numbers=True)))
 
 
 def _score(asked: Sequence[str], key: str, entry: IndexEntry, rarity: dict[str, float]) -> float:
@@ -177,11 +176,9 @@ def _sum(terms: Iterable[str], rarity: dict[str, float]) -> float:
 
 
 def _terms(text: str, *, numbers: bool = False) -> Iterator[str]:
-    folded = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(char for char in folded if not unicodedata.combining(char))
-    for word in _WORD.findall(unicodedata.normalize("NFC", plain)):
+    for word in _WORD.findall(unicodedata.normalize("NFC", fold(text))):
         if _CJK.search(word):
-            # no spaces between words: pairs of characters serve as words
+            # these scripts put no spaces between words, so pairs of characters count as words
             yield from (word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif _is_number(word):
             if numbers:
@@ -195,7 +192,7 @@ def _is_number(word: str) -> bool:
 
 
 def _stem(word: str) -> str:
-    """Singular for plural, then the first letters: subscriber and subscription are to meet."""
+    """The first letters of the singular, so that subscriber and subscription match."""
     if word.endswith("ies") and len(word) > 4:
         word = f"{word[:-3]}y"
     elif word.endswith(("xes", "ches", "shes", "sses")):

@@ -1,8 +1,8 @@
-"""The list of sources that a model wrote into its report, whatever it looks like.
+"""Find the lists of sources that a model wrote into its report, in any of their forms.
 
-A list is a section that is headed as one, at any level, in bold or by a line with a colon. Its entries
-are list items, definitions, footnotes, and lines that end in an address. All else in it is text, which
-stays in the report.
+A list is a section under a heading of any level, a line in bold or a line that ends in a colon. Its
+entries are list items, definitions, footnotes and lines that end in an address. Any other text in the
+section stays in the report.
 """
 
 import re
@@ -11,11 +11,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from idea_explorer.domain.links import Definition, Link, fold
+from idea_explorer.domain.links import Link, LinkDefinition, fold_name, select_links
 from idea_explorer.domain.markdown import BOLD_LINE, Heading, Span
 from idea_explorer.domain.sources import UNMATCHED
 
-# Compared as a whole, without numbers, marks and case: a section on "market sources" is none of these.
+# Compared as a whole, without numbers, punctuation and case: "Market sources" is not a list of sources.
 _HEADINGS = frozenset(
     heading.strip()
     for heading in """
@@ -35,86 +35,93 @@ _HEADINGS = frozenset(
     참고문헌, 참고 문헌, 참고 자료
     """.replace("\n", " ").split(",")
 )
-_AROUND = re.compile(r"\A[\W\d_]+|[\W_]+\Z")
-MAX_TITLE = 80  # what is longer says more than that
+_NOT_TITLE = re.compile(r"\A[\W\d_]+|[\W_]+\Z")
+# A section of references may also name people to ask.
+_AMBIGUOUS = re.compile("r[eé]f[eé]r", re.IGNORECASE)
+MAX_TITLE = 80  # no heading of a list is longer
 
 
 def is_source_heading(title: str) -> bool:
-    """Whether a heading says that the sources follow."""
     if len(title) > MAX_TITLE:
         return False
-    plain = _AROUND.sub("", title)
+    plain = _NOT_TITLE.sub("", title)
     return " ".join(plain.split()).casefold() in _HEADINGS
 
 
-LIST_LEVEL = 2
+LIST_LEVEL = 2  # of the heading above the list that replaces them all
 _PLAIN = re.compile(
     rf"^ {{0,3}}(?P<title>[^\s#*_>|:`<\[-][^\n:#*|]{{0,{MAX_TITLE}}}):[ \t\r]*$", re.MULTILINE
 )
 _LINE = re.compile(r"[^\n]*\n?")
-# An item of a list, whatever marks it: `-`, `1.`, `[1]`, `[^1]:`, or a definition.
+# The start of a list item: `-`, `1.`, `[1]`, `[^1]:`, or a definition.
 _MARKER = re.compile(
     r"(?P<indent>[ \t]*)(?:(?:[-*+•–][ \t]+)?"
     r"(?:\[(?P<name>\^[^\[\]\n]{1,40}|\d{1,4})\](?::|(?![(\[]))|\[(?P<defined>[^\[\]\n]{1,200})\]:"
     r"|(?P<number>\d{1,4})[.)](?=[ \t]))|[-*+•–](?=[ \t]))[ \t]*"
 )
+_NAMING = frozenset({"number", "note"})  # forms of links that name an entry of a list
 _LABEL = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,200}\*\*:?[ \t\r]*$)", re.MULTILINE)
 
 
 @dataclass(slots=True)
-class Entry:
-    """One source of a list: the name by which the text refers to it, and where its words are."""
+class ListedSource:
+    """One entry of a list. `name` is the number or name that the text cites it by."""
 
     name: str
     start: int
     end: int
-    words: int  # where they begin, after the marker
+    words: int  # where its text begins, after the marker
     indent: int
-    is_item: bool = True
     links: list[Link] = field(default_factory=list)
-    is_group: bool = False  # a name for the entries below it
+    is_group: bool = False  # a title for the entries below it
 
 
 @dataclass(slots=True)
 class SourceList:
-    """A list with its heading. `kept` is what of it is text and no source."""
+    """A list with its heading. `prose` is the text in it that is not a source."""
 
     start: int
     end: int
-    entries: list[Entry]
-    kept: list[Span]
+    entries: list[ListedSource]
+    prose: list[Span]
 
-    def named(self) -> dict[str, Entry]:
+    def by_name(self) -> dict[str, ListedSource]:
         return {entry.name: entry for entry in reversed(self.entries) if entry.name}
 
 
-def source_lists(
+def find_source_lists(
     text: str,
     headings: Sequence[Heading],
     prose: Sequence[Span],
     links: Sequence[Link],
-    defined: Sequence[Definition],
+    defined: Sequence[LinkDefinition],
 ) -> list[SourceList]:
     found: list[SourceList] = []
-    sections = sorted([*_headed(text, headings), *_announced(text, prose)])
+    cited = {name for link in links if link.form in _NAMING for name in link.names}
+    sections = sorted([*_find_headed(text, headings), *_find_announced(text, prose)])
     for begin, body, end, is_open in sections:
         if found and begin < found[-1].end:
             continue
-        entries, kept, reached = _entries(text, (body, end), prose, links, defined, is_open)
-        has_address = any(entry.links for entry in entries)
-        if has_address or (entries and not kept and all(entry.is_item for entry in entries)):
-            found.append(SourceList(begin, reached, entries, kept))
+        entries, others, reached = _split(text, (body, end), prose, links, defined, is_open)
+        lists_sources = (
+            any(entry.links for entry in entries)
+            or not others
+            or not _AMBIGUOUS.search(text, begin, body)
+            or any(entry.name in cited for entry in entries)
+        )
+        if entries and lists_sources:
+            found.append(SourceList(begin, reached, entries, others))
     return found
 
 
-def _headed(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int, int, bool]]:
-    """Start, body and end of each section; an open one ends where its entries do."""
-    ends: list[Heading] = []  # of what comes after, those that could end a section, nearest last
+def _find_headed(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int, int, bool]]:
+    """Start, body, end and whether it is open of each section; an open one ends with its entries."""
+    ends: list[Heading] = []  # later headings that could end a section, nearest last
     for heading in reversed(headings):
         if heading.run_in:
             continue
         if is_source_heading(heading.title):
-            # the list that is written in its place has level 2, and must not hold what ends that
+            # the list that replaces it has level 2, so whatever ends that level ends this section
             level = max(heading.level, LIST_LEVEL)
             ending = next((h for h in reversed(ends) if h.level <= level), None)
             end = ending.start if ending else len(text)
@@ -125,57 +132,57 @@ def _headed(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int, 
         ends.append(heading)
 
 
-def _announced(text: str, prose: Sequence[Span]) -> Iterator[tuple[int, int, int, bool]]:
+def _find_announced(text: str, prose: Sequence[Span]) -> Iterator[tuple[int, int, int, bool]]:
     for start, end in prose:
         for match in _PLAIN.finditer(text, start, end):
             if is_source_heading(match["title"]):
                 yield match.start(), min(match.end() + 1, len(text)), len(text), True
 
 
-def _entries(
+def _split(
     text: str,
     body: Span,
     prose: Sequence[Span],
     links: Sequence[Link],
-    defined: Sequence[Definition],
+    defined: Sequence[LinkDefinition],
     is_open: bool,
-) -> tuple[list[Entry], list[Span], int]:
-    """The entries of a section, what else is in it, and where it ends."""
-    entries: list[Entry] = []
-    kept: list[Span] = []
+) -> tuple[list[ListedSource], list[Span], int]:
+    """The entries of a section, the other text in it, and where it ends."""
+    entries: list[ListedSource] = []
+    others: list[Span] = []
     label: Span | None = None  # a heading within the list stays only with text of its own
-    open_entry, end = False, body[0]
-    for start, stop in _lines(text, body):
+    in_entry, end = False, body[0]
+    for start, stop in _iterate_lines(text, body):
         line = text[start:stop]
         is_prose = _contains(prose, start)
         marker = _MARKER.match(text, start, stop) if is_prose else None
         if not line.strip():
-            open_entry = False
+            in_entry = False
             if not is_open:
                 end = stop
             continue
         if marker:
-            name = fold(marker["number"] or marker["name"] or marker["defined"] or "")
+            name = fold_name(marker["number"] or marker["name"] or marker["defined"] or "")
             indent = len(marker["indent"].expandtabs(4))
-            entries.append(Entry(name, start, stop, marker.end(), indent))
-            open_entry = True
-        elif open_entry and is_prose and not line.lstrip().startswith(("#", "|", ">")):
+            entries.append(ListedSource(name, start, stop, marker.end(), indent))
+            in_entry = True
+        elif in_entry and is_prose and not line.lstrip().startswith(("#", "|", ">")):
             entries[-1].end = stop
         elif is_prose and _ends_in_link(text, start, stop, links):
-            entries.append(Entry("", start, stop, start, 0, is_item=False))
+            entries.append(ListedSource("", start, stop, start, 0))
         elif is_open:
             break
         elif is_prose and _LABEL.match(text, start, stop):
-            open_entry, label = False, (start, stop)
+            in_entry, label = False, (start, stop)
         else:
-            kept += [label, (start, stop)] if label else [(start, stop)]
-            open_entry, label = False, None
+            others += [label, (start, stop)] if label else [(start, stop)]
+            in_entry, label = False, None
         end = stop
-    _give_links(entries, links, defined)
-    return entries, _joined(kept, text), end if is_open else body[1]
+    _assign_links(entries, links, defined)
+    return entries, _join(others, text), end if is_open else body[1]
 
 
-def _lines(text: str, body: Span) -> Iterator[Span]:
+def _iterate_lines(text: str, body: Span) -> Iterator[Span]:
     position, end = body
     while position < end:
         found = _LINE.match(text, position, end)
@@ -191,22 +198,21 @@ def _contains(spans: Sequence[Span], position: int) -> bool:
 
 def _ends_in_link(text: str, start: int, stop: int, links: Sequence[Link]) -> bool:
     last = bisect_left(links, stop, key=lambda link: link.start) - 1
-    if last < 0 or links[last].start < start or links[last].form in {"number", "note"}:
+    if last < 0 or links[last].start < start or links[last].form in _NAMING:
         return False
-    if links[last].label.strip("[]").isdigit():  # it cites within a sentence
+    if links[last].label.strip("[]").isdigit():  # a citation in a sentence
         return False
     return not text[links[last].end : stop].replace(UNMATCHED, "").strip(" \t\r\n.,;)")
 
 
-def _give_links(
-    entries: Sequence[Entry], links: Sequence[Link], defined: Sequence[Definition]
+def _assign_links(
+    entries: Sequence[ListedSource], links: Sequence[Link], defined: Sequence[LinkDefinition]
 ) -> None:
-    """To each entry the links in it; a definition is a link of its own."""
+    """Give each entry the links in it; a definition is itself a link."""
     known = {definition.start: definition for definition in defined if not definition.is_note}
     for index, entry in enumerate(entries):
-        first = bisect_left(links, entry.words, key=lambda link: link.start)
-        last = bisect_left(links, entry.end, key=lambda link: link.start)
-        inside = [link for link in links[first:last] if link.form not in {"number", "note"}]
+        found = select_links(links, entry.words, entry.end)
+        inside = [link for link in found if link.form not in _NAMING]
         definition = known.get(entry.start + entry.indent)
         if definition:
             span = (definition.start, definition.end)
@@ -216,12 +222,12 @@ def _give_links(
         entry.is_group = not inside and below > entry.indent
 
 
-def _joined(lines: Sequence[Span], text: str) -> list[Span]:
-    """Lines that follow one another as one, blank ones in between included."""
-    joined: list[Span] = []
+def _join(lines: Sequence[Span], text: str) -> list[Span]:
+    """Join lines with nothing but blank lines between them."""
+    spans: list[Span] = []
     for start, end in lines:
-        if joined and not text[joined[-1][1] : start].strip():
-            joined[-1] = (joined[-1][0], end)
+        if spans and not text[spans[-1][1] : start].strip():
+            spans[-1] = (spans[-1][0], end)
         else:
-            joined.append((start, end))
-    return joined
+            spans.append((start, end))
+    return spans

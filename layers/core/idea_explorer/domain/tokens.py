@@ -1,6 +1,5 @@
-"""API tokens: each names an owner. Only a token's hash is ever kept."""
+"""API tokens. Each names an owner; only its hash is stored."""
 
-import hashlib
 import hmac
 import secrets
 from collections.abc import Sequence
@@ -10,13 +9,14 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
+from idea_explorer.domain.text import hash_text
 
-TOKEN_BYTES = 32  # 256 random bits cannot be guessed, so a fast hash is enough to keep them
+TOKEN_BYTES = 32  # 256 random bits cannot be guessed, so a fast hash is enough
 OWNER = r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$"
 
 
 class ApiToken(BaseModel):
-    """What is stored of a token. The hash is SHA-256, in hexadecimal."""
+    """The stored record of a token. The hash is SHA-256, in hexadecimal."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -29,14 +29,14 @@ _ADAPTER: TypeAdapter[list[ApiToken]] = TypeAdapter(list[ApiToken])
 
 
 def issue_token(owner: str, *, now: datetime) -> tuple[str, ApiToken]:
-    """A new token for an owner, to be shown once, and what is to be stored of it."""
+    """A new token, to be shown once, and its record, to be stored."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    return token, stored_token(token, owner, now=now)
+    return token, make_token_record(token, owner, now=now)
 
 
-def stored_token(token: str, owner: str, *, now: datetime) -> ApiToken:
+def make_token_record(token: str, owner: str, *, now: datetime) -> ApiToken:
     try:
-        return ApiToken(owner=owner, hash=hash_of(token), created=now)
+        return ApiToken(owner=owner, hash=hash_text(token), created=now)
     except ValidationError as error:
         raise InvalidRequestError(
             "An owner is named by 1 to 64 letters, digits and the characters _ . @ -.",
@@ -44,13 +44,9 @@ def stored_token(token: str, owner: str, *, now: datetime) -> ApiToken:
         ) from error
 
 
-def hash_of(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def owner_of(token: str, tokens: Sequence[ApiToken]) -> str | None:
-    """The owner a token names, if any. Every entry is compared, each in constant time."""
-    given = hash_of(token)
+def find_owner(token: str, tokens: Sequence[ApiToken]) -> str | None:
+    """The owner of a token, if it is known. Every record is compared, each in constant time."""
+    given = hash_text(token)
     owner: str | None = None
     for known in tokens:
         if hmac.compare_digest(given, known.hash):
@@ -59,11 +55,11 @@ def owner_of(token: str, tokens: Sequence[ApiToken]) -> str | None:
 
 
 def parse_tokens(text: str) -> list[ApiToken]:
-    """The tokens of a secret, `[]` where nothing was stored yet."""
+    """The tokens in a secret, which is empty at first."""
     try:
         return _ADAPTER.validate_json(text or "[]")
     except ValidationError as error:
-        # the text is a secret: neither it nor pydantic's account of it is passed on
+        # pydantic's message would repeat the secret
         raise ConfigurationError(
             "The API tokens secret is not a list of tokens.",
             hint="Set it to [] and add tokens with: idea admin token add OWNER.",

@@ -1,4 +1,4 @@
-"""Files that people send with their requests: ids that cannot be guessed, names that are only names."""
+"""Uploaded files: ids that cannot be guessed, and names without a path."""
 
 import re
 import uuid
@@ -17,14 +17,14 @@ def new_file_id() -> FileId:
     return FileId(f"file-{uuid.uuid4().hex}")
 
 
-def known_shape(file_id: str) -> FileId:
-    """The id, safe to be part of a path; raises MissingError where it cannot be one of ours."""
+def check_file_id(file_id: str) -> FileId:
+    """An id that is safe to use in a path; raises MissingError if it cannot be one of ours."""
     if not _SHAPE.fullmatch(file_id):
-        raise no_such_file(file_id)
+        raise missing_file_error(file_id)
     return FileId(file_id)
 
 
-def no_such_file(file_id: str) -> MissingError:
+def missing_file_error(file_id: str) -> MissingError:
     return MissingError(f"There is no file {file_id[:60]!r}.", hint="Upload it first.")
 
 

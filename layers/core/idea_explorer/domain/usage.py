@@ -1,4 +1,4 @@
-"""Tokens and money. A price that is not known stays unknown; it is never invented."""
+"""Tokens and their cost. If a price is not known, neither is the cost."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Usage(BaseModel):
-    """What the model billed, as the Messages API counts it."""
+    """Billed tokens and searches, as the Messages API counts them."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -19,11 +19,7 @@ class Usage(BaseModel):
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
-            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
-            searches=self.searches + other.searches,
+            **{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields}
         )
 
     @property
@@ -40,7 +36,7 @@ class Usage(BaseModel):
 
 
 class Price(BaseModel):
-    """US dollars per million tokens, and per search. Some models cost more from a size of prompt on."""
+    """US dollars per million tokens, and per search. Some models cost more with long prompts."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,16 +49,13 @@ class Price(BaseModel):
     long_prompt_factor: float = 1.0
 
     def factor(self, prompt_tokens: int) -> float:
-        """By how much the tokens of a call with such a prompt cost more."""
         is_long = self.long_prompt_tokens is not None and prompt_tokens > self.long_prompt_tokens
         return self.long_prompt_factor if is_long else 1.0
 
     def cost(self, usage: Usage) -> float:
-        """What one call costs."""
         return self.total([usage])
 
     def total(self, calls: Iterable[Usage]) -> float:
-        """What several calls cost together."""
         return round(math.fsum(self._cost(usage) for usage in calls), 6)
 
     def _cost(self, usage: Usage) -> float:
@@ -75,12 +68,14 @@ class Price(BaseModel):
         return per_million / 1_000_000 + usage.searches * self.search
 
 
-def affordable_hold(wanted: float, limit: float, taken: Iterable[float]) -> float:
-    """How much of the dollars wanted can be held back beside what others have taken of a limit."""
+def limit_hold(wanted: float, limit: float, taken: Iterable[float]) -> float:
+    """How many of the dollars wanted can be reserved, given what others have taken of a limit."""
     return max(0.0, min(wanted, limit - math.fsum(taken)))
 
 
-def cost_of(calls: Iterable[Usage], model_id: str, prices: Mapping[str, Price]) -> float | None:
-    """The cost in dollars, or None where the model's price is not known."""
+def compute_cost(
+    calls: Iterable[Usage], model_id: str, prices: Mapping[str, Price]
+) -> float | None:
+    """The cost in dollars, or None if the model's price is not known."""
     price = prices.get(model_id)
     return price.total(calls) if price else None

@@ -1,7 +1,6 @@
-"""The webhook's message and its signatures, as receivers check them.
+"""Webhook messages and their signatures.
 
-The body is made from the record alone and so is the same however often it is sent; only the time of
-sending, in a header, differs.
+The body depends on the record alone, so it is the same in every attempt; only the timestamp header differs.
 """
 
 import hashlib
@@ -27,45 +26,44 @@ GITHUB, GITHUB_RAW = "github.com", "https://raw.githubusercontent.com"
 EVENT = "idea_explored"
 TEST_EVENT = "webhook_test"
 EXCERPT_CHARS = 500
-# Seconds between the rounds of attempts at a receiver that is down: from a minute to four hours, a day in
-# all. The workflow waits as long (workflow/exploration.asl.yaml), and so do the workers of `idea serve`.
+# Seconds between rounds of attempts while a receiver is down: from a minute to four hours, a day in all.
+# The workflow (workflow/exploration.asl.yaml) and the workers of `idea serve` both wait this long.
 WAITS = tuple(min(60 * 2**number, 14_400) for number in range(13))
-PASSING_STATUSES = frozenset({408, 425, 429})  # of 4xx, which else refuse the message itself
+RETRYABLE_STATUSES = frozenset({408, 425, 429})  # any other 4xx rejects the message itself
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Whom to tell. Without a secret nothing is signed."""
+    """A receiver. Without a secret, messages are not signed."""
 
     url: str
     secret: str | None = field(default=None, repr=False)
 
 
-def may_pass(error: ExternalError) -> bool:
-    """Whether the receiver may take the same message later: it is down or busy, and has not refused it."""
+def is_temporary(error: ExternalError) -> bool:
+    """Whether the receiver may accept the message later: it is down or busy, and did not reject it."""
     if isinstance(error, HttpError):
         status = error.status or 0
-        return status >= 500 or status in PASSING_STATUSES
+        return status >= 500 or status in RETRYABLE_STATUSES
     return error.retryable or isinstance(error, UpstreamTimeoutError)
 
 
 def is_final(error: ExternalError) -> bool:
-    """Whether not even the next attempt makes sense: an address that may not be used, or 410 Gone, by
-    which a receiver says that it wants no more of this."""
+    """Whether to stop at once: the address is blocked, or the receiver answered 410 Gone."""
     gone = isinstance(error, HttpError) and error.status == 410
     return gone or isinstance(error, BlockedAddressError)
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WebhookMessage:
     id: str
     body: bytes
 
 
-def message_of(
+def build_message(
     exploration: Exploration, report: str, *, repository: str | None, branch: str | None
-) -> Message:
-    """What a receiver is told about a run that has come to its end."""
+) -> WebhookMessage:
+    """The message about a finished run."""
     receipt = exploration.run.receipt
     moment = exploration.run.finished_at or exploration.updated_at
     fields: JsonObject = {
@@ -75,7 +73,7 @@ def message_of(
         "idea": exploration.request.idea,
         "mode": exploration.request.mode,
         "github_url": exploration.publication.url,
-        "github_raw_url": raw_url(exploration),
+        "github_raw_url": build_raw_url(exploration),
         "report_excerpt": one_line(report, EXCERPT_CHARS) or None,
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
         "repo": exploration.request.repository or repository,
@@ -83,14 +81,14 @@ def message_of(
         "step_durations": [*exploration.run.stats.step_durations],
         "timestamp": moment.isoformat(),
     }
-    return Message(f"msg_{exploration.id}_{exploration.run.number}", _json(fields))
+    return WebhookMessage(f"msg_{exploration.id}_{exploration.run.number}", _dump(fields))
 
 
-def raw_url(exploration: Exploration) -> str | None:
-    """Where the document's markdown itself is read, as it was committed; None where that is not known.
+def build_raw_url(exploration: Exploration) -> str | None:
+    """The address of the committed document's raw markdown; None if it is not known.
 
-    A server of GitHub Enterprise has it at /raw/ or, with subdomain isolation, at raw.HOST; which of them
-    its addresses do not tell.
+    GitHub Enterprise serves it at /raw/ or, with subdomain isolation, at raw.HOST; its addresses do not
+    tell which.
     """
     page = urlsplit(exploration.publication.url or "")
     owner, _, rest = page.path.lstrip("/").partition("/")
@@ -107,8 +105,7 @@ def raw_url(exploration: Exploration) -> str | None:
     )
 
 
-def test_message(unique: str, now: datetime) -> Message:
-    """A message by which a receiver can try out its address and its secret."""
+def test_message(unique: str, now: datetime) -> WebhookMessage:
     fields: JsonObject = {
         "type": TEST_EVENT,
         "id": unique,
@@ -116,15 +113,15 @@ def test_message(unique: str, now: datetime) -> Message:
         "idea": "A test of this webhook",
         "timestamp": now.isoformat(),
     }
-    return Message(f"msg_{unique}", _json(fields))
+    return WebhookMessage(f"msg_{unique}", _dump(fields))
 
 
-def _json(fields: JsonObject) -> bytes:
+def _dump(fields: JsonObject) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def headers_of(message: Message, secret: str | None, now: datetime) -> Mapping[str, str]:
-    """Standard Webhooks headers, and a plain signature of the body; without a secret no signature."""
+def build_headers(message: WebhookMessage, secret: str | None, now: datetime) -> Mapping[str, str]:
+    """Standard Webhooks headers, plus an HMAC of the body in X-Signature; no signatures without a secret."""
     headers = {
         "Content-Type": "application/json",
         "webhook-id": message.id,

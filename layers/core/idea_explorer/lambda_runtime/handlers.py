@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr
 from idea_explorer.domain.errors import ExplorerError, ExternalError, UndeliveredError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.message import Message
+from idea_explorer.domain.message import QueueMessage
 from idea_explorer.observability.logging import PowertoolsLog, powertools_logger
 from idea_explorer.ports import Log
 from idea_explorer.usecases.settle import Cause
@@ -77,10 +77,10 @@ def work_in(event: Event) -> Work:
     )
 
 
-def messages_in(event: Event) -> list[Message]:
+def messages_in(event: Event) -> list[QueueMessage]:
     """The messages of an SQS event. By hand: Powertools loads the classes of all sources (ADR 9)."""
     return [
-        Message(
+        QueueMessage(
             id=record["messageId"],
             body=record["body"],
             receives=int(record.get("attributes", {}).get("ApproximateReceiveCount", 1)),
@@ -89,7 +89,7 @@ def messages_in(event: Event) -> list[Message]:
     ]
 
 
-def each_message(event: Event, work: Callable[[Message], JsonObject]) -> JsonObject:
+def each_message(event: Event, work: Callable[[QueueMessage], JsonObject]) -> JsonObject:
     """Handle each message. Those that failed are reported, so that SQS delivers only them again.
 
     By hand, because Powertools' batch processor adds an eighth to the start (ADR 9).

@@ -1,17 +1,18 @@
-"""One sink turns each event of a run into its log line. Contents, prompts and secrets never enter it."""
+"""The log and the sink that logs the events of a run. It never logs contents, prompts or secrets."""
 
 from collections import Counter
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from idea_explorer.domain.events import (
-    Failed,
+    ErrorEvent,
+    RetryScheduled,
     RunEvent,
     RunFinished,
     StatusChanged,
     StepFinished,
     ToolCallEnd,
-    TryingAgain,
 )
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
 SERVICE = "idea-explorer"
 FIELDS = "fields"
-CALLER = 3  # a line names the code that logged it, not this module
+CALLER = 3  # stack frames, so that a line names the code that logged it
 
 
 class PowertoolsLog:
-    """Structured lines by Powertools: JSON, one per line, with what is known of the exploration."""
+    """Logs JSON lines through Powertools."""
 
     def __init__(self, logger: "Logger") -> None:
         self._logger = logger
@@ -43,20 +44,15 @@ class PowertoolsLog:
 
 
 class SilentLog:
-    """For people who watch the progress instead."""
+    """Logs nothing, for people who watch the progress instead."""
 
     def info(self, message: str, **fields: object) -> None:
         pass
 
-    def warning(self, message: str, **fields: object) -> None:
-        pass
-
-    def error(self, message: str, **fields: object) -> None:
-        pass
+    warning = error = info
 
 
 def stream_log(stream: TextIO) -> PowertoolsLog:
-    """A log that writes its lines to a stream of this process."""
     import logging
 
     handler = logging.StreamHandler(stream)
@@ -64,25 +60,26 @@ def stream_log(stream: TextIO) -> PowertoolsLog:
 
 
 def powertools_logger(**options: Any) -> "Logger":
-    """The logger of every function. Fields are merged on the way out, because the standard library
-    reserves names, `name` among them, that a tool_call line must have."""
+    """A logger that merges fields into a line when it is written: the standard library reserves names,
+    such as `name`, that a tool_call line must have."""
     from aws_lambda_powertools import Logger
     from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
-    class Flat(LambdaPowertoolsFormatter):
+    class FlatFormatter(LambdaPowertoolsFormatter):
         def serialize(self, log: Any) -> str:
             fields = log.pop(FIELDS, {})
             return super().serialize({**log, **fields})
 
-    return Logger(service=SERVICE, logger_formatter=Flat(), **options)
+    return Logger(service=SERVICE, logger_formatter=FlatFormatter(), **options)
 
 
 class LogSink:
-    """The log lines of one exploration."""
+    """Logs the events of one exploration."""
 
     def __init__(self, log: Log, exploration: Exploration) -> None:
-        self._log = log
-        self._id = exploration.id
+        self._info = partial(log.info, explorationId=exploration.id)
+        self._warning = partial(log.warning, explorationId=exploration.id)
+        self._error = partial(log.error, explorationId=exploration.id)
 
     def emit(self, event: RunEvent) -> None:
         match event:
@@ -90,22 +87,13 @@ class LogSink:
                 fields = event.record.as_json()
                 if event.record.was_retried:
                     fields["wasRetried"] = True
-                self._log.info(
-                    "tool_call", explorationId=self._id, step=event.record.step, **fields
-                )
+                self._info("tool_call", step=event.record.step, **fields)
             case StepFinished():
                 usage = event.usage.model_dump(by_alias=True)
-                self._log.info(
-                    "step_finished",
-                    explorationId=self._id,
-                    step=event.step,
-                    cost=event.cost,
-                    **usage,
-                )
-            case TryingAgain():
-                self._log.warning(
+                self._info("step_finished", step=event.step, cost=event.cost, **usage)
+            case RetryScheduled():
+                self._warning(
                     "model_retry_attempt" if event.step else "repository_retry_attempt",
-                    explorationId=self._id,
                     step=event.step,
                     attempt=event.attempt,
                     seconds=event.seconds,
@@ -113,55 +101,46 @@ class LogSink:
                     error=event.reason,
                 )
             case StatusChanged():
-                self._log.info(
-                    "status_changed",
-                    explorationId=self._id,
-                    fromStatus=event.from_,
-                    toStatus=event.to,
-                )
-            case Failed():
-                self._log.error(
-                    "exploration_error",
-                    explorationId=self._id,
-                    code=event.code,
-                    error=event.message,
-                )
+                self._info("status_changed", fromStatus=event.from_, toStatus=event.to)
+            case ErrorEvent():
+                self._error("exploration_error", code=event.code, error=event.message)
             case RunFinished():
-                self._log.info("exploration_finished", **_summed_up(event.exploration))
+                self._info("exploration_finished", **_summarize(event.exploration))
             case _:
                 pass
 
 
-def _summed_up(ended: Exploration) -> JsonObject:
-    """A run in figures: never what was asked, read or written."""
-    stats, request = ended.run.stats, ended.request
+def _summarize(exploration: Exploration) -> JsonObject:
+    """The run in numbers."""
+    run, request = exploration.run, exploration.request
+    stats, usage = run.stats, run.stats.usage
     return {
-        "explorationId": ended.id,
-        "run": ended.run.number,
-        "status": ended.status,
+        "run": run.number,
+        "status": exploration.status,
         "toolset": request.toolset,
         "mode": request.mode,
-        "model": ended.model_name,
+        "model": exploration.model_name,
         "steps": stats.steps,
-        "inputTokens": stats.usage.input_tokens,
-        "outputTokens": stats.usage.output_tokens,
-        "cacheReadTokens": stats.usage.cache_read_tokens,
-        "cacheWriteTokens": stats.usage.cache_write_tokens,
-        "searches": stats.usage.searches,
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "cacheReadTokens": usage.cache_read_tokens,
+        "cacheWriteTokens": usage.cache_write_tokens,
+        "searches": usage.searches,
         "cost": stats.cost_usd,
-        "durationMs": _duration_ms(ended),
+        "durationMs": _duration_ms(exploration),
         "stepDurationsMs": [*stats.step_durations],
         "toolCalls": len(stats.tool_calls),
         "toolErrors": sum(not record.ok for record in stats.tool_calls),
         "tools": dict(Counter(record.known_name for record in stats.tool_calls)),
         "stopReason": stats.stop_reason,
-        "errorCode": ended.run.receipt.code if ended.run.receipt else None,
+        "errorCode": run.receipt.code if run.receipt else None,
     }
 
 
-def _duration_ms(ended: Exploration) -> int | None:
-    """How long the last run worked: waits for a person have moved its deadline, and so do not count."""
-    if ended.run.deadline_at is None or ended.run.finished_at is None:
+def _duration_ms(exploration: Exploration) -> int | None:
+    """The working time of the run. Waits for a person move its deadline, so they do not count."""
+    run = exploration.run
+    if run.deadline_at is None or run.finished_at is None:
         return None
-    began = ended.run.deadline_at - timedelta(seconds=ended.request.deadline_seconds)
-    return max(0, round((ended.run.finished_at - began).total_seconds() * 1_000))
+    start = run.deadline_at - timedelta(seconds=exploration.request.deadline_seconds)
+    return max(0, round((run.finished_at - start).total_seconds() * 1_000))

@@ -1,6 +1,6 @@
-"""Metrics of a deployment: one line of CloudWatch's embedded format for each event that counts.
+"""Metrics of a deployment, as lines in CloudWatch's embedded metric format.
 
-A line is written when its event happens, so a function that is killed has counted what it did.
+Each line is written when its event happens, so the metrics of a killed function are not lost.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from idea_explorer.domain.tools import ToolRecord
 
 
 class MetricSink:
-    """Counts what happens in one exploration. Namespace and service come from the environment."""
+    """The metrics of one exploration. Namespace and service come from the environment."""
 
     def __init__(
         self, exploration: Exploration, clock: Clock, request_id: str | None = None
     ) -> None:
-        self._since: datetime | None = exploration.run.started_at
+        self._started_at: datetime | None = exploration.run.started_at
         self._clock = clock
         self._request_id = request_id
 
@@ -35,33 +35,33 @@ class MetricSink:
             case StepFinished():
                 self._count_step(event)
             case StatusChanged() if event.to in FINAL:
-                if self._since:  # one that never ran took no time
-                    took = (self._clock.now() - self._since).total_seconds()
-                    self._put({}, {"ExplorationDuration": (MetricUnit.Seconds, took)})
+                if self._started_at:  # None if it never ran
+                    seconds = (self._clock.now() - self._started_at).total_seconds()
+                    self._put({}, {"ExplorationDuration": (MetricUnit.Seconds, seconds)})
                 self._put({"status": event.to}, {"Explorations": (MetricUnit.Count, 1)})
             case _:
                 pass
 
     def _count_call(self, record: ToolRecord, duration_ms: int | None) -> None:
-        """Searches run at Anthropic and have no duration that we could know."""
-        counted = {
+        """Anthropic runs web searches, so their duration is not known."""
+        metrics = {
             "ToolCalls": (MetricUnit.Count, 1.0),
             "ToolErrors": (MetricUnit.Count, float(not record.ok)),
         }
         if duration_ms is not None:
-            counted["ToolDuration"] = (MetricUnit.Milliseconds, duration_ms)
-        self._put({"tool": record.known_name}, counted)
+            metrics["ToolDuration"] = (MetricUnit.Milliseconds, duration_ms)
+        self._put({"tool": record.known_name}, metrics)
 
     def _count_step(self, event: StepFinished) -> None:
-        counted = {
+        metrics = {
             "Steps": (MetricUnit.Count, 1.0),
             "InputTokens": (MetricUnit.Count, event.usage.input_tokens),
             "OutputTokens": (MetricUnit.Count, event.usage.output_tokens),
             "CacheReadTokens": (MetricUnit.Count, event.usage.cache_read_tokens),
         }
         if event.cost is not None:
-            counted["CostUsd"] = (MetricUnit.NoUnit, event.cost)
-        self._put({}, counted)
+            metrics["CostUsd"] = (MetricUnit.NoUnit, event.cost)
+        self._put({}, metrics)
 
     def _put(
         self, dimensions: Mapping[str, str], metrics: Mapping[str, tuple[MetricUnit, float]]

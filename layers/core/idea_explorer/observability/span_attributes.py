@@ -1,7 +1,7 @@
-"""What spans say, under the names of OpenTelemetry's GenAI conventions where those have one.
+"""Attributes of spans, named by OpenTelemetry's GenAI conventions where they have a name.
 
-What was asked, read and written is left out unless `capture` is on. Error messages are always there: they
-name what failed, and hold at most a path or an argument's name.
+Prompts, results and answers are left out unless `capture` is on. Error messages are always included: they
+contain at most a path or an argument's name.
 """
 
 import json
@@ -27,27 +27,27 @@ PROVIDERS = {"offline": "offline"}  # every other model is Anthropic's
 Attributes: TypeAlias = Mapping[str, AttributeValue | None]
 
 
-def of_session(exploration: Exploration) -> Attributes:
-    """On every span, because viewers gather spans of a session one by one."""
+def describe_session(exploration: Exploration) -> Attributes:
+    """For every span, because viewers collect the spans of a session one by one."""
     session = exploration.conversation_id
     return {"gen_ai.conversation.id": session, "session.id": session}
 
 
-def of_run(exploration: Exploration, model_id: str, *, capture: bool) -> Attributes:
+def describe_run(exploration: Exploration, model_id: str, *, capture: bool) -> Attributes:
     request = exploration.request
     return {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": AGENT,
-        **_of_model(model_id),
+        **_describe_model(model_id),
         "idea_explorer.exploration_id": exploration.id,
         "idea_explorer.run": exploration.run.number,
         "idea_explorer.toolset": request.toolset,
         "idea_explorer.mode": request.mode,
-        "gen_ai.input.messages": _said("user", request.idea) if capture else None,
+        "gen_ai.input.messages": _dump_message("user", request.idea) if capture else None,
     }
 
 
-def of_ending(outcome: str, event: MessageEnd | None) -> Attributes:
+def describe_end(outcome: str, event: MessageEnd | None) -> Attributes:
     return {
         "idea_explorer.outcome": outcome,
         "idea_explorer.stop_reason": event.stop_reason if event else None,
@@ -55,25 +55,25 @@ def of_ending(outcome: str, event: MessageEnd | None) -> Attributes:
     }
 
 
-def of_call(model_id: str) -> Attributes:
+def describe_model_call(model_id: str) -> Attributes:
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.stream": True,
-        **_of_model(model_id),
+        **_describe_model(model_id),
     }
 
 
-def of_answer(event: StepFinished, text: str, *, capture: bool) -> Attributes:
+def describe_answer(event: StepFinished, text: str, *, capture: bool) -> Attributes:
     return {
         "idea_explorer.step": event.step,
         "gen_ai.response.finish_reasons": [event.stop_reason],
-        "gen_ai.output.messages": _said("assistant", text) if capture else None,
+        "gen_ai.output.messages": _dump_message("assistant", text) if capture else None,
         "gen_ai.usage.cost": event.cost,
-        **_of_usage(event.usage),
+        **_describe_usage(event.usage),
     }
 
 
-def of_tool(
+def describe_tool_call(
     start: ToolCallStart, end: ToolCallEnd | ToolCallError | None, *, capture: bool
 ) -> Attributes:
     output = end.output if isinstance(end, ToolCallEnd) else None
@@ -89,24 +89,24 @@ def of_tool(
     }
 
 
-def known(attributes: Attributes) -> dict[str, AttributeValue]:
+def drop_missing(attributes: Attributes) -> dict[str, AttributeValue]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 
-def _of_model(model_id: str) -> Attributes:
+def _describe_model(model_id: str) -> Attributes:
     return {
         "gen_ai.provider.name": PROVIDERS.get(model_id, "anthropic"),
         "gen_ai.request.model": model_id,
     }
 
 
-def _of_usage(usage: EventUsage) -> Attributes:
-    """Tokens as the conventions count them: the input includes what the cache read and wrote.
+def _describe_usage(usage: EventUsage) -> Attributes:
+    """Tokens as the conventions count them: input includes cache reads and writes.
 
-    Langfuse adds all kinds of tokens up unless it is told each by itself.
+    Langfuse adds up all kinds of tokens unless each is given separately.
     """
     cache_read, cache_write = usage.cache_read_tokens, usage.cache_write_tokens
-    apart = {
+    separate = {
         "input": usage.input_tokens,
         "output": usage.output_tokens,
         "input_cached_tokens": cache_read,
@@ -117,10 +117,10 @@ def _of_usage(usage: EventUsage) -> Attributes:
         "gen_ai.usage.output_tokens": usage.output_tokens,
         "gen_ai.usage.cache_read.input_tokens": cache_read,
         "gen_ai.usage.cache_write.input_tokens": cache_write,
-        "langfuse.observation.usage_details": json.dumps(apart),
+        "langfuse.observation.usage_details": json.dumps(separate),
     }
 
 
-def _said(role: str, text: str) -> str:
+def _dump_message(role: str, text: str) -> str:
     messages: JsonValue = [{"role": role, "parts": [{"type": "text", "content": text}]}]
     return json.dumps(messages)

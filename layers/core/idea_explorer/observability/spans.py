@@ -1,7 +1,7 @@
 """A run as OpenTelemetry spans: agent run ⊃ model call ⊃ tool.
 
-Made from the run's events alone; loaded only where spans are exported. A tool is the child of the call
-that asked for it, though it runs when that call is over.
+Built from the run's events; loaded only where spans are exported. A tool span is the child of the model
+call that requested it, although it starts after that call has ended.
 """
 
 import threading
@@ -13,7 +13,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     MessageEnd,
     MessageStart,
     RunEvent,
@@ -26,24 +26,22 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.observability import span_attributes as attributes
-from idea_explorer.observability.span_attributes import AGENT, Attributes, known
+from idea_explorer.observability.span_attributes import AGENT, Attributes, drop_missing
 
-UNANSWERED = frozenset(
-    {"model_error", "deadline"}
-)  # errors that left a model call without an answer
-BROKEN_OFF = "The call was broken off."
+NO_ANSWER = frozenset({"model_error", "deadline"})  # stop reasons of calls without an answer
+INTERRUPTED = "The call was interrupted."
 
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
     start: ToolCallStart
-    began: int
+    started_at: int
     end: ToolCallEnd | ToolCallError | None = None
-    ended: int = 0
+    ended_at: int = 0
 
 
 class SpanSink:
-    """The spans of one run. Tools run in threads of their own, so events may come from any thread."""
+    """The spans of one run. Tools run in their own threads, so events may come from any thread."""
 
     def __init__(
         self,
@@ -62,12 +60,10 @@ class SpanSink:
         self._lock = threading.Lock()
         self._model_id = ""
         self._run: Span | None = None
-        self._call: Span | None = (
-            None  # the last model call; the tools it asked for are its children
-        )
-        self._free_since = 0  # since when a model call may have been under way
+        self._call: Span | None = None  # the last model call, parent of its tools
+        self._idle_since = 0  # the earliest start of the next model call
         self._running: dict[str, _Tool] = {}
-        self._searches: list[_Tool] = []  # of the call under way, whose span comes with its end
+        self._searches: list[_Tool] = []  # of the current model call, written when it ends
         self._text: list[str] = []
 
     def emit(self, event: RunEvent) -> None:
@@ -75,26 +71,26 @@ class SpanSink:
             if isinstance(event, MessageStart):
                 self._begin(event)
             elif self._run is not None:
-                self._go_on(event, self._run)
+                self._continue(event, self._run)
 
     def _begin(self, event: MessageStart) -> None:
         self._model_id = event.model_id
-        self._free_since = self._now()
-        said = attributes.of_run(self._exploration, event.model_id, capture=self._capture)
-        self._run = self._started(f"invoke_agent {AGENT}", said, at=self._free_since)
+        self._idle_since = self._now()
+        details = attributes.describe_run(self._exploration, event.model_id, capture=self._capture)
+        self._run = self._start(f"invoke_agent {AGENT}", details, at=self._idle_since)
 
-    def _go_on(self, event: RunEvent, run: Span) -> None:
+    def _continue(self, event: RunEvent, run: Span) -> None:
         match event:
-            case AnswerBegins():
-                self._text = []  # of one that broke off
+            case AnswerStarted():
+                self._text = []  # drops the text of an interrupted call
             case TextDelta():
                 self._text.append(event.content)
             case ToolCallStart():
                 self._running[event.tool_call_id] = _Tool(event, self._now())
             case ToolCallEnd() | ToolCallError():
-                self._tool_ended(event)
+                self._end_tool(event)
             case StepFinished():
-                self._answered(event)
+                self._end_call(event)
             case MessageEnd():
                 self._end(run, event.outcome, event)
             case StatusChanged() if event.to != "running":
@@ -102,43 +98,47 @@ class SpanSink:
             case _:
                 pass
 
-    def _tool_ended(self, event: ToolCallEnd | ToolCallError) -> None:
+    def _end_tool(self, event: ToolCallEnd | ToolCallError) -> None:
         begun = self._running.pop(event.tool_call_id, None)
         if begun is None:
             return
-        tool = replace(begun, end=event, ended=self._now())
+        tool = replace(begun, end=event, ended_at=self._now())
         if tool.start.during_answer:
             self._searches.append(tool)
         else:
             self._write_tool(tool)
-            self._free_since = tool.ended
+            self._idle_since = tool.ended_at
 
-    def _answered(self, event: StepFinished) -> None:
+    def _end_call(self, event: StepFinished) -> None:
         now = self._now()
-        began = max(self._free_since, now - (event.duration_ms or 0) * 1_000_000)
-        self._write_broken_off(before=began)
-        said = attributes.of_answer(event, "".join(self._text), capture=self._capture)
-        self._write_call(self._searches, said, began=began, ended=now)
+        started_at = max(self._idle_since, now - (event.duration_ms or 0) * 1_000_000)
+        self._write_interrupted(before=started_at)
+        details = attributes.describe_answer(event, "".join(self._text), capture=self._capture)
+        self._write_call(self._searches, details, started_at=started_at, ended_at=now)
         self._searches, self._text = [], []
 
-    def _write_broken_off(self, *, before: int) -> None:
-        """Searches that ended before the answer began were made in a call that never gave one."""
-        lost = [search for search in self._searches if search.ended < before]
+    def _write_interrupted(self, *, before: int) -> None:
+        """Searches that ended before the answer started belong to a call without an answer."""
+        lost = [search for search in self._searches if search.ended_at < before]
         if lost:
             self._searches = [search for search in self._searches if search not in lost]
-            ended = max(search.ended for search in lost)
-            self._write_call(lost, {}, began=self._free_since, ended=ended, error=BROKEN_OFF)
+            ended_at = max(search.ended_at for search in lost)
+            self._write_call(
+                lost, {}, started_at=self._idle_since, ended_at=ended_at, error=INTERRUPTED
+            )
 
     def _end(self, run: Span, outcome: str, event: MessageEnd | None = None) -> None:
         now = self._now()
         error = event.error if event else ""
-        unanswered = event is not None and bool(error) and event.stop_reason in UNANSWERED
+        unanswered = event is not None and bool(error) and event.stop_reason in NO_ANSWER
         if unanswered or self._searches:
-            reason = error or BROKEN_OFF
-            self._write_call(self._searches, {}, began=self._free_since, ended=now, error=reason)
+            reason = error or INTERRUPTED
+            self._write_call(
+                self._searches, {}, started_at=self._idle_since, ended_at=now, error=reason
+            )
         for tool in self._running.values():
-            self._write_tool(replace(tool, ended=now))
-        run.set_attributes(known(attributes.of_ending(outcome, event)))
+            self._write_tool(replace(tool, ended_at=now))
+        run.set_attributes(drop_missing(attributes.describe_end(outcome, event)))
         _close(run, now, error)
         self._run = self._call = None
         self._flush()
@@ -148,40 +148,42 @@ class SpanSink:
         searches: Sequence[_Tool],
         answer: Attributes,
         *,
-        began: int,
-        ended: int,
+        started_at: int,
+        ended_at: int,
         error: str = "",
     ) -> None:
-        said = {**attributes.of_call(self._model_id), **answer}
-        self._call = self._started(
-            f"chat {self._model_id}", said, at=began, below=self._run, kind=SpanKind.CLIENT
+        details = {**attributes.describe_model_call(self._model_id), **answer}
+        self._call = self._start(
+            f"chat {self._model_id}", details, at=started_at, parent=self._run, kind=SpanKind.CLIENT
         )
         for search in searches:
             self._write_tool(search)
-        _close(self._call, ended, error)
-        self._free_since = ended
+        _close(self._call, ended_at, error)
+        self._idle_since = ended_at
 
     def _write_tool(self, tool: _Tool) -> None:
-        said = attributes.of_tool(tool.start, tool.end, capture=self._capture)
-        # after a crash the first tools belong to a call of the run before
+        details = attributes.describe_tool_call(tool.start, tool.end, capture=self._capture)
+        # after a crash, the first tools belong to a call of the previous process
         parent = self._call or self._run
-        span = self._started(f"tool-{tool.start.tool_name}", said, at=tool.began, below=parent)
-        _close(span, tool.ended, _error_of(tool))
+        span = self._start(
+            f"tool-{tool.start.tool_name}", details, at=tool.started_at, parent=parent
+        )
+        _close(span, tool.ended_at, _error_of(tool))
 
-    def _started(
+    def _start(
         self,
         name: str,
-        said: Attributes,
+        details: Attributes,
         *,
         at: int,
-        below: Span | None = None,
+        parent: Span | None = None,
         kind: SpanKind = SpanKind.INTERNAL,
     ) -> Span:
         return self._tracer.start_span(
             name,
-            context=set_span_in_context(below, Context()) if below else Context(),
+            context=set_span_in_context(parent, Context()) if parent else Context(),
             kind=kind,
-            attributes=known({**attributes.of_session(self._exploration), **said}),
+            attributes=drop_missing({**attributes.describe_session(self._exploration), **details}),
             start_time=at,
         )
 
@@ -193,7 +195,7 @@ def _error_of(tool: _Tool) -> str:
         case ToolCallError():
             return tool.end.error
         case None:
-            return BROKEN_OFF
+            return INTERRUPTED
 
 
 def _close(span: Span, at: int, error: str) -> None:
@@ -203,6 +205,6 @@ def _close(span: Span, at: int, error: str) -> None:
 
 
 def _nanoseconds(clock: Clock) -> Callable[[], int]:
-    """The time as spans want it. It never runs backwards, whatever is done to the wall clock."""
-    epoch, began = int(clock.now().timestamp() * 1_000_000_000), clock.monotonic()
-    return lambda: epoch + round((clock.monotonic() - began) * 1_000_000_000)
+    """Nanoseconds since the epoch that never run backwards, even if the wall clock is set."""
+    epoch, start = int(clock.now().timestamp() * 1_000_000_000), clock.monotonic()
+    return lambda: epoch + round((clock.monotonic() - start) * 1_000_000_000)

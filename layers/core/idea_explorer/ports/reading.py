@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.code import Definition, Entry, Import, Parsed
+from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
 from idea_explorer.domain.paths import ResearchPath
 
 
@@ -83,7 +83,7 @@ class Snapshot(Protocol):
     def sha(self) -> str: ...
 
     @property
-    def entries(self) -> Sequence[Entry]: ...
+    def entries(self) -> Sequence[SnapshotEntry]: ...
 
     @property
     def text(self) -> memoryview:
@@ -98,7 +98,7 @@ class Symbols(Protocol):
         """Those of the keys that nothing is stored for yet."""
         ...
 
-    def add(self, parsed: Mapping[str, Parsed]) -> None: ...
+    def add(self, parsed: Mapping[str, ParsedCode]) -> None: ...
 
     def definitions(self, name: str) -> Sequence[tuple[str, Definition]]:
         """Whatever defines this name, each with its key. May hold keys of other commits."""

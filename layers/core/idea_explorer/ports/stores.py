@@ -10,8 +10,8 @@ from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import Toolset
 from idea_explorer.domain.run import Status
+from idea_explorer.domain.toolsets import ToolsetName
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.uploads import FileId
 from idea_explorer.ports.reading import FileInfo, UploadedFile
@@ -32,11 +32,11 @@ class Transcript(Protocol):
 class Filter:
     status: Status | None = None
     mode: str | None = None
-    toolset: Toolset | None = None
+    toolset: ToolsetName | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ExplorationPage:
     explorations: Sequence[Exploration]
     cursor: str | None
 
@@ -82,7 +82,9 @@ class Explorations(Protocol):
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool: ...
 
-    def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
+    def page(
+        self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
+    ) -> ExplorationPage:
         """An owner's explorations, newest first; raises InvalidRequestError for a foreign cursor."""
         ...
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from idea_explorer.agent.state import State
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
-from idea_explorer.domain.evidence import Passage, passage
+from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, JsonObject
@@ -17,15 +17,15 @@ from idea_explorer.domain.publication import (
     DOCUMENT,
     LOG,
     MAX_REWRITTEN_BYTES,
-    Place,
-    idea_key,
+    ResearchFolder,
+    find_folders,
+    hash_idea,
+    list_ideas,
     parse_log,
-    places_for,
-    recorded_ideas,
 )
-from idea_explorer.domain.report import title_of
-from idea_explorer.domain.threads import turns_of
+from idea_explorer.domain.report import find_title
 from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.domain.turns import build_prior_turns
 from idea_explorer.ports import Explorations, Reports, ResearchRepository, Transcripts
 from idea_explorer.usecases.find import find
 
@@ -45,8 +45,8 @@ class PriorDocument:
     @property
     def passages(self) -> list[Passage]:
         """The document as evidence: it may be cited without being read again."""
-        title = title_of(parse_document(self.text).body, self.name)
-        return [passage(self.path, self.text, title=title)] if self.path else []
+        title = find_title(parse_document(self.text).body, self.name)
+        return [make_passage(self.path, self.text, title=title)] if self.path else []
 
     @property
     def shown(self) -> str:
@@ -88,7 +88,7 @@ class Thread:
         return State(self.entries).evidence
 
     def turns(self, model_id: str) -> list[JsonObject]:
-        return turns_of(self.entries, same_model=self.model_id == model_id)
+        return build_prior_turns(self.entries, same_model=self.model_id == model_id)
 
 
 Continuation: TypeAlias = PriorDocument | Thread
@@ -104,7 +104,7 @@ def find_continuation(
 ) -> Continuation | None:
     """What the request names or means; None where it starts from nothing or nothing is there yet."""
     request = exploration.request
-    if request.toolset != "research":
+    if request.spec.follow_up == "conversation":
         return _thread(exploration, explorations, transcripts) if request.continue_from else None
     if request.continue_from:
         return _followed(exploration, request.continue_from, explorations, reports, research)
@@ -166,26 +166,26 @@ def _same_idea(idea: str, research: ResearchRepository) -> PriorDocument | None:
     no idea, as a person may have written it, is of the idea that its folder is named after."""
     paths = {info.path for info in research.list()}
     folders = {path.split("/")[0] for path in paths if path.endswith(f"/{DOCUMENT}")}
-    for place in places_for(idea, folders):
-        path = f"{place.folder}/{DOCUMENT}"
+    for folder in find_folders(idea, folders):
+        path = f"{folder.name}/{DOCUMENT}"
         if path not in paths:
             continue
         text: str | None = None
-        ideas = _logged_ideas(place, research) if f"{place.folder}/{LOG}" in paths else set()
+        ideas = _logged_ideas(folder, research) if f"{folder.name}/{LOG}" in paths else set()
         if not ideas:
             text = _read(research, path)
             recorded = parse_document(text).matter.get("idea", "")
             ideas = {recorded} if recorded.strip() else set()
-        if not ideas or idea_key(idea) in {idea_key(known) for known in ideas}:
-            return PriorDocument(place.document, path, text or _read(research, path))
+        if not ideas or hash_idea(idea) in {hash_idea(known) for known in ideas}:
+            return PriorDocument(folder.document, path, text or _read(research, path))
     return None
 
 
-def _logged_ideas(place: Place, research: ResearchRepository) -> set[str]:
+def _logged_ideas(folder: ResearchFolder, research: ResearchRepository) -> set[str]:
     """A log that cannot be read says nothing; publishing will say that it cannot be added to."""
     try:
-        path = ResearchPath(f"{place.folder}/{LOG}")
-        return recorded_ideas(parse_log(research.read(path, limit=MAX_REWRITTEN_BYTES).content))
+        path = ResearchPath(f"{folder.name}/{LOG}")
+        return list_ideas(parse_log(research.read(path, limit=MAX_REWRITTEN_BYTES).content))
     except (ConflictError, DocumentError):
         return set()
 

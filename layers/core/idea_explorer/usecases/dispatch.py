@@ -13,14 +13,14 @@ from idea_explorer.domain.errors import (
     MissingError,
     QuotaSpentError,
 )
-from idea_explorer.domain.events import AnyEvent, Failed, StatusChanged
+from idea_explorer.domain.events import AnyEvent, ErrorEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import (
     QUEUE_OWNER,
-    Message,
-    Reference,
-    named_in,
+    ExplorationReference,
+    QueueMessage,
+    find_exploration_id,
     parse_message,
 )
 from idea_explorer.domain.run import Receipt
@@ -54,7 +54,7 @@ class Desk:
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
 
 
-def dispatch(message: Message, desk: Desk) -> Dispatched:
+def dispatch(message: QueueMessage, desk: Desk) -> Dispatched:
     """Deal with one delivery. What it raises, another delivery of the same message may cure.
 
     A message that cannot be worked on is set aside, and the exploration it names has failed. One
@@ -73,7 +73,7 @@ def dispatch(message: Message, desk: Desk) -> Dispatched:
     return dispatched
 
 
-def _dispatch(message: Message, desk: Desk) -> Dispatched:
+def _dispatch(message: QueueMessage, desk: Desk) -> Dispatched:
     exploration, run = _named(message, desk)
     if run > exploration.run.number:
         raise ConflictError(
@@ -92,9 +92,9 @@ def _dispatch(message: Message, desk: Desk) -> Dispatched:
     return "started" if desk.workflow.start(exploration.id, run, deadline) else "known"
 
 
-def _named(message: Message, desk: Desk) -> tuple[Exploration, int]:
+def _named(message: QueueMessage, desk: Desk) -> tuple[Exploration, int]:
     named = parse_message(message)
-    if isinstance(named, Reference):
+    if isinstance(named, ExplorationReference):
         exploration = desk.explorations.load(named.id)
         return exploration, named.run or exploration.run.number
     exploration = submit(
@@ -147,7 +147,7 @@ def _mark_running(exploration: Exploration, desk: Desk) -> None:
         sink.emit(started)
 
 
-def _set_aside(message: Message, error: ExplorerError, desk: Desk) -> Dispatched:
+def _set_aside(message: QueueMessage, error: ExplorerError, desk: Desk) -> Dispatched:
     desk.log.error("message_set_aside", messageId=message.id, error=error.sentence)
     if exploration_id := _stored_id(message):
         _fail(exploration_id, error, desk)
@@ -155,11 +155,11 @@ def _set_aside(message: Message, error: ExplorerError, desk: Desk) -> Dispatched
     return "set_aside"
 
 
-def _stored_id(message: Message) -> ExplorationId | None:
+def _stored_id(message: QueueMessage) -> ExplorationId | None:
     try:
         return parse_message(message).id
     except ExplorerError:
-        return named_in(message)
+        return find_exploration_id(message)
 
 
 def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> None:
@@ -175,7 +175,7 @@ def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> No
     told: list[AnyEvent] = []
 
     def tell(before: Exploration, after: Exploration) -> list[AnyEvent]:
-        failure = Failed(code=error.code, message=error.sentence)
+        failure = ErrorEvent(code=error.code, message=error.sentence)
         told[:] = events_of_end(before, after, failure)
         return told
 

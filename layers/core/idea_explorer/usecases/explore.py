@@ -7,13 +7,20 @@ from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
-from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Toolset
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
-from idea_explorer.domain.events import EventUsage, Failed, MessageEnd, MessageStart, StatusChanged
+from idea_explorer.domain.events import (
+    ErrorEvent,
+    EventUsage,
+    MessageEnd,
+    MessageStart,
+    StatusChanged,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.models import AskedModel
+from idea_explorer.domain.models import ModelChoice
 from idea_explorer.ports import EventSink, Transcript
 from idea_explorer.usecases.allowance import charge, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, act, all_decided, ask, is_over
@@ -103,7 +110,7 @@ def _run(
         )
         model_id = engine.model_ids[exploration.request.model]
         budget = _budget(exploration, model_id, engine)
-        model = AskedModel(id=model_id, profile=engine.profiles.get(model_id))
+        model = ModelChoice(id=model_id, profile=engine.profiles.get(model_id))
         framework = engine.framework_for(exploration, earlier, model_id)
         begin_or_resume(transcript, exploration, earlier, toolset, model, framework, budget)
     sink.emit(
@@ -189,7 +196,7 @@ def _refuse(
     exploration: Exploration, error: ExplorerError, sink: RunSink, engine: Engine
 ) -> Exploration:
     ended = refused(exploration, error, engine.clock.now())
-    sink.save(ended, Failed(code=error.code, message=error.sentence))
+    sink.save(ended, ErrorEvent(code=error.code, message=error.sentence))
     return ended
 
 
@@ -214,7 +221,7 @@ def _agent(
         budget=_budget(exploration, State(transcript.entries).opening.model_id, engine),
         max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
-        unfinished_at_limit=request.toolset == "code",
+        unfinished_at_limit=request.spec.proposes_changes,
     )
 
 
@@ -275,6 +282,6 @@ def _conclude(
         error_code=finish.error.code if finish.error else None,
     )
     error = finish.error
-    failed = [Failed(code=error.code, message=error.sentence)] if error else []
+    failed = [ErrorEvent(code=error.code, message=error.sentence)] if error else []
     sink.save(ended, end, *failed)
     return ended

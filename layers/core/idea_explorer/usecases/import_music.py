@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
-from idea_explorer.domain.wording import findings
+from idea_explorer.domain.validation_errors import describe_errors
 from idea_explorer.ports.music import Library, TrackIndex
 
 MAX_COMPLAINTS = 10  # enough to see the pattern
@@ -66,7 +66,7 @@ def _checked(lines: Iterable[bytes], model: type[M]) -> list[tuple[int, M]]:
 
 
 def _reason(error: ValidationError) -> str:
-    where, rule = next(iter(findings(error).items()))
+    where, rule = next(iter(describe_errors(error).items()))
     return f"{where}: {rule}" if where else rule
 
 

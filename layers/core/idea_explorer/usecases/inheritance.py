@@ -12,7 +12,7 @@ def inherited(request: ExploreRequest, parent: Exploration) -> ExploreRequest:
     """The request, asking about the same as before: the same repository, unless it names one, and the
     same files beside its own."""
     before = parent.request
-    if request.toolset == "code" and request.repository is None:
+    if request.spec.takes("repository") and request.repository is None:
         ref = request.ref or before.ref
         return request.model_copy(update={"repository": before.repository, "ref": ref})
     files = tuple(dict.fromkeys([*request.files, *before.files]))[: limits.MAX_FILES]

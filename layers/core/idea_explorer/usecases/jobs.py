@@ -5,7 +5,7 @@ from collections.abc import Callable
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.message import QUEUE_OWNER, Message, Submission, parse_message
+from idea_explorer.domain.message import QUEUE_OWNER, QueueMessage, Submission, parse_message
 from idea_explorer.ports import Job, Jobs
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
@@ -77,7 +77,7 @@ def explore_or_settle(
 
 
 def run_queue_message(
-    message: Message, engine: Engine, destinations: Destinations, terms: RequestPolicy
+    message: QueueMessage, engine: Engine, destinations: Destinations, terms: RequestPolicy
 ) -> Exploration:
     """Run the one exploration that a message names or asks for; one that has ended stays as it is."""
     named = parse_message(message)

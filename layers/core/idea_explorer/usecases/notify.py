@@ -22,12 +22,12 @@ from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.webhook import (
     WAITS,
-    Message,
     Target,
-    headers_of,
+    WebhookMessage,
+    build_headers,
+    build_message,
     is_final,
-    may_pass,
-    message_of,
+    is_temporary,
     test_message,
 )
 from idea_explorer.ports import Explorations, Log, Notices, Reports, Webhooks
@@ -78,8 +78,8 @@ class _Round:
         return self.error is None
 
     @property
-    def may_pass(self) -> bool:
-        return isinstance(self.error, ExternalError) and may_pass(self.error)
+    def is_temporary(self) -> bool:
+        return isinstance(self.error, ExternalError) and is_temporary(self.error)
 
 
 def notify(
@@ -97,7 +97,7 @@ def notify(
         return exploration
     made = _send(exploration, sender)
     after = _after(before, made, sender)
-    if made.may_pass and retried and before.rounds < len(WAITS):
+    if made.is_temporary and retried and before.rounds < len(WAITS):
         wait = timedelta(seconds=WAITS[before.rounds])
         again = {"status": "pending", "next_try": sender.clock.now() + wait}
         _record(exploration, after.model_copy(update=again), sender)
@@ -185,7 +185,7 @@ def _send(exploration: Exploration, sender: Sender) -> _Round:
         return _Round(0, error)
     if target is None:
         return _Round(0, ConfigurationError(NO_TARGET))
-    message = message_of(
+    message = build_message(
         exploration,
         _report(exploration, sender.reports),
         repository=sender.repository,
@@ -202,7 +202,7 @@ def _report(exploration: Exploration, reports: Reports) -> str:
 
 
 def _post(
-    message: Message,
+    message: WebhookMessage,
     target: Target,
     webhooks: Webhooks,
     clock: Clock,
@@ -214,7 +214,7 @@ def _post(
     for pause in pauses:
         clock.sleep(pause)
         attempts += 1
-        headers = headers_of(message, target.secret, clock.now())
+        headers = build_headers(message, target.secret, clock.now())
         try:
             webhooks.post(target.url, message.body, headers, TIMEOUT_SECONDS)
         except ExternalError as error:

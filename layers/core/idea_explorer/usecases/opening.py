@@ -14,9 +14,10 @@ from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ConflictError, ExplorerError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.models import AskedModel, ModelProfile
+from idea_explorer.domain.models import ModelChoice, ModelProfile
 from idea_explorer.domain.run import Receipt, Stats
-from idea_explorer.domain.transcript import Answered, Instruction, Opening, effort_of
+from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening
+from idea_explorer.domain.turns import find_effort
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
 
@@ -74,7 +75,7 @@ def begin_or_resume(
     exploration: Exploration,
     earlier: Continuation | None,
     toolset: Toolset,
-    model: AskedModel,
+    model: ModelChoice,
     framework: Framework | None,
     budget: Budget,
 ) -> None:
@@ -102,7 +103,7 @@ def _ended_early(transcript: Transcript, exploration: Exploration) -> bool:
     if exploration.run.number == 1 or exploration.run.number in state.resumed:
         return False
     last = state.last
-    asked_for_tools = isinstance(last, Answered) and last.stop_reason == "tool_use"
+    asked_for_tools = isinstance(last, ModelCallFinished) and last.stop_reason == "tool_use"
     open_question = asked_for_tools or state.pending or bool(state.waiting)
     return state.steps == exploration.run.base_steps and not open_question
 
@@ -111,7 +112,7 @@ def opening(
     exploration: Exploration,
     earlier: Continuation | None,
     toolset: Toolset,
-    model: AskedModel,
+    model: ModelChoice,
     framework: Framework | None = None,
 ) -> Opening:
     request = exploration.request
@@ -138,7 +139,7 @@ def _going_on(begun: Opening, thread: Thread) -> Opening:
     changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
     if thread.model_id == begun.model_id:
         changes |= {"thinking": thread.thinking, "effort": thread.effort}
-        now = effort_of(turns, thread.effort)
+        now = find_effort(turns, thread.effort)
         if not begun.changes_effort:
             changes |= {"write_effort": thread.effort}
         elif now and begun.effort != now:
@@ -154,7 +155,7 @@ def framework_of(
     The offline model has no verdict of its own and says so: asked again, it would write the same.
     """
     request = exploration.request
-    if request.toolset != "research" or model_id == OFFLINE:
+    if not request.spec.takes("mode") or model_id == OFFLINE:
         return None
     updates = request.update and isinstance(earlier, PriorDocument)
     return prompts.framework("update" if updates else request.mode)

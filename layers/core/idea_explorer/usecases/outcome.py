@@ -6,29 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import least_to_look_further, least_to_write
+from idea_explorer.agent.minimum_cost import price_next_step, price_report
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.state import State
-from idea_explorer.domain.citations import check_citations, cited_passages
+from idea_explorer.domain.citations import check_citations, collect_quotes
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import (
-    best_text,
-    title_of,
-    verdict_of,
-    without_preamble,
-    written_text,
+    choose_report,
+    find_title,
+    find_verdict,
+    read_final_turn,
+    strip_preamble,
 )
 from idea_explorer.domain.run import Receipt, Stats
-from idea_explorer.domain.transcript import AnyEntry, Decided, Opening
-from idea_explorer.domain.usage import Price, Usage, cost_of
+from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided, Opening
+from idea_explorer.domain.usage import Price, Usage, compute_cost
 
 
 def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price]) -> Stats:
     model_id = state.opening.model_id
-    cost = cost_of(state.billed, model_id, prices)
-    confirmed = cost_of(state.confirmed, model_id, prices)
+    cost = compute_cost(state.billed, model_id, prices)
+    confirmed = compute_cost(state.confirmed, model_id, prices)
     return Stats(
         steps=state.steps,
         usage=Usage.total(state.billed),
@@ -46,7 +46,7 @@ def min_resume_cost(state: State, finish: Finish, budget: Budget) -> float | Non
     if finish.status == "completed":
         return None
     short = (finish.status, finish.stop_reason) == ("partial", "budget")
-    return least_to_look_further(state, budget) if short else least_to_write(state, budget)
+    return price_next_step(state, budget) if short else price_report(state, budget)
 
 
 # What a person is told of an ending that was nobody's error.
@@ -109,7 +109,7 @@ def receipt_for(
 
 def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) -> str:
     """What a person has to know of changes that they approved and that no pull request shows yet."""
-    decided = [entry for entry in entries if isinstance(entry, Decided)]
+    decided = [entry for entry in entries if isinstance(entry, ApprovalsDecided)]
     written = [result for entry in decided for result in entry.results if result.record.ok]
     branch = next((text_of(result.payload.get("branch")) for result in written), "")
     if not branch or exploration.publication.url:
@@ -148,7 +148,7 @@ class Conclusion:
     unmatched: int
 
     def title(self, idea: str) -> str:
-        return title_of(self.text, idea)
+        return find_title(self.text, idea)
 
 
 def asked_for(opening: Opening) -> list[str]:
@@ -163,8 +163,12 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     `page` is where the team's repository is on the web.
     """
     whole = finish.status == "completed"
-    written = without_preamble(written_text(state.entries) if whole else best_text(state.entries))
-    quotes = cited_passages([block for answer in state.answers for block in answer.content])
+    written = strip_preamble(
+        read_final_turn(state.entries) if whole else choose_report(state.entries)
+    )
+    quotes = collect_quotes([block for answer in state.answers for block in answer.content])
     given = asked_for(state.opening)
     checked = check_citations(written, state.evidence, quotes, page=page, given=given)
-    return Conclusion(checked.text, verdict_of(checked.text), checked.citations, checked.unmatched)
+    return Conclusion(
+        checked.text, find_verdict(checked.text), checked.citations, checked.unmatched
+    )

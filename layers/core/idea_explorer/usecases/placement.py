@@ -2,17 +2,22 @@
 
 from datetime import datetime
 
-from idea_explorer.domain.documents import document, fingerprint, update_section, with_section
+from idea_explorer.domain.documents import (
+    add_section,
+    fingerprint,
+    render_document,
+    render_update,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
-    Place,
-    appended_log,
+    ResearchFolder,
+    append_log_entry,
     commit_message,
-    new_place,
+    find_fingerprints,
+    find_folders,
+    new_folder,
     parse_log,
-    places_for,
-    written_by,
 )
 from idea_explorer.ports import Change, Tree
 
@@ -20,7 +25,7 @@ from idea_explorer.ports import Change, Tree
 def plan(exploration: Exploration, report: str, tree: Tree, now: datetime) -> Change:
     """The files to write; the same for the same exploration and tree, so that it can be repeated."""
     if exploration.request.update and exploration.builds_on:
-        place = Place.of(exploration.builds_on)
+        place = ResearchFolder.of(exploration.builds_on)
         base = tree.read_text(place.document)
         if base is not None:
             return _updated(exploration, report, tree, now, place, base)
@@ -30,18 +35,23 @@ def plan(exploration: Exploration, report: str, tree: Tree, now: datetime) -> Ch
 
 
 def _updated(
-    exploration: Exploration, report: str, tree: Tree, now: datetime, place: Place, base: str
+    exploration: Exploration,
+    report: str,
+    tree: Tree,
+    now: datetime,
+    place: ResearchFolder,
+    base: str,
 ) -> Change:
     log = tree.read_text(place.log)
-    written = written_by(parse_log(log), exploration.id) or set()
-    section = update_section(exploration.id, exploration.created_at.date(), report)
-    updated = with_section(base, section, exploration.id, written)
+    written = find_fingerprints(parse_log(log), exploration.id) or set()
+    section = render_update(exploration.id, exploration.created_at.date(), report)
+    updated = add_section(base, section, exploration.id, written)
     notice = (
         "The section of an earlier run was changed by hand since, so this run adds its own."
         if updated.kept_edited
         else None
     )
-    new_log = appended_log(
+    new_log = append_log_entry(
         log, exploration, place.document, now, sha256=fingerprint(section), note=notice
     )
     return Change(
@@ -63,9 +73,9 @@ def _written(
             f"{own.document} was changed since it was written, so it was left as it is and this"
             " run stands beside it."
         )
-    place = own if own and log is not None else new_place(exploration, names)
-    text = document(exploration, report)
-    new_log = appended_log(
+    place = own if own and log is not None else new_folder(exploration, names)
+    text = render_document(exploration, report)
+    new_log = append_log_entry(
         log, exploration, place.document, now, sha256=fingerprint(text), note=notice
     )
     return Change(
@@ -76,11 +86,13 @@ def _written(
     )
 
 
-def _own(exploration: Exploration, tree: Tree, names: set[str]) -> tuple[Place | None, str | None]:
+def _own(
+    exploration: Exploration, tree: Tree, names: set[str]
+) -> tuple[ResearchFolder | None, str | None]:
     """Where an earlier run wrote, and the log there if the document still is what was written."""
-    for place in places_for(exploration.request.idea, names):
+    for place in find_folders(exploration.request.idea, names):
         log = tree.read_text(place.log)
-        written = written_by(parse_log(log), exploration.id)
+        written = find_fingerprints(parse_log(log), exploration.id)
         if written is None:
             continue
         text = tree.read_text(place.document)

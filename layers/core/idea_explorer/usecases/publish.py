@@ -5,13 +5,13 @@ from datetime import timedelta
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
-from idea_explorer.domain.events import Failed
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import Receipt
-from idea_explorer.domain.similar_research import Index, entry_of
+from idea_explorer.domain.similar_research import Index, index_document
 from idea_explorer.ports import (
     Change,
     EventSink,
@@ -28,7 +28,6 @@ from idea_explorer.ports import (
 from idea_explorer.usecases.placement import plan
 from idea_explorer.usecases.run_events import close_run
 
-PUBLISHED_TOOLSETS = frozenset({"research"})
 INDEX_AGE = timedelta(days=1)  # what people add, change and remove by hand is known a day later
 PATIENCE_SECONDS = 300.0  # a person may be waiting; what takes longer is theirs to resume
 RETRY = RetryPolicy(first=1.0, longest=60.0, shortest=1.0)
@@ -64,7 +63,7 @@ def publish(
     failure = give_up
     if exploration.run.outcome != "failed" and not give_up:
         try:
-            if exploration.request.toolset == "code":
+            if exploration.request.spec.proposes_changes:
                 published = _proposed(exploration, reports, pull_requests_for(exploration))
             elif publisher and _is_published(exploration):
                 published = _write(exploration, reports, publisher, clock)
@@ -75,7 +74,7 @@ def publish(
     if published and published.document and index:
         _remember(published, index, research, clock, log)
     settled = _settled(exploration, published, failure, clock)
-    failed = Failed(code=failure.code, message=failure.sentence) if failure else None
+    failed = ErrorEvent(code=failure.code, message=failure.sentence) if failure else None
     close_run(exploration, settled, explorations=explorations, sinks=sinks, failure=failed)
     return settled
 
@@ -114,7 +113,7 @@ def _has_text(exploration: Exploration) -> bool:
 
 
 def _is_published(exploration: Exploration) -> bool:
-    return exploration.request.toolset in PUBLISHED_TOOLSETS and _has_text(exploration)
+    return exploration.request.spec.publishes_documents and _has_text(exploration)
 
 
 def _proposed(
@@ -154,11 +153,13 @@ def _remember(
         fresh = known.rebuilt_at is not None and now - known.rebuilt_at < INDEX_AGE
         if research and not fresh:
             documents = research.read_all()
-            entries = tuple(entry_of(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
+            entries = tuple(
+                index_document(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents
+            )
             known = Index(entries=entries, rebuilt_at=now)
         if not published.text:
             return known
-        return known.with_entry(entry_of(published.document, published.text))
+        return known.with_entry(index_document(published.document, published.text))
 
     try:
         index.change(change)

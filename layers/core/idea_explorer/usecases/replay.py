@@ -20,15 +20,15 @@ from idea_explorer.agent.moves import (
 )
 from idea_explorer.agent.state import State
 from idea_explorer.domain.transcript import (
-    Answered,
     AnyEntry,
-    Asked,
-    Decided,
+    ApprovalsDecided,
+    ConversationRestarted,
     Instruction,
     ModelCallFailed,
+    ModelCallFinished,
+    ModelCallStarted,
     Opening,
     PendingCall,
-    Restarted,
     StoredResult,
     ToolsRan,
 )
@@ -55,13 +55,13 @@ def replay(entries: Sequence[AnyEntry], page: str | None = None) -> Replayed:
         tape.skip_interruptions()
         state = State(tape.played)
         move = next_move(state, tape.bounds(state))
-        if state.waiting and isinstance(tape.upcoming, Decided):
+        if state.waiting and isinstance(tape.upcoming, ApprovalsDecided):
             tape.play()  # what a person decided, and what came of it, is taken as it was
             continue
         if isinstance(move, Finish):
             return _ended(tape, state, move, page)
         if tape.at_end or not tape.agrees(move, state):
-            if tape.at_end and not isinstance(state.last, Answered):
+            if tape.at_end and not isinstance(state.last, ModelCallFinished):
                 return _ended(tape, state, Finish("partial", "recording ends"), page)
             expected = tape.upcoming.kind if tape.upcoming else "the end"
             return _result(
@@ -107,29 +107,32 @@ class _Tape:
     def skip_interruptions(self) -> None:
         """Calls that broke off and resumes by a person are taken as they were."""
         while self.upcoming is not None and (
-            isinstance(self.upcoming, Asked | ModelCallFailed)
+            isinstance(self.upcoming, ModelCallStarted | ModelCallFailed)
             or (isinstance(self.upcoming, Instruction) and self.upcoming.purpose == "resume")
         ):
             self.play()
 
     def bounds(self, state: State) -> Bounds:
         reason = (
-            self.upcoming.reason if isinstance(self.upcoming, Instruction | Restarted) else None
+            self.upcoming.reason
+            if isinstance(self.upcoming, Instruction | ConversationRestarted)
+            else None
         )
         return Bounds(
             max_steps=state.steps + (1 if reason == "max_steps" else 1_000),
             out_of_time=reason == "deadline",
             out_of_budget=reason == "budget",
-            too_dear_to_write=isinstance(self.upcoming, Restarted) and reason == "budget",
+            too_dear_to_write=isinstance(self.upcoming, ConversationRestarted)
+            and reason == "budget",
         )
 
     def agrees(self, move: Move, state: State) -> bool:
         match move, self.upcoming:
-            case Ask(), Answered():
+            case Ask(), ModelCallFinished():
                 return True
             case Say(), Instruction():
                 return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)
-            case Restart(), Restarted():
+            case Restart(), ConversationRestarted():
                 return True
             case RunTools() | RefuseTools(), ToolsRan():
                 if self.upcoming.refused != isinstance(move, RefuseTools):

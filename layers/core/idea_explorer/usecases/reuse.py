@@ -11,8 +11,8 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
-from idea_explorer.domain.similar_research import IndexEntry, Similar, existing
-from idea_explorer.domain.similar_research import similar as rank
+from idea_explorer.domain.similar_research import IndexEntry, Similar, find_existing
+from idea_explorer.domain.similar_research import find_similar as rank
 from idea_explorer.ports import (
     EventSink,
     Explorations,
@@ -47,9 +47,9 @@ def reuse(
     The same idea in the same mode, researched to its end, is what can be reused. An id that is taken
     answers with what is stored under it.
     """
-    if request.if_exists != "reuse" or request.toolset != "research":
+    if request.if_exists != "reuse" or not request.spec.takes("if_exists"):
         return None
-    found = existing(request.idea, request.mode, index.load())
+    found = find_existing(request.idea, request.mode, index.load())
     text = _text(found, reports, research) if found else None
     if found is None or text is None:
         return None

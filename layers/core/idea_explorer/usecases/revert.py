@@ -8,21 +8,21 @@ from itertools import pairwise
 
 from idea_explorer.domain.approvals import Approval, Proposal
 from idea_explorer.domain.code import blob_sha
-from idea_explorer.domain.diffs import undone
-from idea_explorer.domain.documents import fingerprint, has_section, parse_document, without_section
+from idea_explorer.domain.diffs import revert_diff
+from idea_explorer.domain.documents import fingerprint, has_section, parse_document, remove_section
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
-    Place,
-    log_without,
+    ResearchFolder,
+    find_fingerprints,
+    find_folders,
     parse_log,
-    places_for,
-    written_by,
+    remove_log_entries,
 )
 from idea_explorer.domain.run import FINAL, Status
-from idea_explorer.domain.transcript import AnyEntry, Decided
+from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.ports import Approvals, Restorer, Reverter, Transcripts, Tree, Undone
 
 
@@ -73,7 +73,7 @@ def _is_on_github(exploration: Exploration) -> bool:
 def _restored(
     exploration: Exploration, entries: Sequence[AnyEntry], approvals: Approvals, restorer: Restorer
 ) -> Undone:
-    if exploration.request.toolset == "code":
+    if exploration.request.spec.proposes_changes:
         written = written_changes(entries, approvals.approvals(exploration.id))
         named = sorted({approval.proposal.path for approval in written})
         plan: Callable[[Tree], Plan] = partial(undo_changes, written)
@@ -98,7 +98,7 @@ def written_changes(
     return [
         known[result.call_id]
         for entry in entries
-        if isinstance(entry, Decided)
+        if isinstance(entry, ApprovalsDecided)
         for result in entry.results
         if result.record.ok and result.call_id in known
     ]
@@ -137,7 +137,7 @@ def _base_of(proposal: Proposal) -> str | None:
     if proposal.base_sha is None:
         return None
     try:
-        base = undone(proposal.content, proposal.diff) if proposal.diff else proposal.content
+        base = revert_diff(proposal.content, proposal.diff) if proposal.diff else proposal.content
     except ValueError:
         base = ""
     if blob_sha(base.encode("utf-8")) != proposal.base_sha:
@@ -153,15 +153,15 @@ def undo_research(exploration: Exploration, tree: Tree) -> Plan:
     plan: dict[str, str | None] = {}
     changed: list[str] = []
     for place, log in _own_places(exploration, tree):
-        written = written_by(parse_log(log), exploration.id) or set()
+        written = find_fingerprints(parse_log(log), exploration.id) or set()
         text = tree.read_text(place.document)
         if text is not None and has_section(text, exploration.id):
-            plan[place.document] = without_section(text, exploration.id, written)
+            plan[place.document] = remove_section(text, exploration.id, written)
             changed += [place.document] if plan[place.document] is None else []
         elif text is not None and not _is_of_another(text, exploration):
             plan[place.document] = None
             changed += [] if fingerprint(text) in written else [place.document]
-        plan[place.log] = log_without(log, exploration.id)
+        plan[place.log] = remove_log_entries(log, exploration.id)
     _refuse(changed)
     return plan
 
@@ -171,13 +171,17 @@ def _is_of_another(text: str, exploration: Exploration) -> bool:
     return parse_document(text).matter.get("exploration_id", exploration.id) != exploration.id
 
 
-def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[Place, str]]:
+def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[ResearchFolder, str]]:
     """Where the logs say that the exploration wrote; a resumed run may have written beside the first."""
-    named = [Place.of(exploration.publication.document)] if exploration.publication.document else []
-    found = places_for(exploration.request.idea, tree.names(RESEARCH_ROOT))
+    named = (
+        [ResearchFolder.of(exploration.publication.document)]
+        if exploration.publication.document
+        else []
+    )
+    found = find_folders(exploration.request.idea, tree.names(RESEARCH_ROOT))
     for place in dict.fromkeys([*named, *found]):
         log = tree.read_text(place.log)
-        if log is not None and written_by(parse_log(log), exploration.id) is not None:
+        if log is not None and find_fingerprints(parse_log(log), exploration.id) is not None:
             yield place, log
 
 

@@ -7,10 +7,11 @@ from datetime import timedelta
 from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
-    AnswerBegins,
+    AnswerStarted,
     AnyEvent,
-    Failed,
+    ErrorEvent,
     MessageStart,
+    RetryScheduled,
     RunEvent,
     RunFinished,
     StatusChanged,
@@ -18,7 +19,6 @@ from idea_explorer.domain.events import (
     TextDelta,
     ThinkingDelta,
     ToolCallStart,
-    TryingAgain,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Pause
@@ -44,9 +44,9 @@ class History:
 
     def emit(self, event: RunEvent) -> None:
         match event:
-            case TryingAgain() | RunFinished():
+            case RetryScheduled() | RunFinished():
                 return
-            case AnswerBegins():
+            case AnswerStarted():
                 if self._start and self._unfinished:
                     self.emit(self._start)
                 return
@@ -147,7 +147,7 @@ def close_run(
     *,
     explorations: Explorations,
     sinks: Iterable[EventSink],
-    failure: Failed | None = None,
+    failure: ErrorEvent | None = None,
 ) -> None:
     """Store the end under the lease, then tell whoever else listens; raises LeaseLostError."""
     events = events_of_end(before, ended, failure)
@@ -156,7 +156,7 @@ def close_run(
 
 
 def events_of_end(
-    before: Exploration, ended: Exploration, failure: Failed | None = None
+    before: Exploration, ended: Exploration, failure: ErrorEvent | None = None
 ) -> list[AnyEvent]:
     changed = StatusChanged(from_=before.status, to=ended.status)
     return [failure, changed] if failure else [changed]
@@ -193,12 +193,12 @@ class ProgressSink:
         self._prices = prices
 
     def emit(self, event: RunEvent) -> None:
-        if not isinstance(event, StepFinished | TryingAgain):
+        if not isinstance(event, StepFinished | RetryScheduled):
             return
         now = self._clock.now()
         stats = stats_of(State(self._journal.entries), None, self._prices)
         pause = None
-        if isinstance(event, TryingAgain):
+        if isinstance(event, RetryScheduled):
             until = now + timedelta(seconds=event.seconds)
             pause = Pause(sentence=event.sentence, until=until)
         self._explorations.save(self._exploration.replace(stats=stats, updated_at=now, pause=pause))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import least_to_write
+from idea_explorer.agent.minimum_cost import price_report
 from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
@@ -16,10 +16,10 @@ from idea_explorer.domain.errors import (
     LeaseLostError,
     MissingError,
 )
-from idea_explorer.domain.events import Failed
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.report import best_text, title_of, verdict_of, without_preamble
+from idea_explorer.domain.report import choose_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats, Status
 from idea_explorer.domain.usage import Price
 from idea_explorer.ports import EventSink, Explorations, Reports, Spend, Transcripts
@@ -94,7 +94,7 @@ def settle(
         settled,
         explorations=books.explorations,
         sinks=books.sinks_for(settled),
-        failure=Failed(code=receipt.code, message=receipt.message) if receipt else None,
+        failure=ErrorEvent(code=receipt.code, message=receipt.message) if receipt else None,
     )
     return settled
 
@@ -127,7 +127,7 @@ def _from_checkpoint(
         ending = Ending("failed", error.code, error.sentence)
     entries = books.transcripts.open(exploration.id, exploration.lease).entries
     ending = replace(ending, message=ending.message + unproposed_changes(exploration, entries))
-    text = without_preamble(best_text(entries))
+    text = strip_preamble(choose_report(entries))
     if text:
         books.reports.save_report(exploration.id, exploration.lease, text)
     state = State(entries) if entries else None
@@ -139,9 +139,9 @@ def _from_checkpoint(
         ending.status,
         at=books.clock.now(),
         stats=stats,
-        min_resume_usd=least_to_write(state, Budget(price=price)) if state else None,
-        title=title_of(text, exploration.request.idea),
-        verdict=verdict_of(text),
+        min_resume_usd=price_report(state, Budget(price=price)) if state else None,
+        title=find_title(text, exploration.request.idea),
+        verdict=find_verdict(text),
         receipt=_receipt(exploration, ending, stats, has_text=bool(text)),
     )
 

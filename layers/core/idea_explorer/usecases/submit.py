@@ -58,8 +58,8 @@ def _parent(
         earlier = find(request.continue_from, owner, explorations)
     except MissingError as error:
         # on a machine whose store is new, the repository may still hold the document
-        is_research = request.toolset == "research"
-        if is_research and research and _may_hold(request.continue_from, research):
+        from_document = request.spec.follow_up == "document"
+        if from_document and research and _may_hold(request.continue_from, research):
             return None
         raise _invalid("continue_from", "there is no such exploration") from error
     if earlier.request.toolset != request.toolset:
@@ -69,11 +69,8 @@ def _parent(
         raise _invalid("continue_from", f"it is still {earlier.status}")
     if earlier.run.stats.steps == 0 and not earlier.publication.reused:
         raise _invalid("continue_from", "it ended before its first step")
-    if (
-        request.toolset == "research"
-        and earlier.run.receipt
-        and not earlier.run.receipt.has_partial_text
-    ):
+    receipt = earlier.run.receipt
+    if request.spec.follow_up == "document" and receipt and not receipt.has_partial_text:
         raise _invalid("continue_from", "it has no report to build on")
     return earlier
 

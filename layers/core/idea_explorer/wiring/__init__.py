@@ -41,7 +41,6 @@ from idea_explorer.wiring.stores import (
     worked_on_here,
 )
 from idea_explorer.wiring.toolsets import (
-    TOOLSETS,
     base_of,
     check_folder,
     github_client,
@@ -54,7 +53,6 @@ from idea_explorer.wiring.toolsets import (
 __all__ = [
     "LOCAL_OWNER",
     "OFFLINE_MODELS",
-    "TOOLSETS",
     "Stores",
     "api_tokens",
     "base_of",

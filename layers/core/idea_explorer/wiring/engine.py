@@ -15,6 +15,7 @@ from idea_explorer.wiring.stores import Stores, cloud_stores, local_stores, syst
 from idea_explorer.wiring.toolsets import (
     base_of,
     check_repository,
+    missing_settings,
     research_repository,
     toolset_for,
     writer_for,
@@ -168,18 +169,6 @@ def terms(settings: Settings, kept_in: Stores | None = None) -> "RequestPolicy":
         spend=kept_in.spend if kept_in else None,
         uploads=kept_in.uploads if kept_in else None,
         code_repositories=settings.allowed_repositories,
-        missing=_missing(settings),
+        missing=missing_settings(settings),
         default_webhook=settings.webhook_url is not None,
     )
-
-
-def _missing(settings: Settings) -> Mapping[str, str]:
-    """The toolsets that cannot run here, each with what an operator does about it."""
-    from idea_explorer.wiring.music import missing_for_discover
-
-    missing: dict[str, str] = {}
-    if music := missing_for_discover(settings):
-        missing["discover"] = music
-    if settings.in_cloud and settings.github_repository is None:
-        missing["code"] = "An operator sets the deployment's parameter GitHubRepository."
-    return missing

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.message import Message
+from idea_explorer.domain.message import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.ports import Workflow
 from idea_explorer.usecases.dispatch import dispatch
@@ -30,7 +30,7 @@ def handler(event: handlers.Event) -> JsonObject:
     return handlers.each_message(event, _dispatch)
 
 
-def _dispatch(message: Message) -> JsonObject:
+def _dispatch(message: QueueMessage) -> JsonObject:
     desk = deployment.desk()
     dying = dataclasses.replace(desk, workflow=DyingOnce(desk.workflow))
     return {"dispatched": dispatch(message, dying)}

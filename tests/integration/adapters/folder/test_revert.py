@@ -19,7 +19,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
-from idea_explorer.domain.transcript import Decided, StoredResult
+from idea_explorer.domain.transcript import ApprovalsDecided, StoredResult
 from idea_explorer.ports import Reverter, Undone
 from idea_explorer.usecases.revert import revert
 from tests.fakes.clock import ManualClock
@@ -91,7 +91,7 @@ class World:
                 )
             )
         transcript = self.store.open(exploration.id, exploration.lease)
-        transcript.append(Decided(step=step, results=tuple(results)))
+        transcript.append(ApprovalsDecided(step=step, results=tuple(results)))
 
     def revert(self, exploration: Exploration) -> Undone:
         return revert(

@@ -7,9 +7,9 @@ import pytest
 
 from idea_explorer.adapters.snapshots import symbols as adapter
 from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
-from idea_explorer.domain.code import Definition, Import, Parsed
+from idea_explorer.domain.code import Definition, Import, ParsedCode
 
-FOUND = Parsed(
+FOUND = ParsedCode(
     definitions=(Definition("main", "function", 3, "def main()", "App"),),
     imports=(
         Import("os/path", 1, "import os.path as p", bound="p"),
@@ -20,7 +20,7 @@ FOUND = Parsed(
 
 
 def test_what_was_added_is_found_again_after_a_restart(tmp_path: Path) -> None:
-    SqliteSymbols(tmp_path / "s.db").add({"python:1": FOUND, "python:2": Parsed()})
+    SqliteSymbols(tmp_path / "s.db").add({"python:1": FOUND, "python:2": ParsedCode()})
     again = SqliteSymbols(tmp_path / "s.db")
     assert again.unknown(["python:1", "python:2", "python:3"]) == {"python:3"}
     assert again.definitions("main") == [("python:1", FOUND.definitions[0])]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.paths import repository_path
+from idea_explorer.domain.paths import check_repository_path
 from tests.fakes.code_repository import CodeBench, Files, Link, fill, tarball
 from tests.fakes.hostile_paths import hostile_paths
 from tests.fakes.link_layouts import ARCHIVE_LAYOUTS, LAYOUTS, Layout, placed
@@ -70,7 +70,7 @@ def assert_safe(bench: CodeBench, layout: Layout, out: Path, *, few: bool = Fals
     assert not leaked(bench.call("search_files", pattern="."))
     for proposal in bench.proposals:
         # a proposal's path is the file's own: no part of it is a link
-        assert repository_path(proposal.path) == proposal.path
+        assert check_repository_path(proposal.path) == proposal.path
         parts = proposal.path.split("/")
         opened = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
         kinds = {entry.path: entry.kind for entry in bench.workspace.tree.entries_below("")}
@@ -164,7 +164,7 @@ def test_no_path_leads_out_by_any_tool(hostile: tuple[CodeBench, Path], path: st
     bench, _ = hostile
     bench.proposals.clear()
     try:
-        expected = repository_path(path)
+        expected = check_repository_path(path)
     except ToolError:
         expected = None
     by_pattern = [

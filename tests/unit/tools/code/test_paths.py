@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.paths import repository_path
+from idea_explorer.domain.paths import check_repository_path
 from tests.fakes.hostile_paths import hostile_paths
 
 
@@ -28,7 +28,7 @@ from tests.fakes.hostile_paths import hostile_paths
     ],
 )
 def test_a_good_path_is_taken_in_its_plain_form(path: str, checked: str) -> None:
-    assert repository_path(path) == checked
+    assert check_repository_path(path) == checked
 
 
 @pytest.mark.parametrize(
@@ -59,22 +59,22 @@ def test_a_good_path_is_taken_in_its_plain_form(path: str, checked: str) -> None
 )
 def test_a_bad_path_names_the_rule_it_breaks(path: str, reason: str) -> None:
     with pytest.raises(ToolError, match=reason) as caught:
-        repository_path(path)
+        check_repository_path(path)
     assert caught.value.error_type == "path_validation"
 
 
 @pytest.mark.parametrize("given", ["a\ufeff/", "./ a", "a /."])
 def test_blanks_at_either_end_are_cut_off_whatever_stood_beside_them(given: str) -> None:
-    assert repository_path(given) == "a"
+    assert check_repository_path(given) == "a"
 
 
 @given(st.one_of(st.text(), hostile_paths()))
 def test_whatever_passes_stays_below_the_root(path: str) -> None:
     try:
-        checked = repository_path(path)
+        checked = check_repository_path(path)
     except ToolError:
         return
     root = PurePosixPath("/root/of/it")
     landed = PurePosixPath(os.path.normpath(root / checked))
     assert landed == root or root in landed.parents
-    assert repository_path(checked or ".") == checked
+    assert check_repository_path(checked or ".") == checked

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from idea_explorer.adapters.aws.client import code_of, meaning
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.domain.text import is_sendable
+from idea_explorer.domain.text import is_header_safe
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.parameters import SecretsProvider
@@ -32,7 +32,7 @@ class CloudSecrets:
             value = _field(name, value, field).strip()
         if not value:
             raise ConfigurationError(f"The secret {name} is empty.", hint=HINT)
-        if field is not None and not is_sendable(value):
+        if field is not None and not is_header_safe(value):
             raise ConfigurationError(
                 f"The secret {name} holds characters that no key has.", hint=HINT
             )

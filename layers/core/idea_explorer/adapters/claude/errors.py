@@ -19,7 +19,7 @@ from idea_explorer.domain.errors import (
     UnreachableError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.retry_after import retry_after
+from idea_explorer.domain.retry_after import parse_retry_after
 
 TOO_LONG = ("prompt is too long", "exceed context limit")  # how a 400 says so
 NO_CREDIT = "credit balance is too low"  # this one too is a 400
@@ -86,7 +86,7 @@ def _status_error(error: anthropic.APIStatusError, account: Account) -> External
         return RateLimitedError(
             "Claude's rate limit was reached.",
             hint="Wait a little and resume, or ask Anthropic for a higher limit.",
-            retry_after=retry_after(error.response.headers, datetime.now(UTC)),
+            retry_after=parse_retry_after(error.response.headers, datetime.now(UTC)),
         )
     if status == 401 or kind == "authentication_error":
         return ModelRefusesError(account.unknown, hint=account.credentials)

@@ -26,7 +26,7 @@ from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.run import Status
-from idea_explorer.ports import Filter, Page
+from idea_explorer.ports import ExplorationPage, Filter
 
 EXISTS = f"attribute_exists(#{PK})"
 ATTEMPTS = 50  # each failure is another's success, and those are few
@@ -111,7 +111,9 @@ class DynamoExplorations:
         item = self._table.get(record_key(exploration_id), "cancel_requested")
         return bool(item and item["cancel_requested"])
 
-    def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
+    def page(
+        self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
+    ) -> ExplorationPage:
         where = Condition(f"#{OWNER} = :owner", {"owner": owner})
         if cursor is not None:
             values = {**where.values, "position": position_in(cursor)}
@@ -125,7 +127,7 @@ class DynamoExplorations:
                 break
         keys = [record_key(item[PK]) for item in found[:limit]]
         listed = [_exploration(item) for item in self._table.get_many(keys)]
-        return Page(
+        return ExplorationPage(
             # The index lags a little behind; the records themselves are up to date.
             [e for e in listed if wanted.status in {None, e.status}],
             cursor_at(found[limit - 1][CREATED]) if len(found) > limit else None,

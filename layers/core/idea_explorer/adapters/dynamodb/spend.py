@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK, Item
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
 from idea_explorer.domain.errors import RateLimitedError
-from idea_explorer.domain.usage import affordable_hold
+from idea_explorer.domain.usage import limit_hold
 
 KEPT = timedelta(days=35)  # long enough to compare with a month's invoice
 TURN = "TURN"
@@ -23,7 +23,7 @@ class DynamoSpend:
             items = {item[SK]: item for item in self._items(owner, day)}
             turn = items.pop(TURN, {}).get("turn", 0)
             own = items.pop(run, {})
-            held = affordable_hold(usd, limit, map(_taken, items.values()))
+            held = limit_hold(usd, limit, map(_taken, items.values()))
             item = {PK: _partition(owner, day), SK: run, "usd": own.get("usd", 0), "held": held}
             try:
                 self._table.put_with(

@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import (
     ExternalError,
     NotADocumentError,
 )
-from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath, spell
+from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath, encode_name
 from idea_explorer.ports import Document, DocumentInfo
 
 SEARCHABLE = (".md", ".markdown", ".txt")
@@ -76,7 +76,7 @@ class Folder:
 
 def _shown(path: str) -> str:
     """A path that can be stored and sent: a file's name may be any bytes."""
-    return spell(os.fsencode(path))[0]
+    return encode_name(os.fsencode(path))[0]
 
 
 def _read_no_follow(path: Path, limit: int) -> bytes:

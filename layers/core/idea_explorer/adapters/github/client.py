@@ -24,7 +24,7 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
     name_system,
 )
-from idea_explorer.domain.retry_after import quota_reset, retry_after
+from idea_explorer.domain.retry_after import parse_quota_reset, parse_retry_after
 
 TIMEOUT = httpx.Timeout(10.0)
 API_VERSION = "2022-11-28"
@@ -175,9 +175,9 @@ class GitHubClient:
 
     def _seconds_to_wait(self, response: httpx.Response) -> float:
         now = datetime.now(UTC)
-        named = retry_after(response.headers, now)
+        named = parse_retry_after(response.headers, now)
         if named is None:
-            named = quota_reset(response.headers, now)
+            named = parse_quota_reset(response.headers, now)
         if named is not None:
             return named
         method = response.request.method

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from idea_explorer.domain.addresses import Address, is_public, literal_of
+from idea_explorer.domain.addresses import Address, is_public, parse_ip
 from idea_explorer.domain.errors import BlockedAddressError, NetworkError
 
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
@@ -40,13 +40,13 @@ class AddressRules:
         if self.ports is not None and port not in self.ports:
             wanted = " and ".join(str(port) for port in sorted(self.ports))
             raise BlockedAddressError(f"Port {port} is not allowed, only {wanted}.")
-        literal = literal_of(host)
+        literal = parse_ip(host)
         if literal is not None:
             self._check(host, [literal])
 
     def addresses(self, host: str, port: int, resolver: Resolver) -> list[Address]:
         """Where to connect for this host: all of its addresses, each of them allowed."""
-        literal = literal_of(host)
+        literal = parse_ip(host)
         found = [literal] if literal is not None else _resolved(host, port, resolver)
         self._check(host, found)
         return found

@@ -20,7 +20,7 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.retry_after import retry_after
+from idea_explorer.domain.retry_after import parse_retry_after
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -97,6 +97,6 @@ class JsonHttp:
         if status == 429:
             return RateLimitedError(
                 f"{self._service} limits the rate (429).",
-                retry_after=retry_after(response.headers, datetime.now(UTC)),
+                retry_after=parse_retry_after(response.headers, datetime.now(UTC)),
             )
         return MEANINGS.get(status, ExternalError)(f"{self._service} answered {status}.")

@@ -39,7 +39,7 @@ from idea_explorer.domain.errors import (
     UnsupportedContentError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.retry_after import retry_after
+from idea_explorer.domain.retry_after import parse_retry_after
 from idea_explorer.ports import WebPage
 
 MAX_REDIRECTS = 5
@@ -245,7 +245,7 @@ def _raise_for_status(response: httpx.Response) -> None:
 def _status_error(status: int, headers: httpx.Headers) -> ExternalError:
     said = f"The server answered {status}."
     if status == 429:
-        return RateLimitedError(said, retry_after=retry_after(headers, datetime.now(UTC)))
+        return RateLimitedError(said, retry_after=parse_retry_after(headers, datetime.now(UTC)))
     if status in {500, 502, 503, 504}:
         return UnavailableError(said)
     if status in {401, 403}:

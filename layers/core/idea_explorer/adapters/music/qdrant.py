@@ -14,7 +14,13 @@ from pydantic import BaseModel, JsonValue
 from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.music import DEPTH, IndexedTrack, content_words, covers, fused
+from idea_explorer.domain.music import (
+    DEPTH,
+    IndexedTrack,
+    build_matcher,
+    extract_words,
+    fuse_rankings,
+)
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 
 MEANING, WORDS = "meaning", "words"
@@ -112,17 +118,17 @@ class QdrantTrackIndex:
             self._put(f"{self._path}/points?wait=true", {"points": [*points]})
 
     def search(self, query: str, limit: int) -> FoundTracks:
-        words = content_words(query)
+        words = extract_words(query)
         try:
             vector = self._query_vector(query)
             found = self._run(self._searches(words, vector))
         except NotThereError:
             return FoundTracks(hits=[], total=0, by_meaning=False, index_is_empty=True)
-        enough = covers(words)
+        enough = build_matcher(words)
         by_words = [track for track in found.get(WORDS, []) if enough(track.text)]
         rankings = [by_words] if vector is None else [by_words, found.get(MEANING, [])]
         tracks = {track.isrc: track for ranking in rankings for track in ranking}
-        ranked = fused([track.isrc for track in ranking] for ranking in rankings)
+        ranked = fuse_rankings([track.isrc for track in ranking] for ranking in rankings)
         return FoundTracks(
             hits=[ScoredTrack(tracks[isrc], score) for isrc, score in ranked[:limit]],
             total=len(ranked),

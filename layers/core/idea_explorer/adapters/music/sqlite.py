@@ -10,7 +10,14 @@ from typing import Any
 from idea_explorer.adapters.music.similarity import Similarity
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.music import DEPTH, IndexedTrack, OwnedTrack, content_words, covers, fused
+from idea_explorer.domain.music import (
+    DEPTH,
+    IndexedTrack,
+    OwnedTrack,
+    build_matcher,
+    extract_words,
+    fuse_rankings,
+)
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
 
 
@@ -128,8 +135,8 @@ class SqliteTrackIndex:
 
     def search(self, query: str, limit: int) -> FoundTracks:
         by_meaning = self._by_meaning(query)
-        by_words = self._by_words(content_words(query))
-        ranked = fused([by_words] if by_meaning is None else [by_words, by_meaning])
+        by_words = self._by_words(extract_words(query))
+        ranked = fuse_rankings([by_words] if by_meaning is None else [by_words, by_meaning])
         tracks = self._tracks([row_id for row_id, _ in ranked[:limit]])
         return FoundTracks(
             hits=[ScoredTrack(tracks[row_id], score) for row_id, score in ranked[:limit]],
@@ -162,7 +169,7 @@ class SqliteTrackIndex:
             "  ORDER BY rank LIMIT ?) JOIN tracks ON id = found ORDER BY rank, id",
             (" OR ".join(f'"{word}"' for word in self._telling(words)), DEPTH),
         )
-        enough = covers(words)
+        enough = build_matcher(words)
         return [row_id for row_id, *texts in rows if enough(" ".join(texts))]
 
     def _telling(self, words: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import BaseModel, Field
 
-from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, normal_isrc
+from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, normalize_isrc
 from idea_explorer.domain.text import one_line
 
 MAX_TEXT = 300  # a title longer than this is no title
@@ -119,6 +119,6 @@ def _title(resource: Resource) -> str:
 def _isrc(text: str) -> str | None:
     """A catalogue's ISRC, or none where it is no such thing: a flag must not hang on it."""
     try:
-        return normal_isrc(text)
+        return normalize_isrc(text)
     except ValueError:
         return None

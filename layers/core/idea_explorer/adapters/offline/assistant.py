@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Result, Turn
 from idea_explorer.domain.json import JsonObject, text_of
-from idea_explorer.domain.text import escaped, one_line
+from idea_explorer.domain.text import escape_markdown, one_line
 
 SUMS = PAGES = 3  # of a question; more would be a list to work through, not a question
 QUOTE = 300
@@ -104,4 +104,4 @@ def _page(page: JsonObject) -> str:
 
 def _plain(text: str, limit: int = QUOTE) -> str:
     """One line without markup: what was found is quoted, and must not become headings or links."""
-    return escaped(one_line(text, limit))
+    return escape_markdown(one_line(text, limit))

@@ -9,7 +9,7 @@ from idea_explorer.adapters.offline.discover import discover
 from idea_explorer.adapters.offline.research import research
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.exploration import OFFLINE
-from idea_explorer.domain.json import Block, JsonObject, canonical
+from idea_explorer.domain.json import Block, JsonObject, dump_canonical
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
@@ -66,7 +66,7 @@ def _tool_use(call: Call, step: int, index: int) -> Block:
 
 def _usage(request: ModelRequest, content: list[Block]) -> Usage:
     read = sum(
-        len(canonical(part)) for part in (*request.system, *request.tools, *request.messages)
+        len(dump_canonical(part)) for part in (*request.system, *request.tools, *request.messages)
     )
-    wrote = sum(len(canonical(block)) for block in content)
+    wrote = sum(len(dump_canonical(block)) for block in content)
     return Usage(input_tokens=read // CHARS_PER_TOKEN, output_tokens=wrote // CHARS_PER_TOKEN)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Turn
 from idea_explorer.domain.json import text_of
-from idea_explorer.domain.report import title_of, verdict_of
-from idea_explorer.domain.text import escaped, one_line
+from idea_explorer.domain.report import find_title, find_verdict
+from idea_explorer.domain.text import escape_markdown, one_line
 
 DOCUMENTS_READ = 3
 UNKNOWN = "a usual angle to look from; nothing was read that speaks for or against it"
@@ -41,7 +41,7 @@ class Source:
 
     @property
     def link(self) -> str:
-        return f"[{escaped(self.title)}](../{self.path})"
+        return f"[{escape_markdown(self.title)}](../{self.path})"
 
 
 def research(conversation: Conversation) -> Turn:
@@ -91,7 +91,7 @@ def _report(conversation: Conversation) -> str:
 def _update(conversation: Conversation, sources: list[Source]) -> str:
     """The section that the request asks for, in place of a report."""
     document = _DOCUMENT.search(conversation.first)
-    verdict = verdict_of(document.group(1)) if document else None
+    verdict = find_verdict(document.group(1)) if document else None
     closing = (
         f"### Verdict\n\n**{verdict}**, as before: nothing new could be looked up."
         if verdict
@@ -109,7 +109,7 @@ def _sources(conversation: Conversation) -> list[Source]:
         text = text_of(result.payload.get("content"))
         path = text_of(result.input.get("path"))
         body = _FRONT_MATTER.sub("", text)
-        sources.append(Source(path, title_of(body, path), body, verdict_of(body)))
+        sources.append(Source(path, find_title(body, path), body, find_verdict(body)))
     return sources
 
 

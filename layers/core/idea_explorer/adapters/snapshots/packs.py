@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from idea_explorer.domain.code import NOT_KEPT, ContentKind, Entry, blob_sha, ended
+from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, blob_sha, ensure_newline
 from idea_explorer.domain.errors import RejectedError, ToolError
 from idea_explorer.domain.limits import CodeLimits
-from idea_explorer.domain.paths import repository_path, spell
+from idea_explorer.domain.paths import check_repository_path, encode_name
 
 _TAIL = struct.Struct(">Q8s")
 _MAGIC = b"IDEAPCK1"
@@ -52,14 +52,14 @@ class Pack:
         self.sha = sha
         self.text = memoryview(mapped)[:end]
         rows = json.loads(zlib.decompress(mapped[end : end + length]))
-        self.entries = tuple(Entry(*row) for row in rows)
+        self.entries = tuple(SnapshotEntry(*row) for row in rows)
 
 
 def write_pack(file: BinaryIO, items: Iterable[Item], limits: CodeLimits) -> str:
     """Write all items and return a name for exactly this content."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, SnapshotEntry] = {}
     for item in items:
-        path, exact = spell(item.name)
+        path, exact = encode_name(item.name)
         if not _is_usable(path):
             continue
         if entry := _entry(path, exact, item, entries, file):
@@ -82,31 +82,31 @@ def _refuse_too_much(files: int, size: int, limits: CodeLimits) -> None:
     raise RejectedError(problem, hint="Name a smaller repository or folder.")
 
 
-def _row(e: Entry) -> list[str | int | bool]:
+def _row(e: SnapshotEntry) -> list[str | int | bool]:
     return [e.path, e.content, e.size, e.modified, e.blob, e.start, e.target, e.exact]
 
 
 def _entry(
-    path: str, exact: bool, item: Item, known: dict[str, Entry], file: BinaryIO
-) -> Entry | None:
+    path: str, exact: bool, item: Item, known: dict[str, SnapshotEntry], file: BinaryIO
+) -> SnapshotEntry | None:
     if item.same_as is not None:
-        original = known.get(spell(item.same_as)[0])
+        original = known.get(encode_name(item.same_as)[0])
         return replace(_copy(original, file), path=path, exact=exact) if original else None
     if item.target is not None:
-        target = spell(item.target)[0]
-        return Entry(path, "link", item.size, item.modified, target=target, exact=exact)
+        target = encode_name(item.target)[0]
+        return SnapshotEntry(path, "link", item.size, item.modified, target=target, exact=exact)
     if item.data is None:
-        return Entry(path, "large", item.size, item.modified, exact=exact)
+        return SnapshotEntry(path, "large", item.size, item.modified, exact=exact)
     content: ContentKind = "binary" if b"\x00" in item.data else "text"
     start = NOT_KEPT
     if content == "text":
         start = file.tell()
-        file.write(ended(item.data))
+        file.write(ensure_newline(item.data))
     blob = blob_sha(item.data)
-    return Entry(path, content, len(item.data), item.modified, blob, start, exact=exact)
+    return SnapshotEntry(path, content, len(item.data), item.modified, blob, start, exact=exact)
 
 
-def _copy(original: Entry, file: BinaryIO) -> Entry:
+def _copy(original: SnapshotEntry, file: BinaryIO) -> SnapshotEntry:
     """With a text of its own, so that every text belongs to one path."""
     if original.start == NOT_KEPT:
         return original
@@ -114,11 +114,11 @@ def _copy(original: Entry, file: BinaryIO) -> Entry:
     file.seek(original.start)
     data = file.read(original.size)
     file.seek(start)
-    file.write(ended(data))
+    file.write(ensure_newline(data))
     return replace(original, start=start)
 
 
-def _without_shadowed(entries: dict[str, Entry]) -> list[Entry]:
+def _without_shadowed(entries: dict[str, SnapshotEntry]) -> list[SnapshotEntry]:
     """Without what stands below a file or a link: no repository has that, only a made-up archive."""
 
     @cache
@@ -130,6 +130,6 @@ def _without_shadowed(entries: dict[str, Entry]) -> list[Entry]:
 
 def _is_usable(path: str) -> bool:
     try:
-        return repository_path(path) == path
+        return check_repository_path(path) == path
     except ToolError:
         return False

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from idea_explorer.adapters.sqlite.database import Database
-from idea_explorer.domain.code import Definition, Import, Parsed
+from idea_explorer.domain.code import Definition, Import, ParsedCode
 from idea_explorer.domain.errors import ConfigurationError
 
 VERSION = 1  # of the tables and of what the parsers find; another one starts anew
@@ -35,7 +35,7 @@ class SqliteSymbols:
         wanted = set(keys)
         return wanted.difference(key for (key,) in self._db.rows("SELECT key FROM files"))
 
-    def add(self, parsed: Mapping[str, Parsed]) -> None:
+    def add(self, parsed: Mapping[str, ParsedCode]) -> None:
         with self._db.transaction() as db:
             for key, found in parsed.items():
                 added = db.execute("INSERT OR IGNORE INTO files (key) VALUES (?)", (key,))

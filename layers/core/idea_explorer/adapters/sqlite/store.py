@@ -22,8 +22,8 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
-from idea_explorer.domain.usage import affordable_hold
-from idea_explorer.ports import Filter, NumberedEvent, Page, Transcript
+from idea_explorer.domain.usage import limit_hold
+from idea_explorer.ports import ExplorationPage, Filter, NumberedEvent, Transcript
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS explorations (
@@ -123,7 +123,9 @@ class SqliteStore:
         )
         return bool(row and row[0])
 
-    def page(self, owner: str, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
+    def page(
+        self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
+    ) -> ExplorationPage:
         conditions = {
             "owner = ?": owner,
             "status = ?": wanted.status,
@@ -136,7 +138,7 @@ class SqliteStore:
             SELECT + " AND ".join(given) + " ORDER BY position DESC LIMIT ?",
             [*given.values(), limit + 1],
         )
-        return Page(
+        return ExplorationPage(
             [_exploration(*row) for row in rows[:limit]],
             cursor_at(rows[limit - 1][3]) if len(rows) > limit else None,
         )
@@ -202,7 +204,7 @@ class SqliteStore:
     def reserve(self, owner: str, day: date, run: str, usd: float, *, limit: float) -> float:
         with self._db.transaction() as db:
             rows = db.execute(TAKEN, (owner, day.isoformat()))
-            held = affordable_hold(usd, limit, (taken for other, taken in rows if other != run))
+            held = limit_hold(usd, limit, (taken for other, taken in rows if other != run))
             db.execute(
                 "INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?)",
                 (owner, day.isoformat(), run, held),

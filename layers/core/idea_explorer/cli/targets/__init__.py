@@ -76,8 +76,8 @@ class Target(Protocol):
         """The exploration as the arguments of the next command have to name it."""
         ...
 
-    def command_after_decision(self, exploration_id: str) -> str:
-        """What lets a person follow or continue a run whose changes are all decided."""
+    def describe_next(self, exploration_id: str) -> str:
+        """What happens to a run whose changes are all decided, and the command for it."""
         ...
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from idea_explorer.api.errors import QUOTA_SPENT
+from idea_explorer.api.http import QUOTA_SPENT
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,
@@ -28,7 +28,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import is_sendable
+from idea_explorer.domain.text import is_header_safe
 
 # an answer may wait for events for 20 s
 TIMEOUT = httpx.Timeout(40.0, connect=10.0)
@@ -71,7 +71,7 @@ class ApiClient:
                 hint="`idea serve` prints one; for a deployment, an operator makes you one with:"
                 " idea admin token add OWNER --stack NAME.",
             )
-        if not is_sendable(token):
+        if not is_header_safe(token):
             raise ConfigurationError("IDEA_API_TOKEN contains characters that no token has.")
         _check(url)
         return cls(url, token, httpx.Timeout(seconds) if seconds else TIMEOUT)

@@ -160,8 +160,8 @@ class DeploymentTarget:
     def name(self, exploration_id: str) -> str:
         return exploration_id
 
-    def command_after_decision(self, exploration_id: str) -> str:
-        return f"idea watch {exploration_id}"
+    def describe_next(self, exploration_id: str) -> str:
+        return f"The run continues. Follow it with: idea watch {exploration_id}"
 
     def _object(self, answer: object) -> JsonObject:
         if not isinstance(answer, dict):

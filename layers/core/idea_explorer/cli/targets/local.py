@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from idea_explorer import wiring
-from idea_explorer.api.views import Details, Listing, details_of, summary_of
+from idea_explorer.api.views import Details, ExplorationList, build_details, build_summary
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import name_status
 from idea_explorer.cli.targets import ReceivedEvent, parse_received
 from idea_explorer.domain.errors import ConfigurationError, ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import ExplorationId, begun_at, is_id
+from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
@@ -63,13 +63,13 @@ class LocalTarget:
         except ValidationError as error:
             raise invalid_request(error) from error
         if not self._settings.store.is_file():
-            return Listing(explorations=[], cursor=None).model_dump(mode="json")
+            return ExplorationList(explorations=[], cursor=None).model_dump(mode="json")
         wanted = Filter(status=query.status, mode=query.mode, toolset=query.toolset)
         page = self._service.explorations.page(
             LOCAL_OWNER, wanted, limit=query.limit, cursor=query.cursor
         )
-        rows = [summary_of(exploration) for exploration in page.explorations]
-        return Listing(explorations=rows, cursor=page.cursor).model_dump(mode="json")
+        rows = [build_summary(exploration) for exploration in page.explorations]
+        return ExplorationList(explorations=rows, cursor=page.cursor).model_dump(mode="json")
 
     def show(self, exploration_id: str) -> JsonObject:
         return self._dump(self.find(exploration_id))
@@ -77,7 +77,7 @@ class LocalTarget:
     def describe(self, exploration: Exploration) -> Details:
         events = self._read_events(exploration.id)
         progress = progress_of(exploration, events, self._service.clock.now())
-        return details_of(exploration, progress, prefix="")
+        return build_details(exploration, progress, prefix="")
 
     def report(self, exploration_id: str) -> str:
         exploration = self.find(exploration_id)
@@ -149,11 +149,11 @@ class LocalTarget:
         return self._dump(runner.resume(exploration, limits))
 
     def approvals(self, exploration_id: str) -> "list[ApprovalView]":
-        from idea_explorer.api.approvals import approval_view
+        from idea_explorer.api.approvals import build_approval_view
 
         exploration = self.find(exploration_id)
         approvals = self._service.approvals.approvals(exploration.id)
-        return [approval_view(approval, exploration) for approval in approvals]
+        return [build_approval_view(approval, exploration) for approval in approvals]
 
     def decide(self, exploration_id: str, approval_id: str, request: "DecisionRequest") -> None:
         from idea_explorer.usecases.approvals.decide import decide
@@ -182,7 +182,7 @@ class LocalTarget:
             # it ran elsewhere; the commits that carry its id are enough
             known = ExplorationId(exploration_id)
             reverter = publishing.reverter(self._settings, ExploreRequest(idea=exploration_id))
-            return reverter.propose_revert(known, since=begun_at(known))
+            return reverter.propose_revert(known, since=decode_time(known))
         return revert(
             exploration,
             transcripts=wiring.local_stores(self._settings).transcripts,
@@ -209,8 +209,8 @@ class LocalTarget:
         folder = f" --research {shlex.quote(self._research)}" if self._research else ""
         return f"{exploration_id}{folder}"
 
-    def command_after_decision(self, exploration_id: str) -> str:
-        return f"idea resume {self.name(exploration_id)}"
+    def describe_next(self, exploration_id: str) -> str:
+        return f"Continue with: idea resume {self.name(exploration_id)}"
 
     def find(self, exploration_id: str) -> Exploration:
         if not is_id(exploration_id):

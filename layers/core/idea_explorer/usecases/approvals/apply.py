@@ -24,7 +24,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     AnyEntry,
-    Decided,
+    ApprovalsDecided,
     PendingCall,
     StoredResult,
     WrittenChange,
@@ -96,7 +96,7 @@ def is_over(entries: Sequence[AnyEntry], run: int) -> bool:
     """Whether the run ends here because nobody decided on one of its changes."""
     last = entries[-1] if entries else None
     return (
-        isinstance(last, Decided)
+        isinstance(last, ApprovalsDecided)
         and last.run == run
         and any(result.record.error_type == EXPIRED for result in last.results)
     )
@@ -139,7 +139,7 @@ def act(
             endings.append(closed)
         endings.append(_ending(call, result, record))
     transcript.append(
-        Decided(
+        ApprovalsDecided(
             step=step, run=exploration.run.number, results=tuple(results), written=tuple(written)
         )
     )
@@ -166,7 +166,6 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
         kind = "auth_failed" if isinstance(error, AuthFailedError) else "internal_error"
         return ToolResult.failure(kind, error.sentence)
     fields: JsonObject = {
-        "ok": True,
         "path": path,
         "approvalId": approval.id,
         "decision": "approve",
@@ -177,7 +176,7 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
     if approval.is_edited:
         fields["content"] = approval.approved_content
     how = "approved after an edit" if approval.is_edited else "approved"
-    return ToolResult(payload=fields, summary=f"{path} {how} and written")
+    return ToolResult.success(fields, f"{path} {how} and written")
 
 
 def _record(call: PendingCall, result: ToolResult, step: int) -> ToolRecord:

@@ -1,35 +1,26 @@
-"""Full-text search over the uploaded files, passage by passage."""
+"""Full-text search over uploaded files, passage by passage."""
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from idea_explorer.ports import UploadedFile
 from idea_explorer.tools.charsets import decode
-from idea_explorer.tools.fulltext import FullText
+from idea_explorer.tools.fulltext import FullText, SearchHit
 from idea_explorer.tools.readable import readable
 
-PASSAGE_CHARS = (
-    1_000  # a passage is returned whole, so it holds the match and what stands around it
-)
+PASSAGE_CHARS = 1_000  # a passage is returned whole: the match with its surroundings
 MAX_FILE_CHARS = 2_000_000  # about 500 pages; more takes longer to index than a tool may run
 BINARY_PROBE = 8_192
-# in these, text that is not UTF-8 is in an older encoding; in others it is no text
+# files with these endings may have an older encoding than UTF-8; others then count as binary
 TEXT_SUFFIXES = (".txt", ".md", ".markdown", ".csv", ".tsv", ".json", ".html", ".htm", ".log")
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BREAK = re.compile(r"\s\S*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    file: str
-    excerpt: str
-    score: float
-
-
 class UploadIndex:
-    """The passages of all files that are text, and a reason for each that is not searched in full."""
+    """The passages of all text files, and why other files are not searched, or not in full."""
 
     def __init__(self, files: Iterable[UploadedFile]) -> None:
         self.names: list[str] = []
@@ -37,21 +28,22 @@ class UploadIndex:
         self._passages: list[tuple[str, str]] = []
         for file in files:
             self._add(file)
-        # under a number that no query asks for: a file's name must not make all its passages match
+        # by a number that no query contains: a file's name must not make all its passages match
         self._index = FullText(
             (f"passage{number}", "", text) for number, (_, text) in enumerate(self._passages)
         )
 
-    def search(self, query: str, limit: int) -> tuple[list[Finding], int]:
+    def search(self, query: str, limit: int) -> tuple[list[SearchHit], int]:
         """The best passages, and how many match at all."""
         hits, total = self._index.search(query, limit)
-        found = [
-            (*self._passages[int(hit.name.removeprefix("passage"))], hit.score) for hit in hits
-        ]
-        return [Finding(*finding) for finding in found], total
+        return [self._whole(hit) for hit in hits], total
+
+    def _whole(self, hit: SearchHit) -> SearchHit:
+        name, text = self._passages[int(hit.name.removeprefix("passage"))]
+        return replace(hit, name=name, excerpt=text)
 
     def _add(self, file: UploadedFile) -> None:
-        text = text_of_file(file)
+        text = extract_text(file)
         if text is None:
             self.remarks[file.name] = (
                 "not a text file; text, Markdown, CSV, JSON and HTML are searched"
@@ -60,11 +52,11 @@ class UploadIndex:
         self.names.append(file.name)
         if len(text) > MAX_FILE_CHARS:
             self.remarks[file.name] = f"only its first {MAX_FILE_CHARS:,} characters are searched"
-        self._passages += ((file.name, part) for part in passages_of(text[:MAX_FILE_CHARS]))
+        self._passages += ((file.name, part) for part in split_passages(text[:MAX_FILE_CHARS]))
 
 
-def text_of_file(file: UploadedFile) -> str | None:
-    """The file's text, or None where it is not text. Its content decides, not what its name claims."""
+def extract_text(file: UploadedFile) -> str | None:
+    """The file's text, or None for a binary file; its content decides, not its name."""
     data, name = file.content, file.name.lower()
     if not data.startswith(_UTF16_MARKS):
         if b"\0" in data[:BINARY_PROBE] or data.startswith(b"%PDF-"):
@@ -76,8 +68,8 @@ def text_of_file(file: UploadedFile) -> str | None:
     return decode(data)
 
 
-def passages_of(text: str) -> Iterator[str]:
-    """Pieces of at most PASSAGE_CHARS, cut between paragraphs, else lines, else words where possible."""
+def split_passages(text: str) -> Iterator[str]:
+    """Pieces of at most PASSAGE_CHARS, split between paragraphs, lines or words if possible."""
     start = 0
     while start < len(text):
         piece = text[start : start + PASSAGE_CHARS]
@@ -89,7 +81,7 @@ def passages_of(text: str) -> Iterator[str]:
 
 
 def _cut(piece: str) -> int:
-    """Where to end a full piece: not in its first half, so that passages do not become splinters."""
+    """Where to end a full piece: in its second half, so that no passage is tiny."""
     half = len(piece) // 2
     for separator in ("\n\n", "\n"):
         if (found := piece.rfind(separator, half)) > 0:

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.ports import UploadedFile
-from idea_explorer.tools.uploads import (
+from idea_explorer.tools.upload_search import (
     MAX_FILE_CHARS,
     PASSAGE_CHARS,
     UploadIndex,
-    passages_of,
-    text_of_file,
+    extract_text,
+    split_passages,
 )
 
 
@@ -41,23 +41,23 @@ def words(count: int, seed: int = 0) -> str:
     ],
 )
 def test_the_content_decides_what_is_text(name: str, content: bytes, text: str | None) -> None:
-    assert text_of_file(UploadedFile(name, content)) == text
+    assert extract_text(UploadedFile(name, content)) == text
 
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab \n"), max_size=5_000))
 def test_passages_hold_the_whole_text_in_pieces_of_bounded_length(text: str) -> None:
-    pieces = list(passages_of(text))
+    pieces = list(split_passages(text))
     assert all(0 < len(piece) <= PASSAGE_CHARS for piece in pieces)
     assert "".join("".join(pieces).split()) == "".join(text.split())
 
 
 def test_passages_end_between_paragraphs_else_words() -> None:
     paragraph = words(60).strip()
-    pieces = list(passages_of("\n\n".join([paragraph] * 6)))
+    pieces = list(split_passages("\n\n".join([paragraph] * 6)))
     assert all(piece.startswith(paragraph[:20]) for piece in pieces)
     assert all(piece.split()[-1] in {"alpha", "beta", "gamma", "delta"} for piece in
-               passages_of(words(1_000)))  # fmt: skip
+               split_passages(words(1_000)))  # fmt: skip
 
 
 def test_every_excerpt_holds_the_match() -> None:
@@ -65,7 +65,7 @@ def test_every_excerpt_holds_the_match() -> None:
     index = UploadIndex([UploadedFile("hay.txt", text.encode()), UploadedFile("b.txt", b"nothing")])
     found, total = index.search("needle", 5)
     assert total == 1
-    assert found[0].file == "hay.txt"
+    assert found[0].name == "hay.txt"
     assert "needle" in found[0].excerpt
     assert len(found[0].excerpt) <= PASSAGE_CHARS
 
@@ -82,7 +82,7 @@ def test_the_best_passage_comes_first_and_all_are_counted() -> None:
         UploadedFile("three.md", b"Nothing of that kind."),
     ]
     found, total = UploadIndex(files).search("api endpoints", 1)
-    assert [finding.file for finding in found] == ["two.md"]
+    assert [finding.name for finding in found] == ["two.md"]
     assert total == 2
 
 

@@ -1,29 +1,29 @@
-"""Which imports mean a given module: a path, a dotted name or a bare symbol, matched from the end."""
+"""Which imports refer to a module, given as a path, a dotted name or a bare symbol."""
 
 from dataclasses import dataclass
 
 from idea_explorer.domain.code import Import
 from idea_explorer.tools.code.languages import grammar_of
 from idea_explorer.tools.code.parsing.modules import has_ending, module_segments
-from idea_explorer.tools.code.tree import Tree
+from idea_explorer.tools.code.repository_tree import RepositoryTree
 
 Segments = tuple[str, ...]
 
 # An absolute import may leave out leading folders (`app/models` for `src/app/models.py`). In these
-# languages one segment alone names a package of others, never a file that lies deeper.
+# languages a single segment is always an external package.
 _LEAST = {"javascript": 2, "java": 2}
 _FAMILIES = {"typescript": "javascript", "tsx": "javascript"}
-_ALIASES = {"@", "~"}  # what JavaScript projects write for their source folder
+_ALIASES = {"@", "~"}  # names of the source folder in JavaScript projects
 _RUST_FOLDER_FILES = {"main.rs", "lib.rs", "mod.rs"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What was asked for, in the ways it can be read.
+class ImportQuery:
+    """A module, by the names that an import may use for it.
 
-    Only a path may be meant by an import that is shorter than it: one of the same family of languages,
-    and in Python one that reaches up to the outermost package. Where the path is that of a file in the
-    repository, `modules` holds all of them, and an import that means another one is not meant.
+    An import may be shorter than a path: if it is in the same family of languages, and in Python if it
+    begins at the outermost package. If the path is a file of the repository, `modules` are all its
+    modules, and an import of another one does not match.
     """
 
     names: tuple[Segments, ...]
@@ -33,10 +33,10 @@ class Wanted:
     modules: frozenset[Segments] = frozenset()
 
     @property
-    def lasts(self) -> set[str]:
+    def last_segments(self) -> set[str]:
         return {name[-1] for name in self.names}
 
-    def is_meant_by(self, imported: Import, importer: str) -> bool:
+    def matches(self, imported: Import, importer: str) -> bool:
         target, is_rooted = _target(imported, importer)
         for name in self.names:
             if _ends_with(target, name):
@@ -53,8 +53,8 @@ class Wanted:
         )
 
 
-def wanted(module_path: str, tree: Tree) -> Wanted | None:
-    """How to read a model's `modulePath`; None where nothing is left of it."""
+def parse_module_path(module_path: str, tree: RepositoryTree) -> ImportQuery | None:
+    """Parse the argument `modulePath`; None if it names nothing."""
     text = module_path.strip()
     if "/" in text or has_ending(text):
         is_go = text.endswith(".go")  # Go imports folders, not files
@@ -62,7 +62,7 @@ def wanted(module_path: str, tree: Tree) -> Wanted | None:
         if not segments:
             return None
         name = tuple(segments)
-        return Wanted(
+        return ImportQuery(
             (name,),
             is_path=True,
             families=_families(text, tree),
@@ -73,10 +73,10 @@ def wanted(module_path: str, tree: Tree) -> Wanted | None:
     if not by_dots:
         return None
     # a dot may also be part of a name, as in `user.service`
-    return Wanted((by_dots,) if by_dots == (text,) else (by_dots, (text,)))
+    return ImportQuery((by_dots,) if by_dots == (text,) else (by_dots, (text,)))
 
 
-def _package_depth(segments: list[str], tree: Tree) -> int:
+def _package_depth(segments: list[str], tree: RepositoryTree) -> int:
     """How many segments Python needs to name this module: up to its outermost package."""
     depth = 1
     for end in range(len(segments) - 1, 0, -1):
@@ -86,8 +86,8 @@ def _package_depth(segments: list[str], tree: Tree) -> int:
     return depth
 
 
-def _families(path: str, tree: Tree) -> frozenset[str]:
-    """The languages that the path is written in: a file's own, or those of a folder's files."""
+def _families(path: str, tree: RepositoryTree) -> frozenset[str]:
+    """The languages of a file, or of the files in a folder."""
     folder = path.strip("/").removeprefix("./")
     paths = tree.children(folder) if tree.is_folder(folder) else [path]
     return frozenset(filter(None, map(_family, paths)))
@@ -99,13 +99,13 @@ def _family(path: str) -> str:
 
 
 def _target(imported: Import, importer: str) -> tuple[Segments, bool]:
-    """The segments of an import, from the repository's root where it says enough to know them."""
+    """The segments of an import, and whether they begin at the root of the repository."""
     *folder, file = importer.split("/")
     target = tuple(segment for segment in imported.target.split("/") if segment)
     is_rust = file.endswith(".rs")
     if imported.level:
         if is_rust and file not in _RUST_FOLDER_FILES:
-            folder.append(file.removesuffix(".rs"))  # a Rust file's own folder bears its name
+            folder.append(file.removesuffix(".rs"))  # a Rust file has a folder of the same name
         above = imported.level - 1
         return (*folder[: max(len(folder) - above, 0)], *target), True
     if is_rust and target[:1] == ("crate",):

@@ -1,10 +1,10 @@
-"""What a validator found, in the words of a person who does not know the validator."""
+"""Validation errors in plain words, for people who do not know pydantic."""
 
 from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-# by the kind of finding; the placeholders are the finding's own limits
+# by pydantic's error type; the placeholders are the limits in its context
 RULES = {
     "missing": "is missing",
     "extra_forbidden": "unknown field",
@@ -37,28 +37,28 @@ SHAPES = {
     "repository": "must look like owner/name",
     "GITHUB_REPOSITORY": "must look like owner/name",
     "ref": "must be a branch, a tag or a commit",
-    "mode": "must be a short name in small letters",
+    "mode": "must be a short lower-case name",
 }
 
 
-def findings(error: ValidationError, *, within: str = "") -> dict[str, str]:
-    """The first finding of each field, without echoing any value; "" is the whole. The fields of
-    `within` are named as if they stood at the top."""
-    found: dict[str, str] = {}
-    for finding in error.errors(include_url=False, include_input=False):
-        path = [str(part) for part in finding["loc"]]
+def describe_errors(error: ValidationError, *, within: str = "") -> dict[str, str]:
+    """The first error of each field, by name, without repeating any value; "" is the whole input. The
+    fields of `within` count as top-level fields."""
+    rules: dict[str, str] = {}
+    for detail in error.errors(include_url=False, include_input=False):
+        path = [str(part) for part in detail["loc"]]
         path = path[1:] if path[:1] == [within] else path
         where, name = ".".join(path), next(iter(path), "")
-        rule = _rule(finding["type"], name, finding["msg"], finding.get("ctx", {}))
-        found.setdefault(name, rule if where == name else f"{rule} ({where})")
-    return found
+        rule = _describe(detail["type"], name, detail["msg"], detail.get("ctx", {}))
+        rules.setdefault(name, rule if where == name else f"{rule} ({where})")
+    return rules
 
 
-def _rule(kind: str, name: str, message: str, limits: Mapping[str, object]) -> str:
+def _describe(kind: str, name: str, message: str, limits: Mapping[str, object]) -> str:
     if kind == "string_pattern_mismatch" and name in SHAPES:
         return SHAPES[name]
     if limits.get("field_type") == "Value":
-        kind = f"string_{kind}"  # so says the validator of a text that has a rule of its own too
+        kind = f"string_{kind}"  # pydantic's error for a string type with a validator of its own
     limits = {
         key: int(limit) if isinstance(limit, float) and limit.is_integer() else limit
         for key, limit in limits.items()

@@ -1,4 +1,4 @@
-"""Similar research, files to send along, and webhooks."""
+"""Similar research, reusing it, and uploading files for a request."""
 
 import json
 from dataclasses import replace
@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.sqlite.store import SqliteStore
-from idea_explorer.api.app import handler_for
-from idea_explorer.api.server import gateway_event
+from idea_explorer.api.app import build_handler
+from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.run import Stats
 from idea_explorer.ports import ResearchIndex
 from tests.fakes.api import Api
 
@@ -121,8 +120,8 @@ def test_a_reuse_that_broke_off_is_made_whole_by_the_next_call(known: Api, tmp_p
     body = {"idea": "Beehives on city rooftops", "if_exists": "reuse"}
     key = {"Idempotency-Key": "k"}
     service = replace(known.service, reports=LostReports(tmp_path / "store.db"))
-    event = gateway_event("POST", "/explorations", key, json.dumps(body).encode(), "ada")
-    assert handler_for(service)(event, known.context)["statusCode"] == 503
+    event = build_gateway_event("POST", "/explorations", key, json.dumps(body).encode(), "ada")
+    assert build_handler(service)(event, known.context)["statusCode"] == 503
 
     reply = known.post("/explorations", body, headers=key)
 
@@ -186,58 +185,3 @@ def test_a_strange_file_is_refused(api: Api, body: object, field: str) -> None:
 
     assert reply.status == 422
     assert field in reply.fields
-
-
-# Webhooks
-
-
-def test_a_test_message_is_sent_signed(api: Api) -> None:
-    reply = api.post("/webhooks/test", HOOK)
-
-    ((url, body, headers),) = api.webhooks.posted
-    assert (reply.status, reply.json["status"]) == (200, "delivered")
-    assert url == HOOK["webhook_url"]
-    assert json.loads(body)["type"] == "webhook_test"
-    assert headers["X-Signature"].startswith("sha256=")
-    assert HOOK["callback_secret"] not in reply.text + repr(api.log.lines)
-
-
-def test_a_receiver_that_fails_is_told_of(api: Api) -> None:
-    api.webhooks.failure = NetworkError("The server could not be reached.")
-
-    reply = api.post("/webhooks/test", HOOK)
-
-    assert (reply.status, reply.json["status"]) == (200, "failed")
-    assert "could not be reached" in reply.json["last_error"]
-
-
-@pytest.mark.parametrize("url", ["http://a.example", "https://", "ftp://a.example", 7, None])
-def test_a_strange_address_is_refused(api: Api, url: object) -> None:
-    reply = api.post("/webhooks/test", {"webhook_url": url})
-
-    assert reply.status == 422
-    assert api.webhooks.posted == []
-
-
-def test_a_message_is_sent_again(api: Api) -> None:
-    done = api.run_to(api.submitted(**HOOK), "completed", stats=Stats(steps=1))
-    api.webhooks.failure = NetworkError("The server could not be reached.")
-    undelivered = api.post(f"/explorations/{done.id}/webhook").json
-    assert (undelivered["status"], undelivered["attempts"]) == ("pending", 3)  # its workflow will
-    assert undelivered["last_error"] == "The server could not be reached."
-    api.webhooks.failure = None
-
-    reply = api.post(f"/explorations/{done.id}/webhook")
-
-    assert reply.json["status"] == "delivered"
-    assert api.get(f"/explorations/{done.id}").json["delivery"]["status"] == "delivered"
-    assert HOOK["callback_secret"] not in reply.text
-
-
-def test_what_has_no_webhook_or_no_end_is_not_told(api: Api) -> None:
-    silent = api.run_to(api.submitted(), "completed")
-    running = api.run_to(api.submitted(**HOOK), "running")
-
-    for exploration in (silent, running):
-        assert api.post(f"/explorations/{exploration.id}/webhook").status == 409
-    assert api.post(f"/explorations/{silent.id}/webhook", owner="bob").status == 404

@@ -1,0 +1,196 @@
+"""The messages of a request, built from the entries of a transcript.
+
+Each request extends the one before it, so prompt caches and signed thinking stay valid.
+"""
+
+from collections.abc import Sequence
+
+from idea_explorer.domain.json import Block, JsonObject, dump_canonical
+from idea_explorer.domain.transcript import (
+    AnyEntry,
+    ApprovalsDecided,
+    ConversationRestarted,
+    Instruction,
+    ModelCallFinished,
+    Opening,
+    StoredResult,
+    ToolsRan,
+)
+
+THINKING = frozenset({"thinking", "redacted_thinking"})
+NOT_RUN: JsonObject = {
+    "ok": False,
+    "error_type": "not_run",
+    "message": "The exploration ended before this call had a result.",
+}
+
+
+def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
+    """The `messages` of the next request."""
+    turns: list[JsonObject] = []
+    waiting: list[StoredResult] = []
+    for entry in entries:
+        match entry:
+            case Opening():
+                turns = [dict(message) for message in entry.turns]
+                _extend(turns, "user", entry.content)
+                if entry.new_effort:
+                    turns.append(_effort_change(entry.new_effort))
+            case ConversationRestarted():
+                turns = [{"role": "user", "content": [*entry.content]}]
+            case ModelCallFinished() if content := prepare_answer(entry):
+                _extend(turns, "assistant", content)
+            case ToolsRan() if entry.pending:
+                waiting = list(entry.results)
+            case ToolsRan():
+                _extend(turns, "user", [_result_block(result) for result in entry.results])
+            case ApprovalsDecided():
+                results = _sort_by_call([*waiting, *entry.results], _blocks(turns[-1]))
+                _extend(turns, "user", [_result_block(result) for result in results])
+                waiting = []
+            case Instruction():
+                _drop_unanswered_calls(turns)
+                _extend(turns, "user", [{"type": "text", "text": entry.text}])
+                if entry.effort:
+                    turns.append(_effort_change(entry.effort))
+            case _:
+                pass
+    return turns
+
+
+def build_prior_turns(entries: Sequence[AnyEntry], *, same_model: bool) -> list[JsonObject]:
+    """The turns of a finished exploration, ready for another question.
+
+    The run may have ended anywhere: a call without a result gets `NOT_RUN`, an unfinished search is left
+    out. Thinking is signed for one model, so another model does not get it; nor does it get changes of
+    effort, which it may not support.
+    """
+    turns = build_messages(entries)
+    if not same_model:
+        turns = [_drop_thinking(turn) for turn in turns if turn["role"] != "system"]
+    if turns and turns[-1]["role"] == "assistant":
+        answer = _drop_trailing_thinking(_drop_pending(_blocks(turns[-1])))
+        turns[-1:] = [
+            {"role": "assistant", "content": [*answer]},
+            {"role": "user", "content": [*_results_for(answer, entries[-1])]},
+        ]
+    return [turn for turn in turns if turn["content"] or turn["role"] == "system"]
+
+
+def find_last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
+    """The answers of the model's last turn: several if it was paused or continued."""
+    turn: list[ModelCallFinished] = []
+    for entry in entries:
+        match entry:
+            case ModelCallFinished():
+                turn.append(entry)
+            case Opening() | ConversationRestarted() | ToolsRan() | ApprovalsDecided():
+                turn = []
+            case Instruction() if entry.purpose != "continue":
+                turn = []
+            case _:
+                pass
+    return turn
+
+
+def find_effort(turns: Sequence[JsonObject], effort: str | None) -> str | None:
+    """The effort in effect after these turns, which began with `effort`."""
+    for message in reversed(turns):
+        changed = message.get("output_config")
+        if isinstance(changed, dict):
+            return str(changed.get("effort"))
+    return effort
+
+
+def prepare_answer(answer: ModelCallFinished) -> list[Block]:
+    """The blocks of an answer that may be sent back. A call cut off by the output limit is dropped, as
+    if the model had not begun it."""
+    # the API rejects empty text; white space is sent back as it came
+    content = [b for b in answer.content if b.get("type") != "text" or b.get("text")]
+    if answer.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
+        content = _drop_pending([b for b in content if b.get("type") != "tool_use"])
+    return content if answer.stop_reason == "pause_turn" else _drop_trailing_thinking(content)
+
+
+def find_pending_server_calls(content: Sequence[Block]) -> set[str]:
+    """Server-side calls without a result yet: the turn has to be sent back to finish them."""
+    called = {str(b.get("id")) for b in content if b.get("type") == "server_tool_use"}
+    answered = {str(b.get("tool_use_id")) for b in content if "tool_use_id" in b}
+    return called - answered
+
+
+def _blocks(message: JsonObject) -> list[Block]:
+    content = message["content"]
+    assert isinstance(content, list)
+    return [block for block in content if isinstance(block, dict)]
+
+
+def _extend(turns: list[JsonObject], role: str, content: Sequence[Block]) -> None:
+    if turns and turns[-1]["role"] == role:
+        turns[-1] = {**turns[-1], "content": [*_blocks(turns[-1]), *content]}
+    else:
+        turns.append({"role": role, "content": [*content]})
+
+
+def _effort_change(effort: str) -> JsonObject:
+    """Takes effect with the next answer, and stays in place in every later request."""
+    return {"role": "system", "content": [], "output_config": {"effort": effort}}
+
+
+def _sort_by_call(results: list[StoredResult], answer: Sequence[Block]) -> list[StoredResult]:
+    """The results of one step in the order of its calls, however late a person's decision came."""
+    order = {block.get("id"): index for index, block in enumerate(answer)}
+    return sorted(results, key=lambda result: order.get(result.call_id, len(order)))
+
+
+def _drop_unanswered_calls(turns: list[JsonObject]) -> None:
+    """The API rejects a call without a result, such as one beside a refusal."""
+    if turns[-1]["role"] != "assistant":
+        return
+    calls_dropped = [b for b in _blocks(turns[-1]) if b.get("type") != "tool_use"]
+    content = _drop_trailing_thinking(calls_dropped)
+    turns[-1:] = [{**turns[-1], "content": [*content]}] if content else []
+
+
+def _drop_trailing_thinking(content: Sequence[Block]) -> list[Block]:
+    """A finished turn may not end in thinking, nor consist of nothing else."""
+    rest = list(content)
+    while rest and rest[-1].get("type") in THINKING:
+        rest.pop()
+    return [] if all(_is_blank(block) for block in rest) else rest
+
+
+def _is_blank(block: Block) -> bool:
+    is_blank_text = block.get("type") == "text" and not str(block.get("text") or "").strip()
+    return is_blank_text or block.get("type") in THINKING
+
+
+def _drop_pending(content: list[Block]) -> list[Block]:
+    pending = find_pending_server_calls(content)
+    return [block for block in content if str(block.get("id")) not in pending]
+
+
+def _drop_thinking(turn: JsonObject) -> JsonObject:
+    content = [block for block in _blocks(turn) if block.get("type") not in THINKING]
+    return {**turn, "content": [*content]}
+
+
+def _results_for(answer: Sequence[Block], last: AnyEntry) -> list[Block]:
+    """A result for each call of the last answer, in its order."""
+    results = last.results if isinstance(last, ToolsRan) else ()
+    known = {result.call_id: _result_block(result) for result in results}
+    called = [str(block.get("id")) for block in answer if block.get("type") == "tool_use"]
+    return [known.get(call_id) or _block(call_id, NOT_RUN, ok=False) for call_id in called]
+
+
+def _result_block(result: StoredResult) -> Block:
+    return _block(result.call_id, result.payload, ok=result.record.ok)
+
+
+def _block(call_id: str, payload: JsonObject, *, ok: bool) -> Block:
+    block: Block = {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "content": dump_canonical(payload),
+    }
+    return block if ok else block | {"is_error": True}
