@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports import Executions, Notices, Secrets, SecretStore, WorkQueue
 from idea_explorer.settings import Settings
+
+if TYPE_CHECKING:
+    from idea_explorer.adapters.aws.s3 import Bucket
 
 
 def cloud_queue(settings: Settings) -> WorkQueue:
@@ -51,6 +54,12 @@ def connect(service: str, settings: Settings) -> Callable[[], Any]:
     from idea_explorer.adapters.aws.client import client
 
     return partial(client, service, settings.aws_endpoint_url)
+
+
+def bucket(settings: Settings) -> "Bucket":
+    from idea_explorer.adapters.aws.s3 import Bucket
+
+    return Bucket(named("BUCKET_NAME", settings.bucket_name), connect("s3", settings))
 
 
 def named(variable: str, value: str | None) -> str:

@@ -130,9 +130,9 @@ def _shared(settings: Settings, request: ExploreRequest, log: Log) -> "S3Packs |
     if not settings.in_cloud or repository is None:
         return None
     from idea_explorer.adapters.snapshots.shared import S3Packs
+    from idea_explorer.wiring.cloud import bucket
 
-    bucket = wiring.named("BUCKET_NAME", settings.bucket_name)
-    return S3Packs(bucket, wiring.connect("s3", settings), repository, log)
+    return S3Packs(bucket(settings), repository, log)
 
 
 def _of_folder(settings: Settings) -> Snapshot:
