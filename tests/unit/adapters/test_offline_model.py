@@ -35,7 +35,9 @@ def test_a_verdict_is_taken_over_from_related_research_and_called_that(tmp_path:
     done = bench.run("A tea room in every library")
 
     assert done.run.verdict == "PIVOT"
-    assert "1 of 1 earlier explorations came to it" in bench.store.load_report(done.id)
+    assert "The most common verdict of related research (1 of 1)." in bench.store.load_report(
+        done.id
+    )
 
 
 def test_it_writes_the_exploration_framework(tmp_path: Path) -> None:

@@ -157,8 +157,8 @@ def _verdict(sources: list[Source]) -> str:
         verdict, count = verdicts.most_common(1)[0]
         line = f"**Verdict: {verdict}**"
         why = (
-            f"Taken from related research: {count} of {sum(verdicts.values())} earlier"
-            " explorations came to it. It is a starting point, not a judgement of this idea."
+            f"The most common verdict of related research ({count} of {sum(verdicts.values())})."
+            " Treat it as a starting point, not as a judgement of this idea."
         )
     else:
         line = "**None.** No model was called, and no earlier research has a verdict to start from."
