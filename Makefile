@@ -6,14 +6,14 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Programs start in half the time when what was compiled once is kept.
+# Programs start twice as fast if compiled bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
-# Many tests wait for servers, so there are more workers than cores.
+# Many tests wait for servers, so use more workers than cores.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 .PHONY: help setup demo test check static format format-check lint types imports openapi lock clean
 
-help: ## Show what there is
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/bin/python:
@@ -30,7 +30,7 @@ $(DEV): requirements-dev.lock $(RUNTIME)
 
 setup: $(DEV) ## Install everything into .venv
 
-demo: $(RUNTIME) ## Run one exploration here: no key, no AWS, no GitHub
+demo: $(RUNTIME) ## Run one exploration on this machine: no key, no AWS, no GitHub
 	@test -d demo/ideas || { mkdir -p demo && cp -R examples/ideas demo/ideas; }
 	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore --if-exists run "A subscription box for urban beekeepers"
 
@@ -40,7 +40,7 @@ test: $(DEV) ## Run the tests
 check: static ## Everything a commit must pass
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --cov --cov-report=term:skip-covered
 
-static: format-check lint types imports ## The checks that need no test run
+static: format-check lint types imports ## Everything but the tests
 
 format-check: $(DEV)
 	@$(BIN)/ruff format --check --quiet . || { echo "Run 'make format'."; exit 1; }
@@ -54,7 +54,7 @@ types: $(DEV)
 imports: $(DEV)
 	@$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 
-format: $(DEV) ## Format and fix what can be fixed
+format: $(DEV) ## Format the code and fix lint errors
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
 
 openapi: $(DEV) ## Write docs/openapi.json from the API's routes
@@ -69,7 +69,7 @@ validate: $(DEV) ## Check template and state machine
 	@$(SAM) validate --lint --region us-east-1
 	@$(BIN)/pytest tests/workflow tests/unit/project/test_template.py
 
-build: $(DEV) ## Build for deployment; ARCHITECTURE=x86_64 for the other kind
+build: $(DEV) ## Build for deployment; ARCHITECTURE=x86_64 if not arm64
 	@$(BIN)/python scripts/check-python
 	@$(SAM) build --parameter-overrides Architecture=$(ARCHITECTURE)
 	@$(BIN)/pytest -m slow tests/unit/project/test_build.py
@@ -82,14 +82,14 @@ invoke: $(DEV) ## Run one function in a container, as Lambda would; FUNCTION=…
 	@$(MAKE) --no-print-directory build ARCHITECTURE=$(MACHINE)
 	@$(SAM) local invoke $(FUNCTION) --event $(EVENT) --parameter-overrides Architecture=$(MACHINE) $(FLAGS)
 
-e2e: $(DEV) ## Run the whole service on this machine, the heavy cases too
+e2e: $(DEV) ## Run the whole service on this machine, including the slow cases
 	@$(BIN)/pytest tests/e2e -m "slow or not slow" --durations=10
 
-lock: $(VENV)/bin/python ## Resolve the dependencies anew and write the locks
+lock: $(VENV)/bin/python ## Update the lock files
 	@$(PIP) uv
 	@./scripts/lock $(BIN)
 
-clean: ## Remove what was built
+clean: ## Remove .venv and build output
 	rm -rf $(VENV) .aws-sam artifacts
 
 .PHONY: adversarial chaos
@@ -100,28 +100,31 @@ chaos: $(DEV) ## Kill a run before and after each of its side effects
 	@$(BIN)/python -m tests.chaos.run
 
 .PHONY: faults
-faults: $(DEV) ## Sixty things that go wrong outside, one at a time
+faults: $(DEV) ## Sixty failures of external services, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
 
 .PHONY: load benchmark
-load: $(DEV) ## Fifty publishers at once, publishers killed at every call, the memory of hostile pages
+load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, memory use with hostile pages
 	@$(BIN)/pytest tests/integration -m slow -s
 
-benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks, what caching saves; needs a package index
+benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks, savings from caching; needs a package index
 	@$(BIN)/python -m tests.performance.code_tools
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
 
-.PHONY: browser browser-core axe
+.PHONY: browser browser-core axe picture
 axe:
 	@npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."
 
-browser: $(DEV) axe ## Use the console in a real Chromium; pictures of it go to artifacts/browser
+browser: $(DEV) axe ## Test the console in a real Chromium; screenshots go to artifacts/browser
 	@$(BIN)/pytest tests/browser -m slow -rs -s
 
-browser-core: $(DEV) axe ## One journey and the accessibility of each view: what of it CI runs
+browser-core: $(DEV) axe ## One journey and the accessibility of each view, as run in CI
 	@$(BIN)/pytest tests/browser -m core -rs
 
+picture: $(DEV) ## Take the README's screenshot of the console
+	@$(BIN)/python -m tests.browser.picture
+
 .PHONY: github-openapi
-github-openapi: $(DEV) ## Take what the test GitHub keeps to from GitHub's own description; needs npm
+github-openapi: $(DEV) ## Update the test GitHub from GitHub's OpenAPI description; needs npm
 	@$(BIN)/python scripts/refresh-github-openapi.py

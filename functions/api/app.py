@@ -1,6 +1,8 @@
 """The API: each route calls a use case and returns its result as a response."""
 
-from idea_explorer.api.app import handler_for
+from idea_explorer.api.app import build_handler
 from idea_explorer.lambda_runtime import deployment, handlers
 
-handler = handlers.logged(handlers.traced(handler_for(deployment.service())))
+deps = deployment.deps()
+deps.idempotency()  # loads boto3 while the function starts, not in its first call
+handler = handlers.logged(handlers.traced(build_handler(deps)))

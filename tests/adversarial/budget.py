@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.searches import searches_in
+from idea_explorer.agent.requests import count_searches
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import NetworkError
 from idea_explorer.domain.exploration import Exploration
@@ -111,7 +111,9 @@ def always_calls(spender: Spender, request: ModelRequest) -> ModelAnswer:
 def always_searches(spender: Spender, request: ModelRequest) -> ModelAnswer:
     if request.writing:
         return writes_as_much_as_it_can(spender, request)
-    blocks = [b for n in range(searches_in(request.tools)) for b in search(spender.calls * 10 + n)]
+    blocks = [
+        b for n in range(count_searches(request.tools)) for b in search(spender.calls * 10 + n)
+    ]
     blocks.append(call(spender.calls, f"doc-{spender.calls}.md"))
     return spender.says(request, blocks, 2_000)
 
@@ -120,7 +122,9 @@ def searches_instead_of_writing(spender: Spender, request: ModelRequest) -> Mode
     """Goes on searching when it was told to write, for as long as nothing forbids it."""
     if request.tools_off:
         return writes_as_much_as_it_can(spender, request)
-    blocks = [b for n in range(searches_in(request.tools)) for b in search(spender.calls * 10 + n)]
+    blocks = [
+        b for n in range(count_searches(request.tools)) for b in search(spender.calls * 10 + n)
+    ]
     blocks.append(call(spender.calls, f"doc-{spender.calls}.md"))
     return spender.says(request, blocks, 2_000)
 
@@ -148,7 +152,7 @@ def breaks_off_while_searching(spender: Spender, request: ModelRequest) -> Model
     assert spender.watcher is not None
     if request.writing:
         return writes_as_much_as_it_can(spender, request)
-    most = searches_in(request.tools)  # Anthropic sees to it that there are no more
+    most = count_searches(request.tools)  # Anthropic sees to it that there are no more
     tokens = [spender.rng.randint(2_000, ALLOWANCE) for _ in range(spender.rng.randint(1, most))]
     for number in range(len(tokens)):
         for block in search(number):

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.api.app import handler_for
-from idea_explorer.api.call import Context
+from idea_explorer.api.app import build_handler
+from idea_explorer.api.http import LambdaContext
 from idea_explorer.api.server import ApiServer
 from idea_explorer.domain.approvals import Approval, Proposal, content_hash
 from idea_explorer.domain.events import (
@@ -39,9 +39,9 @@ class Stage(Serving):
     def __init__(self, folder: Path) -> None:
         self.api = Api(folder)
         tokens = dump_tokens([make_token_record(TOKEN, OWNER, now=self.api.clock.now())])
-        handle = handler_for(self.api.service)
+        handle = build_handler(self.api.deps)
 
-        def under_a_prefix(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        def under_a_prefix(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
             """As API Gateway does: the stage stands in the address, not in the function's path."""
             path = str(event["path"])
             within = path.removeprefix(PREFIX) or "/" if path.startswith(PREFIX) else path

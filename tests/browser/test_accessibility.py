@@ -149,7 +149,7 @@ def test_a_view_says_that_it_waits_and_what_to_do_without_a_server(
     tab.go("#/nowhere")
     tab.network(offline=True)
     tab.go(views[name])
-    tab.sees("The server cannot be reached")
+    tab.sees("Cannot reach the server")
     assert not tab.all(".loading")
     found += findings(tab)
     tab.shot(f"{name}-offline")

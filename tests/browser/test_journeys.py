@@ -21,6 +21,10 @@ IDEA = "A subscription box for urban beekeepers"
 WORDS = " ".join(f"word{n}" for n in range(120))
 REPORT = f"""# Boxes for urban beekeepers
 
+## Problem
+
+Beginners buy the wrong things at the wrong time.
+
 ## Market
 
 Hive numbers grow [by a tenth a year](https://bees.example/growth), says one source;
@@ -30,6 +34,14 @@ Hive numbers grow [by a tenth a year](https://bees.example/growth), says one sou
 |---|---|---|
 | Beginners | 12,000 | $180 |
 | Clubs | 400 | $2,400 |
+
+## Use cases and personas
+
+A beginner in her first spring; a club that buys for all its members.
+
+## Feasibility
+
+Twelve boxes a year can be packed by hand.
 
 ## Verdict
 
@@ -126,21 +138,21 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
         tab.press("Explorations", "nav")
         tab.sees("CONDITIONAL YES", "table.list")
         tab.type("#search", "nothing like it")
-        tab.sees("Nothing matches")
+        tab.sees("No matches")
         tab.find("#search").clear()
         tab.shot("list")
         assert not tab.complaints()
 
 
 def test_a_restart_of_the_server_loses_and_repeats_nothing(tab: Browser, tmp_path: Path) -> None:
-    slow = [*RESEARCH[:2], answer(text(REPORT), drip=0.25)]
+    slow = [*RESEARCH[:2], answer(text(REPORT), drip=0.15)]
     with service(tmp_path, slow) as served:
         tab.sign_in(served.url, TOKEN)
         submit(tab)
         tab.sees("Now the market.")
         exploration_id = shown_id(tab)
         served.end(signal.SIGKILL)
-        tab.sees("The connection is lost")
+        tab.sees("Connection lost")
         tab.shot("reconnecting")
         served.start()
 
@@ -169,7 +181,7 @@ def test_a_wrong_token_says_what_to_do(tab: Browser, tmp_path: Path) -> None:
         tab.open(served.url)
         tab.type("#token", "wrong")
         tab.press("Sign in", "form")
-        tab.sees("The token is not known here")
+        tab.sees("does not recognize this token")
         tab.shot("wrong-token")
         assert tab.run("return sessionStorage.length") == 0
         assert "wrong" not in str(tab.run("return location.href"))
@@ -183,7 +195,7 @@ def test_a_wait_for_the_model_is_told_until_it_is_over(tab: Browser, tmp_path: P
         tab.sees("rate limit was reached. Trying again in 3 s (attempt 2 of 5).", "p.event")
         tab.shot("waiting")
         tab.find('.badge[data-status="completed"]')
-        tab.sees("All events are here.")
+        tab.sees("No more activity.")
         assert not tab.all("p.event")
 
 
@@ -204,7 +216,7 @@ def test_what_is_wrong_is_said_at_its_field(tab: Browser, tmp_path: Path) -> Non
         tab.sign_in(served.url, TOKEN)
         tab.press("New idea", "nav")
         tab.press("Explore", "form")
-        tab.sees("Say what you want explored.", "#idea-error")
+        tab.sees("Enter an idea or a question.", "#idea-error")
         tab.type("#idea", IDEA)
         tab.type("#deadline_seconds", "100000")
         tab.press("Explore", "form")
@@ -267,7 +279,7 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
     with service(tmp_path, EDITS) as served:
         tab.sign_in(served.url, TOKEN)
         submit(tab, "Count the hives anew", toolset="Code")
-        tab.sees("2 changes wait for you")
+        tab.sees("2 changes need your approval")
         assert source.read_text() == CODE
         tab.shot("approvals-unified")
         tab.find("#two").click()
@@ -283,11 +295,11 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
             "arguments[0].dispatchEvent(new Event('input'))",
             area,
         )
-        tab.sees("You changed the content")
+        tab.sees("You edited the content")
         tab.shot("approvals-editing")
         tab.press("Approve", ".change:first-of-type")
-        tab.sees("1 change waits for you")
-        tab.sees("approved after an edit", "#approvals")
+        tab.sees("1 change needs your approval")
+        tab.sees("approved with edits", "#approvals")
         tab.type(".change .actions input", "The notes are not wanted")
         tab.press("Reject", ".change")
 
@@ -308,7 +320,7 @@ def test_several_changes_are_approved_at_once(tab: Browser, tmp_path: Path) -> N
     with service(tmp_path, EDITS) as served:
         tab.sign_in(served.url, TOKEN)
         submit(tab, "Count the hives anew", toolset="Code")
-        tab.sees("2 changes wait for you")
+        tab.sees("2 changes need your approval")
         tab.press("Approve selected")
         tab.find('.badge[data-status="completed"]')
     assert source.read_text() == EDITED
@@ -324,7 +336,7 @@ def test_similar_research_is_offered_and_reused(tab: Browser, tmp_path: Path) ->
 
         tab.press("New idea", "nav")
         tab.type("#idea", IDEA)
-        tab.sees("Similar research is there already")
+        tab.sees("Similar research already exists")
         tab.shot("similar")
         tab.press("Update", ".similar")
         assert tab.find("#before").get_attribute("value") == "update"

@@ -4,7 +4,7 @@ from statistics import median
 
 import pytest
 
-from idea_explorer.console.assets import asset, names
+from idea_explorer.console.assets import list_assets, load_asset
 from idea_explorer.domain.json import JsonObject
 from tests.browser.driver import Browser
 from tests.browser.stage import TOKEN, Stage, begun, called, said, step
@@ -27,7 +27,7 @@ def test_the_first_view_is_soon_usable(tab: Browser, stage: Stage) -> None:
         tab.find("#token")
         entry = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
         times.append(float(tab.run(f"return {entry}")))
-    weight = sum(len(found.text.encode()) for name in names() if (found := asset(name)))
+    weight = sum(len(found.text.encode()) for name in list_assets() if (found := load_asset(name)))
 
     print(f"\nfirst view: {min(times):.0f} ms at best, {max(times):.0f} ms at worst;", end=" ")
     print(f"{weight:,} bytes in all")

@@ -11,7 +11,8 @@ from typing import Any
 
 from idea_explorer.adapters.snapshots.disk import Snapshots
 from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
-from idea_explorer.agent.tool_calls import Bounded, Executed, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.tools import ToolCall

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 from idea_explorer.adapters.music.lexicon import LexiconEmbedder
 from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
 from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
-from idea_explorer.agent.tool_calls import Executed, Recorded, Retried, Validated
+from idea_explorer.agent.tool_calls import Executed, Recorded, Retried
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.ports.music import Catalogue, Library, TrackIndex

@@ -17,8 +17,8 @@ from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports import FileInfo, UploadedFile
+from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import HttpFetch, assistant_tools
-from idea_explorer.tools.web_search import DIRECT_VERSION
 
 
 class Files:
@@ -41,7 +41,7 @@ def local_pages(seconds: float = 10.0) -> PublicHttp:
 
 def fetcher(seconds: float = 10.0) -> Callable[[str], JsonObject]:
     tool = assistant_tools(local_pages(seconds), Files(), DIRECT_VERSION).tools["http_fetch"]
-    return lambda url: tool.run(HttpFetch(url=url)).fields
+    return lambda url: tool.run(HttpFetch(url=url)).payload
 
 
 def _peak_megabytes() -> float:

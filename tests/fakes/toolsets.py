@@ -5,13 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from idea_explorer import wiring
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain import toolsets as specs
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import WebPage
 from idea_explorer.settings import Settings
+from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.web_search import DIRECT_VERSION
+from idea_explorer.wiring.toolsets import toolset
 from tests.fakes.fetching import Files
 
 
@@ -30,12 +31,12 @@ def _assistant(_: Path) -> Toolset:
 
 
 def _wired(name: str) -> Callable[[Path], Toolset]:
-    return lambda folder: wiring.toolset(Settings(research_dir=folder), name)
+    return lambda folder: toolset(Settings(research_dir=folder), name)
 
 
 # Whatever reaches out is replaced; everything else is what a person gets.
 TOOLSETS: dict[str, Callable[[Path], Toolset]] = {
-    **{name: _wired(name) for name in wiring.TOOLSETS},
+    **{name: _wired(name) for name in specs.TOOLSETS},
     "assistant": _assistant,
 }
 
@@ -51,7 +52,7 @@ def counted(toolset: Toolset) -> tuple[Toolset, list[str]]:
     executed: list[str] = []
 
     def counting(tool: Tool[Any]) -> Tool[Any]:
-        def run(arguments: Arguments) -> ToolOutput:
+        def run(arguments: Arguments) -> ToolResult:
             executed.append(tool.name)
             return replace(tool.run(arguments), proposal=None)
 

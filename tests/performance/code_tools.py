@@ -66,7 +66,7 @@ def opened(source: Path, cache: Path) -> CodeBench:
     unpacking = taken(lambda: bench.workspace.tree)
     tree = bench.workspace.tree
     files = [*tree.entries_below("")]
-    kept = sum(len(shelf.text) for shelf in tree.shelves)
+    kept = sum(len(buffer.text) for buffer in tree.buffers)
     heading("Snapshot")
     row("files", f"{len(files):,}")
     row("text kept", megabytes(kept))

@@ -29,7 +29,8 @@ from idea_explorer.adapters.music.lexicon import LexiconEmbedder
 from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
 from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
-from idea_explorer.agent.tool_calls import Bounded, Executed, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.tools import ToolCall

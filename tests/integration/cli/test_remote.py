@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.api.call import Context
+from idea_explorer.api.http import LambdaContext
 from idea_explorer.api.server import ApiServer
 from idea_explorer.domain.tokens import dump_tokens, make_token_record
 from tests.fakes.anthropic_faults import refusing_url
@@ -263,7 +263,7 @@ def test_a_spent_day_is_told_at_once_and_not_tried_again(
     tokens = dump_tokens([make_token_record(TOKEN, "ada", now=api.clock.now())])
     calls: list[str] = []
 
-    def handle(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    def handle(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         calls.append(event["path"])
         return api.handle(event, context)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.sqlite.store import SqliteStore
-from idea_explorer.api.views import Details, details_of
+from idea_explorer.api.views import Details, build_details
 from idea_explorer.cli.remote.shown import lines
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.progress import progress_of
@@ -160,7 +160,7 @@ def until(true: Callable[[], bool]) -> None:
 )
 def test_status_says_what_became_of_the_webhook(delivery: Delivery, line: str | None) -> None:
     done = an_exploration(status="completed", delivery=delivery)
-    details = details_of(done, progress_of(done, [], NOW), "")
+    details = build_details(done, progress_of(done, [], NOW), "")
     said = lines(Details.model_validate(json.loads(details.model_dump_json(by_alias=True))))
 
     assert any(text.startswith("Webhook") for text in said) is (line is not None)

@@ -10,8 +10,8 @@ import pytest
 from idea_explorer.domain.events import ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.observability.logging import LogSink
+from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.web_search import DIRECT_VERSION
 from tests.fakes.anthropic_faults import http_error
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text
@@ -70,7 +70,7 @@ def test_only_what_may_pass_is_tried_again_and_this_is_told(web: WebServer, tmp_
     tools = assistant_tools(local_pages(), Files(), DIRECT_VERSION)
     bench = Bench(tmp_path, scripted([calls(*wanted), says("# Done")]), toolset=tools)
     log = RecordedLog()
-    bench.engine = replace(bench.engine, sinks_for=lambda e: [bench.seen, LogSink(log, e)])
+    bench.deps = replace(bench.deps, sinks_for=lambda e: [bench.seen, LogSink(log, e)])
     done = bench.explore(toolset="assistant")
 
     asked = [request.path for request in web.requests]

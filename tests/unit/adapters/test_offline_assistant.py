@@ -8,8 +8,8 @@ from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.domain.events import ToolCallStart
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.web_search import DIRECT_VERSION
 from tests.fakes.engine import Bench
 from tests.fakes.fetching import Files, local_pages
 from tests.fakes.toolsets import OnePage

@@ -5,7 +5,7 @@ from pathlib import Path
 from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.domain.report import find_verdict
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import toolset
+from idea_explorer.wiring.toolsets import toolset
 from tests.fakes.engine import Bench
 
 
@@ -20,7 +20,7 @@ def test_it_reads_related_research_and_writes_the_business_framework(tmp_path: P
     assert "[Tea](../tea.md)" in report
     assert "grown to 3 million" in report
     assert find_verdict(report) is None  # there is none to take over, and none is made up
-    assert "No model was asked" in report
+    assert "no earlier research has a verdict" in report
     for heading in ("Problem", "Market", "Use cases and personas", "Feasibility", "Verdict"):
         assert f"## {heading}" in report
     assert {record.name for record in done.run.stats.tool_calls} >= {

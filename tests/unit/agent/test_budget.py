@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.agent.budget import RESULT_TOKENS, WRITE_TOKENS, Budget, estimated_tokens
-from idea_explorer.agent.searches import searches_in
+from idea_explorer.agent.budget import RESULT_TOKENS, WRITE_TOKENS, Budget, estimate_tokens
+from idea_explorer.agent.requests import count_searches
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import NetworkError
 from idea_explorer.domain.json import Block, JsonObject
@@ -16,6 +16,7 @@ from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import MODELS, PRICES, Settings
 from idea_explorer.usecases.replay import replay
 from tests.adversarial import budget as adversarial
+from tests.fakes.deps import PRICED
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, calls, says, scripted
 
@@ -44,7 +45,7 @@ def test_output_is_lowered_to_what_is_left() -> None:
 
 def test_what_does_not_hold_a_report_does_not_fit() -> None:
     least = SONNET.cost(
-        Usage(cache_write_tokens=estimated_tokens(REQUEST), output_tokens=limits.MIN_OUTPUT_TOKENS)
+        Usage(cache_write_tokens=estimate_tokens(REQUEST), output_tokens=limits.MIN_OUTPUT_TOKENS)
     )
     enough = Budget(price=SONNET, max_cost_usd=least + 0.0001)
     short = Budget(price=SONNET, max_cost_usd=least - 0.001)
@@ -63,7 +64,7 @@ def test_a_model_that_costs_nothing_fits_every_budget() -> None:
 def test_an_unknown_price_is_a_limit_in_tokens() -> None:
     budget = Budget(price=None, max_cost_usd=0.01, max_total_tokens=20_000)
     allowance = budget.allow(REQUEST, [Usage(output_tokens=10_000)], searches=0)
-    assert allowance.max_tokens == 20_000 - 10_000 - estimated_tokens(REQUEST)
+    assert allowance.max_tokens == 20_000 - 10_000 - estimate_tokens(REQUEST)
 
 
 def test_searches_that_no_longer_fit_turn_the_tools_off(tmp_path: Path) -> None:
@@ -104,19 +105,20 @@ def test_a_small_budget_looks_with_fewer_searches(
     bench = Bench(tmp_path, asked := scripted([calls(("list_research", {})), says("# Tea")]))
     done = bench.run(max_cost_usd=usd, model=model)
     assert asked.writing[0] is False
-    assert [searches_in(request.tools) for request in asked.requests] == [searches] * 2
+    assert [count_searches(request.tools) for request in asked.requests] == [searches] * 2
     assert bench.store.load_report(done.id) == "# Tea"
 
 
 def test_a_model_without_a_price_researches_by_default(tmp_path: Path) -> None:
     looks = [calls(("read_research", {"path": f"{n}.md"})) for n in range(2)]
     bench = Bench(tmp_path, asked := scripted([*looks, says("# Tea")]))
-    bench.engine = replace(bench.engine, prices={}, max_total_tokens=Settings().max_total_tokens)
+    bench.deps = replace(bench.deps, policy=replace(PRICED, prices={}))
+    bench.engine = replace(bench.engine, max_total_tokens=Settings().max_total_tokens)
     done = bench.run()
     assert (done.status, done.run.stats.cost_usd, asked.writing[:2]) == (
         "completed", None, [False, False],
     )  # fmt: skip
-    assert searches_in(asked.requests[0].tools) == limits.MAX_SEARCHES_PER_CALL
+    assert count_searches(asked.requests[0].tools) == limits.MAX_SEARCHES_PER_CALL
 
 
 @pytest.mark.parametrize("usd", [0.16, 0.18, 0.22, 0.30, 0.45])
@@ -124,9 +126,9 @@ def test_the_worst_first_call_leaves_the_price_of_a_report(tmp_path: Path, usd: 
     def worst(request: ModelRequest, number: int) -> ModelAnswer:
         if request.writing:
             return says("# Tea")
-        count = searches_in(request.tools)
+        count = count_searches(request.tools)
         usage = Usage(
-            cache_write_tokens=estimated_tokens(request),
+            cache_write_tokens=estimate_tokens(request),
             input_tokens=count * Budget().search_tokens,
             output_tokens=request.max_tokens,
             searches=count,
@@ -173,7 +175,7 @@ def test_a_long_answer_is_kept_back_for_as_input_of_the_report() -> None:
     gathering = replace(REQUEST, writing=False)
     budget = Budget(price=SONNET, max_cost_usd=0.25)
     allowance = budget.allow(gathering, [Usage()], searches=0)
-    grown = estimated_tokens(gathering) + RESULT_TOKENS + allowance.max_tokens
+    grown = estimate_tokens(gathering) + RESULT_TOKENS + allowance.max_tokens
     writing = Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
     assert limits.MIN_OUTPUT_TOKENS < allowance.max_tokens < 16_384
     assert SONNET.cost(allowance.reserved + writing) <= 0.25

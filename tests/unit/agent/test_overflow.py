@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.agent.budget import estimated_tokens
+from idea_explorer.agent.budget import estimate_tokens
 from idea_explorer.agent.fresh_start import MAX_EVIDENCE_TOKENS
 from idea_explorer.domain.errors import TooLongError
 from idea_explorer.domain.json import Block, JsonObject
@@ -28,7 +28,7 @@ def test_a_new_conversation_holds_no_more_than_fits(tmp_path: Path, overflow: Re
     last = model.requests[-1]
     assert done.status == "completed"
     assert all(f"{path}: word" in last_texts(last)[-1] for path in paths)
-    assert estimated_tokens(last) < MAX_EVIDENCE_TOKENS + 10_000
+    assert estimate_tokens(last) < MAX_EVIDENCE_TOKENS + 10_000
     assert replay(b.entries(done)).divergence == ""
 
 

@@ -6,8 +6,9 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from idea_explorer.agent.tool_calls import HINT, Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset
+from idea_explorer.agent.validation import HINT, Validated
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
@@ -23,7 +24,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError, ToolCallStart
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.tools import ToolCall, ToolOutput
+from idea_explorer.domain.tools import ToolCall, ToolResult
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog, Recorder
 
@@ -40,12 +41,12 @@ class Scripted:
         self._outcomes = list(outcomes)
         self.ran = 0
 
-    def __call__(self, arguments: Echo) -> ToolOutput:
+    def __call__(self, arguments: Echo) -> ToolResult:
         self.ran += 1
         outcome = self._outcomes[min(self.ran, len(self._outcomes)) - 1]
         if isinstance(outcome, Exception):
             raise outcome
-        return ToolOutput(fields={"said": outcome}, summary="Said it")
+        return ToolResult.success({"said": outcome}, summary="Said it")
 
 
 def tool(body: Scripted, note: str = "", time_limit: float = 5.0) -> Tool[Echo]:
@@ -232,7 +233,7 @@ def test_a_bug_in_a_tool_is_an_internal_error_and_is_logged() -> None:
     log = RecordedLog()
 
     class Broken(Scripted):
-        def __call__(self, arguments: Echo) -> ToolOutput:
+        def __call__(self, arguments: Echo) -> ToolResult:
             raise ZeroDivisionError
 
     result = Executed(log).run(tool(Broken()), Echo(words="w"))
@@ -244,9 +245,9 @@ def test_a_tool_that_hangs_is_cut_off() -> None:
     release = threading.Event()
 
     class Hanging(Scripted):
-        def __call__(self, arguments: Echo) -> ToolOutput:
+        def __call__(self, arguments: Echo) -> ToolResult:
             release.wait(10)
-            return ToolOutput(fields={}, summary="")
+            return ToolResult.success({}, summary="")
 
     result = Bounded(Executed(RecordedLog())).run(tool(Hanging(), time_limit=0.05), Echo(words="w"))
     release.set()
@@ -258,9 +259,9 @@ def test_a_tool_that_hangs_is_cut_off_where_the_time_for_writing_begins() -> Non
     release = threading.Event()
 
     class Hanging(Scripted):
-        def __call__(self, arguments: Echo) -> ToolOutput:
+        def __call__(self, arguments: Echo) -> ToolResult:
             release.wait(10)
-            return ToolOutput(fields={}, summary="")
+            return ToolResult.success({}, summary="")
 
     deadline = Deadline(ManualClock(), at=0.2, reserve=0.1)
     bounded = Bounded(Executed(RecordedLog()), deadline)
@@ -275,8 +276,8 @@ def test_what_a_bug_was_about_never_reaches_the_log() -> None:
     content = bytes.fromhex("534543524554ff")  # SECRET, and then no text at all
 
     class Reading(Scripted):
-        def __call__(self, arguments: Echo) -> ToolOutput:
-            return ToolOutput(fields={"text": content.decode()}, summary="")
+        def __call__(self, arguments: Echo) -> ToolResult:
+            return ToolResult.success({"text": content.decode()}, summary="")
 
     Executed(log).run(tool(Reading()), Echo(words="w"))
     (line,) = log.of("Tool raised an unexpected error")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from idea_explorer.agent.tool_calls import HINT
 from idea_explorer.agent.toolset import MayBeBlank, Tool
+from idea_explorer.agent.validation import HINT
 from idea_explorer.domain.events import ToolCallError
 from idea_explorer.domain.json import JsonObject
 from tests.fakes.engine import Bench

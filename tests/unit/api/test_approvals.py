@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.api.fitting import CUT
+from idea_explorer.api.approvals import TRUNCATED
 from idea_explorer.domain.approvals import Approval, approval_id, propose
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.usecases.approvals.apply import expire
+from idea_explorer.usecases.approvals.wait import expire
 from tests.fakes.api import Api
 
 
@@ -93,10 +93,12 @@ def test_however_large_the_proposals_the_answer_stays_below_six_megabytes(
 
     shown = {a["path"]: a for a in desk.get(desk.place).json["approvals"]}
     assert shown["a.txt"]["content"] == "new\n"
-    assert not shown["large-0.txt"]["diff"].endswith(CUT)  # what waits is seen whole, one by one
-    assert shown["large-5.txt"]["diff"].endswith(CUT)
+    assert not shown["large-0.txt"]["diff"].endswith(
+        TRUNCATED
+    )  # what waits is seen whole, one by one
+    assert shown["large-5.txt"]["diff"].endswith(TRUNCATED)
     assert shown["large-5.txt"]["content"] is None
-    assert shown["decided.txt"]["diff"] == CUT
+    assert shown["decided.txt"]["diff"] == TRUNCATED
 
 
 def test_the_run_wakes_when_all_is_decided(desk: Desk) -> None:
@@ -200,13 +202,7 @@ def test_cancelling_one_that_waits_wakes_it_to_keep_what_is_there(desk: Desk) ->
 
 def test_what_nobody_decided_on_in_time_cannot_be_decided_any_more(desk: Desk) -> None:
     desk.post(desk.of(desk.first), {"decision": "approve"})
-    expire(
-        desk.exploration.id,
-        1,
-        explorations=desk.store,
-        approvals=desk.approvals,
-        clock=desk.clock,
-    )
+    expire(desk.exploration.id, 1, desk.deps)
 
     late = desk.post(desk.of(desk.second), {"decision": "approve"})
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.api.answer import SECURITY_HEADERS
 from idea_explorer.api.authorizer import UnauthorizedError, authorize
+from idea_explorer.api.http import SECURITY_HEADERS
 from idea_explorer.api.routes import ROUTES, Route
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError, UnavailableError
 from idea_explorer.domain.ids import new_id
@@ -118,7 +118,7 @@ def example(route: Route) -> str:
     return re.sub(r"<\w+>", str(new_id(1)), route.path)
 
 
-@pytest.mark.parametrize("route", [r for r in ROUTES if not r.open], ids=lambda r: r.path)
+@pytest.mark.parametrize("route", [r for r in ROUTES if not r.public], ids=lambda r: r.path)
 @pytest.mark.parametrize("owner", [None, ""])
 def test_no_route_answers_without_an_owner(tmp_path: Path, route: Route, owner: str | None) -> None:
     reply = Api(tmp_path).call(route.method, example(route), {"idea": "bees"}, owner=owner)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.api.call import MAX_BODY_BYTES
+from idea_explorer.api.http import MAX_BODY_BYTES
 from idea_explorer.domain.errors import NetworkError
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.run import Stats

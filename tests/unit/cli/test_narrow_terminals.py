@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from idea_explorer.api.views import summary_of
+from idea_explorer.api.views import build_summary
 from idea_explorer.cli.checks import Finding
 from idea_explorer.cli.doctor import lines
 from idea_explorer.cli.remote.shown import row
@@ -31,7 +31,7 @@ UNWELL = Finding(
 def test_an_exploration_of_the_list_takes_the_lines_it_needs(
     width: int | None, height: int
 ) -> None:
-    shown = row(summary_of(WAITING), width).splitlines()
+    shown = row(build_summary(WAITING), width).splitlines()
 
     assert len(shown) == height
     assert "A subscription box" in shown[-1]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.console.assets import asset, names
+from idea_explorer.console.assets import list_assets, load_asset
 from idea_explorer.console.markdown import render_report
 from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.evidence import Passage
@@ -18,7 +18,7 @@ MAX_PAGE_BYTES = 60 * 1024
 
 
 def text(name: str) -> str:
-    found = asset(name)
+    found = load_asset(name)
     assert found is not None
     return found.text
 
@@ -49,7 +49,7 @@ def test_the_page_needs_no_token_and_forbids_what_it_does_not_need(
 def test_each_file_has_its_type(tmp_path: Path) -> None:
     api = Api(tmp_path)
 
-    types = {name: api.get(f"/console/{name}").headers["content-type"] for name in names()}
+    types = {name: api.get(f"/console/{name}").headers["content-type"] for name in list_assets()}
 
     assert {Path(name).suffix: kind.partition(";")[0] for name, kind in types.items()} == {
         ".html": "text/html",
@@ -89,7 +89,7 @@ def test_under_a_stage_the_page_is_opened_with_its_slash(tmp_path: Path) -> None
 
 
 def test_the_whole_page_weighs_at_most_60_kb() -> None:
-    weights = {name: len(text(name).encode()) for name in names()}
+    weights = {name: len(text(name).encode()) for name in list_assets()}
 
     assert sum(weights.values()) <= MAX_PAGE_BYTES, weights
 
@@ -98,7 +98,7 @@ def test_every_address_in_the_page_is_relative() -> None:
     """So that it works under a stage, and loads nothing from elsewhere."""
     page = text("index.html")
     addresses = re.findall(r'(?:src|href)="([^"]*)"', page)
-    scripts = "".join(text(name) for name in names() if name.endswith(".js"))
+    scripts = "".join(text(name) for name in list_assets() if name.endswith(".js"))
     imported = re.findall(r'from "([^"]*)"', scripts)
 
     assert addresses
@@ -116,14 +116,14 @@ def test_nothing_in_the_page_is_inline() -> None:
 
 def test_only_the_sanitised_report_is_read_as_markup() -> None:
     taking = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|eval\(|new Function|DOMParser"
-    found = [name for name in names() if re.search(taking, text(name))]
+    found = [name for name in list_assets() if re.search(taking, text(name))]
 
     assert found == ["report.js"]
     assert len(re.findall(taking, text("report.js"))) == 1
 
 
 def test_the_token_is_never_part_of_an_address() -> None:
-    scripts = "".join(text(name) for name in names() if name.endswith(".js"))
+    scripts = "".join(text(name) for name in list_assets() if name.endswith(".js"))
 
     assert "localStorage" not in scripts
     assert "document.cookie" not in scripts

@@ -1,8 +1,9 @@
-"""Every command that the pages name is there, and every command that is there stands in the README."""
+"""The commands in the documentation exist and work, and every command is documented."""
 
 import argparse
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import redirect_stderr
 from io import StringIO
@@ -17,6 +18,9 @@ ROOT = Path(__file__).parents[3]
 PAGES = ["README.md", "examples/README.md", "examples/music/README.md", *(
     f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))
 )]  # fmt: skip
+README = (ROOT / "README.md").read_text("utf-8")
+MAX_PICTURE_BYTES = 200_000
+_PLACEHOLDER = re.compile(r"\b(ID|IDEA|NAME|FILE)\b|~")
 _FENCE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`(idea [^`]+)`")
 _IN_LINE = re.compile(r"(?:^|\| |\s)(idea [a-z].*)$")
@@ -49,8 +53,8 @@ def test_every_command_of_a_page_is_one_that_there_is(page: str) -> None:
     assert wrong == []
 
 
-def test_the_readme_names_every_command() -> None:
-    commands = " ".join(commands_of("README.md"))
+def test_the_page_of_commands_names_every_command() -> None:
+    commands = " ".join(commands_of("docs/commands.md"))
     known = next(
         action.choices
         for action in build_parser()._actions
@@ -59,17 +63,55 @@ def test_the_readme_names_every_command() -> None:
     assert [name for name in known if f"idea {name}" not in commands] == []
 
 
-def test_what_the_readme_shows_without_a_key_works(tmp_path: Path) -> None:
-    """With the offline model: the examples of the toolsets, the question and the tool by hand."""
+@pytest.fixture
+def demo_folder(tmp_path: Path) -> Path:
+    """What `make demo` leaves behind: the sample research in demo/."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    shown = [
+    shutil.copytree(ROOT / "examples" / "ideas", tmp_path / "demo" / "ideas")
+    return tmp_path
+
+
+def test_the_examples_work_without_a_key_and_write_only_to_the_demo(demo_folder: Path) -> None:
+    runs = [
         command
-        for command in commands_of("README.md")
-        if command.startswith(("idea explore", "idea tool")) and "IDEA" not in command
+        for page in ("README.md", "docs/commands.md")
+        for command in commands_of(page)
+        if command.startswith(("idea explore", "idea tool ", "idea index"))
+        and not _PLACEHOLDER.search(command)
     ]
-    runs = [command for command in shown if "~" not in command and "NAME" not in command]
-    assert len(runs) >= 6
+    toolsets = {understood(command).toolset for command in runs if "explore" in command}  # type: ignore[union-attr]
+    assert toolsets == {None, "assistant", "code", "discover"}  # None is research, the default
 
     for command in runs:
-        done = idea(*shlex.split(command)[1:], env={}, folder=tmp_path)
+        done = idea(*shlex.split(command)[1:], env={}, folder=demo_folder)
         assert done.returncode == 0, f"{command}: {done.stderr}"
+    assert "No indexed track" not in done.stdout
+    assert {entry.name for entry in demo_folder.iterdir()} == {"demo", "examples", ".idea-explorer"}
+
+
+def test_the_demo_prints_what_the_readme_shows(demo_folder: Path) -> None:
+    """Line by line but for numbers and the date; `…` stands for lines that are left out."""
+    recipe = (ROOT / "Makefile").read_text("utf-8")
+    command = re.search(r"IDEA_RESEARCH_DIR=demo \$\(BIN\)/idea (.*)", recipe)
+    shown = re.search(r"^```text\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert command
+    assert shown
+
+    done = idea(*shlex.split(command[1]), env={"IDEA_RESEARCH_DIR": "demo"}, folder=demo_folder)
+
+    printed = _without_numbers(done.stderr + done.stdout)
+    for part in _without_numbers(shown[1]).split("…\n"):
+        before, found, printed = printed.partition(part)
+        assert found, f"{part} is not in {before}"
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"[0-9][0-9,.]*", "N", text)
+
+
+def test_the_picture_of_the_readme_is_small_and_there() -> None:
+    pictures = re.findall(r"!\[[^]]+\]\((.*?)\)", README)
+
+    assert pictures
+    for picture in pictures:
+        assert 0 < (ROOT / picture).stat().st_size < MAX_PICTURE_BYTES

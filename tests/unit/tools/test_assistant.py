@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.errors import (
     BlockedAddressError,
     ExternalError,
@@ -25,8 +26,8 @@ from idea_explorer.domain.events import RunEvent, ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.ports import FileInfo, UploadedFile, WebPage
+from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.web_search import DIRECT_VERSION
 
 TOOLS = ("http_fetch", "file_search", "calculator")
 URL = "https://example.org/rules"

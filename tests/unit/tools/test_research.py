@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.agent.tool_calls import Bounded, Executed, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.tools.research import research_tools

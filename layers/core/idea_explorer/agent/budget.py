@@ -1,4 +1,4 @@
-"""The budget: what a call may cost at most is reserved before it is made."""
+"""Where the budget is checked: the most that a call can cost is reserved before it is made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,19 +8,17 @@ from idea_explorer.domain.json import JsonObject, dump_canonical
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import ModelRequest
 
-BYTES_PER_TOKEN = (
-    2.5  # below what any of the models needs for text or JSON, so the count is an upper bound
-)
-# Output kept back for the report while gathering goes on: the report, and what is thought before it.
+BYTES_PER_TOKEN = 2.5  # fewer than any model has for text or JSON, so counts are upper bounds
+# Output reserved for the report while gathering: its text, and the thinking before it.
 WRITE_TOKENS = 4_096 + limits.THINKING_TOKENS
-RESULT_TOKENS = int(limits.MAX_DOCUMENT_BYTES / BYTES_PER_TOKEN)  # one document, read whole
-MIN_EVIDENCE_TOKENS = 2_000  # a few passages; with less of what was found, a report would mislead
-OUR_WORDS_TOKENS = 1_000  # what is said to the model when it goes on and has to write, read twice
+RESULT_TOKENS = int(limits.MAX_DOCUMENT_BYTES / BYTES_PER_TOKEN)  # one whole document
+MIN_EVIDENCE_TOKENS = 2_000  # a few passages; a report from less would mislead
+OUR_WORDS_TOKENS = 1_000  # our instructions to continue and to write, read twice
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What the next call may use. `fits` is False where not even a minimal answer is affordable."""
+    """What the next call may use; without `fits`, not even a minimal answer is affordable."""
 
     max_tokens: int
     fits: bool
@@ -29,7 +27,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A limit in dollars, or in tokens where the model's price is not known; None is no limit."""
+    """A limit in dollars, or in tokens if the model's price is not known; None is no limit."""
 
     price: Price | None = None
     max_cost_usd: float | None = None
@@ -41,11 +39,11 @@ class Budget:
     ) -> Allowance:
         """Lower `max_tokens` until the worst case of the call fits what is left.
 
-        `spent` is what each call so far was billed. A call that gathers must leave enough to write the
-        report afterwards, from all that was said and found and from an ordinary tool result; where the
-        results are larger, the report is written from as much of them as `input_room` allows. The call
-        that writes may take everything. So that small budgets look at all, the first call need not leave
-        more than a short report from the least of the evidence takes.
+        `spent` is what each call so far was billed. A call that gathers has to leave enough for a report
+        from the whole conversation and one tool result of ordinary size; if the results are larger, the
+        report is written from as much of them as `input_room` allows. The call that writes may use
+        everything. The first call only has to leave enough for a short report from little evidence:
+        otherwise a small budget could not search at all.
         """
         allowance = self._allow(request, spent, searches, lean=False)
         if allowance.fits or request.writing or not first:
@@ -63,26 +61,26 @@ class Budget:
         floor = min(limits.MIN_OUTPUT_TOKENS, request.max_tokens)
         return Allowance(max_tokens=max_tokens, fits=max_tokens >= floor, reserved=reserved)
 
-    def least(
+    def minimum_usage(
         self, request: ModelRequest, *, searches: int, first: bool = False
     ) -> tuple[Usage, Usage]:
-        """What must be left for `allow` to let a call be made: for that call, and for the report."""
+        """The least that `allow` has to find left: for the call, and for the report after it."""
         lean = first and not request.writing
         worst, after = self._worst(request, searches, lean=lean)
         if not (request.writing or lean):
             after += Usage(cache_write_tokens=limits.MIN_OUTPUT_TOKENS)
         return worst + Usage(output_tokens=limits.MIN_OUTPUT_TOKENS), after
 
-    def least_usd(
+    def minimum_usd(
         self, request: ModelRequest, *, searches: int, first: bool = False
     ) -> float | None:
-        """The price of `least`; None where no price is known."""
-        least = self.least(request, searches=searches, first=first)
+        """The price of `minimum_usage`; None if the price is not known."""
+        least = self.minimum_usage(request, searches=searches, first=first)
         return self.price.total(least) if self.price else None
 
     def _worst(self, request: ModelRequest, searches: int, *, lean: bool) -> tuple[Usage, Usage]:
-        """The most that a call can take beside its output, and what is kept for the report after it."""
-        history = estimated_tokens(request)
+        """The most that a call can use besides its output, and what is reserved for the report."""
+        history = estimate_tokens(request)
         found = searches * self.search_tokens
         worst = Usage(cache_write_tokens=history, input_tokens=found, searches=searches)
         if request.writing:
@@ -90,27 +88,27 @@ class Budget:
         if lean:
             read = history + OUR_WORDS_TOKENS + MIN_EVIDENCE_TOKENS
             output = limits.MIN_OUTPUT_TOKENS
-            # so little is left that searches of twice the usual size would take it: kept besides
+            # so little is left that larger search results than usual would use it up
             return worst, Usage(cache_write_tokens=read, input_tokens=found, output_tokens=output)
         grown = history + found + RESULT_TOKENS
         return worst, Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
 
     def input_room(self, spent: Sequence[Usage], output: int = WRITE_TOKENS) -> int | None:
-        """How many tokens a call may read that then writes a report; None where nothing limits them."""
+        """How many tokens a call that writes a report may read; None is no limit."""
         committed = [*spent, Usage(output_tokens=output)]
         if self.price is None:
             return self._tokens_left(committed)
         room = self._affordable(committed, self.price.cache_write)
         if room is None or self.price.factor(room) == 1.0:
             return room
-        # a long prompt costs more, and so does all that is written after it
+        # a long prompt has a higher price, and so has the output after it
         dear = Usage(output_tokens=int(output * self.price.long_prompt_factor))
         each = self.price.cache_write * self.price.long_prompt_factor
         wide = self._affordable([*spent, dear], each) or 0
         return max(wide, self.price.long_prompt_tokens or 0)
 
     def _output_room(self, committed: Sequence[Usage], *, read_again: bool) -> int | None:
-        """How many tokens an answer may have. While gathering, the call that writes reads them too."""
+        """How many tokens an answer may have. While gathering, the call that writes will read them too."""
         if self.price is None:
             left = self._tokens_left(committed)
             return left // 2 if left is not None and read_again else left
@@ -119,7 +117,7 @@ class Budget:
         return self._affordable(committed, each)
 
     def _affordable(self, committed: Sequence[Usage], each: float) -> int | None:
-        """How many tokens at a price for a million are left beside what is committed."""
+        """How many tokens at `each` dollars a million the rest of the budget pays for."""
         if self.price is None or self.max_cost_usd is None:
             return None
         left = self.max_cost_usd - self.price.total(committed)
@@ -133,8 +131,8 @@ class Budget:
         return self.max_total_tokens - Usage.total(committed).total_tokens
 
 
-def estimated_tokens(request: ModelRequest) -> int:
-    """An upper bound of the tokens that a request sends."""
+def estimate_tokens(request: ModelRequest) -> int:
+    """An upper bound for the input tokens of a request."""
     sent: JsonObject = {
         "system": list(request.system),
         "tools": list(request.tools),

@@ -1,4 +1,4 @@
-"""A new conversation that holds the request and what was gathered for it, as far as there is room."""
+"""A new conversation with the request and the evidence, for one that is too long or too expensive."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -15,16 +15,17 @@ MAX_EVIDENCE_TOKENS = 100_000  # half of the smallest context window
 MAX_EVIDENCE_BYTES = int(MAX_EVIDENCE_TOKENS * BYTES_PER_TOKEN)
 
 
-def affordable_start(
+def fit_fresh_start(
     state: State,
     reason: WriteReason,
     budget: Budget,
     tokens_with: Callable[[ConversationRestarted], int],
 ) -> ConversationRestarted | None:
-    """With as much of the evidence as the budget allows; `tokens_with` counts a whole request.
+    """A new conversation with as much of the evidence as the budget allows, for a short report if it
+    does not allow a full one; `tokens_with` counts the tokens of a whole request.
 
-    A short report is better than none. None where too little of the evidence could be paid for: a
-    report of nothing is worth nothing, and the conversation is kept for a resume with a larger budget.
+    None if the budget allows too little of the evidence: a report from nothing is worth nothing, and the
+    conversation is kept for a resume with a larger budget.
     """
     for output in (WRITE_TOKENS, limits.MIN_OUTPUT_TOKENS):
         room = budget.input_room(state.billed, output)
@@ -39,32 +40,32 @@ def _start_within(
     reason: WriteReason,
     tokens_with: Callable[[ConversationRestarted], int],
 ) -> ConversationRestarted | None:
-    whole = fresh_start(state, reason, room=MAX_EVIDENCE_BYTES)
+    whole = build_fresh_start(state, reason, room=MAX_EVIDENCE_BYTES)
     if room is None or tokens_with(whole) <= room:
         return whole
-    least = tokens_with(fresh_start(state, reason, room=0))
+    least = tokens_with(build_fresh_start(state, reason, room=0))
     if room < least + MIN_EVIDENCE_TOKENS:
         return None
-    return fresh_start(state, reason, room=int((room - least) * BYTES_PER_TOKEN))
+    return build_fresh_start(state, reason, room=int((room - least) * BYTES_PER_TOKEN))
 
 
-def least_start_tokens(state: State, tokens_with: Callable[[ConversationRestarted], int]) -> int:
-    """The room with which `affordable_start` gives anything at all."""
-    whole = tokens_with(fresh_start(state, "budget", room=MAX_EVIDENCE_BYTES))
-    least = tokens_with(fresh_start(state, "budget", room=0))
+def estimate_least_start(state: State, tokens_with: Callable[[ConversationRestarted], int]) -> int:
+    """The least input with which `fit_fresh_start` returns anything."""
+    whole = tokens_with(build_fresh_start(state, "budget", room=MAX_EVIDENCE_BYTES))
+    least = tokens_with(build_fresh_start(state, "budget", room=0))
     return min(whole, least + MIN_EVIDENCE_TOKENS)
 
 
-def fresh_start(state: State, reason: WriteReason, *, room: int) -> ConversationRestarted:
-    """Write from the evidence alone. `room` is the most that the evidence may take, in bytes as sent."""
+def build_fresh_start(state: State, reason: WriteReason, *, room: int) -> ConversationRestarted:
+    """Write from the evidence alone, of which at most `room` bytes are sent."""
     idea = "\n\n".join(text_of(block.get("text")) for block in state.opening.content)
     found = [p for p in _gathered(state) if not p.text or p.text not in idea]
-    text = prompt("fresh_start", idea=idea, evidence=excerpts(found, room) or "(nothing)")
+    text = prompt("fresh_start", idea=idea, evidence=fit_passages(found, room) or "(nothing)")
     return ConversationRestarted(reason=reason, content=[{"type": "text", "text": text}])
 
 
-def excerpts(passages: Sequence[Passage], room: int) -> str:
-    """The passages, the longest of them shortened until all fit; the last ones go first."""
+def fit_passages(passages: Sequence[Passage], room: int) -> str:
+    """Shorten the longest passages until all fit; if that is not enough, leave out the last ones."""
     heads: list[str] = []
     for passage in passages:
         head = f"- {passage.title or passage.source} ({passage.source})"
@@ -82,8 +83,8 @@ def excerpts(passages: Sequence[Passage], room: int) -> str:
 
 
 def _gathered(state: State) -> Iterator[Passage]:
-    """All that was read or found, each once; a tool's whole answer where it names no passages, and of a
-    page that was found, what was cited of it."""
+    """Everything read or found, once each: passages, whole results of tools that name no passages, and
+    the cited parts of pages that a search found."""
     whole = [_as_passage(r) for r in state.results if r.record.ok and not r.passages]
     quotes = _quotes(state)
     seen: set[tuple[str, str]] = set()
@@ -96,7 +97,7 @@ def _gathered(state: State) -> Iterator[Passage]:
 
 
 def _quotes(state: State) -> dict[str, dict[str, None]]:
-    """What was cited from each page, once each and in order: all that is legible of a search."""
+    """By page, the texts cited from it: the only readable part of a search result."""
     quotes: dict[str, dict[str, None]] = {}
     for block in (block for answer in state.answers for block in answer.content):
         citations = block.get("citations")
@@ -115,7 +116,7 @@ def _as_passage(result: StoredResult) -> Passage:
 
 
 def _most(sizes: Sequence[int], room: int) -> int:
-    """The size to which the larger ones have to be cut so that all together fit."""
+    """The size to cut larger texts to, so that all of them fit."""
     left = len(sizes)
     for size in sorted(sizes):
         if size * left > room:
@@ -134,5 +135,5 @@ def _cut(text: str, most: int) -> str:
 
 
 def _size(text: str) -> int:
-    """Bytes as sent, escapes included."""
+    """Bytes as sent, with JSON escapes."""
     return len(dump_canonical(text).encode("utf-8", "surrogatepass")) - 2

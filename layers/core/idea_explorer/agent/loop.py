@@ -1,7 +1,7 @@
-"""The loop: model, tools, events, until there is a report or a reason to stop.
+"""The loop: call the model, run its tools, until there is a report or a reason to stop.
 
-It keeps nothing in memory that the transcript does not hold. Each turn of the loop reads the state,
-makes one move and appends what came of it; killed anywhere, it goes on from the last entry.
+All state is in the transcript. Each iteration computes the state, makes one move and appends the result;
+a run that is killed anywhere resumes from the last entry.
 """
 
 from collections.abc import Callable
@@ -9,9 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimated_tokens
-from idea_explorer.agent.fresh_start import affordable_start
-from idea_explorer.agent.instructions import instruction, refuse_tools
+from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
+from idea_explorer.agent.fresh_start import fit_fresh_start
 from idea_explorer.agent.moves import (
     Ask,
     Bounds,
@@ -22,20 +21,27 @@ from idea_explorer.agent.moves import (
     Say,
     next_move,
 )
-from idea_explorer.agent.requests import request_of
-from idea_explorer.agent.retrying import ATTEMPTS, next_try
-from idea_explorer.agent.searches import searches_in
+from idea_explorer.agent.requests import (
+    ATTEMPTS,
+    MODEL_CALLS,
+    announce_retry,
+    build_request,
+    count_searches,
+    refuse_tools,
+    write_instruction,
+)
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
-from idea_explorer.agent.tool_calls import Recorded, side_by_side
+from idea_explorer.agent.tool_calls import Recorded, run_in_parallel
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExplorerError, ExternalError, RejectedError, TooLongError
-from idea_explorer.domain.events import EventUsage, RetryScheduled, StepFinished
+from idea_explorer.domain.events import EventUsage, StepFinished
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
 from idea_explorer.domain.report import choose_report
+from idea_explorer.domain.retry import Retry
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     ConversationRestarted,
@@ -51,7 +57,7 @@ from idea_explorer.ports import EventSink, Model, ModelRequest, Transcript
 
 @dataclass(frozen=True)
 class Agent:
-    """One run's parts. `cancelled` is asked between steps and while an answer streams."""
+    """One run. `cancelled` is checked between steps and while an answer streams."""
 
     exploration_id: ExplorationId
     transcript: Transcript
@@ -65,7 +71,7 @@ class Agent:
     unfinished_at_limit: bool = False
 
     def run(self) -> Finish:
-        """Run until the end; the report is what the journal then holds."""
+        """Run to the end; the report is then in the transcript."""
         while True:
             state = State(self.transcript.entries)
             if self.cancelled():
@@ -75,7 +81,7 @@ class Agent:
                 case Finish():
                     return move
                 case Say():
-                    self.transcript.append(instruction(move, state, self.deadline))
+                    self.transcript.append(write_instruction(move, state, self.deadline))
                 case RunTools():
                     self.transcript.append(self._run_tools(state))
                 case RefuseTools():
@@ -93,32 +99,29 @@ class Agent:
         return Bounds(
             max_steps=self.max_steps,
             out_of_time=self.deadline.must_write,
-            out_of_budget=not self._allowed(state, self._gathering(state)).fits,
+            out_of_budget=not self._allowed(state, build_request(state, writing=False)).fits,
             too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
             time_to_rewrite=self.deadline.left > self.deadline.reserve / 2,
         )
 
     def _allowed(self, state: State, request: ModelRequest) -> Allowance:
-        searches = 0 if request.tools_off else searches_in(request.tools)
+        searches = 0 if request.tools_off else count_searches(request.tools)
         first = not state.gathered
         return self.budget.allow(request, state.billed, searches=searches, first=first)
 
-    def _gathering(self, state: State) -> ModelRequest:
-        return request_of(state, writing=False)
-
     def _writing(self, state: State, *, tools_off: bool) -> ModelRequest:
-        """The report gets all its tokens, because thinking takes of them too; where time runs short it
-        is cut by the deadline. An answer that was all thinking is asked for again with twice as many."""
+        """The full number of tokens, because thinking uses them too; the deadline limits the report when
+        time is short. After an answer that was all thinking, twice as many."""
         share = 2 if state.rewritten("no_text") else 1
         most = share * limits.MAX_OUTPUT_TOKENS
-        return request_of(state, writing=True, tools_off=tools_off, max_tokens=most)
+        return build_request(state, writing=True, tools_off=tools_off, max_tokens=most)
 
     def _next_request(self, state: State, move: Ask) -> tuple[ModelRequest, Allowance]:
-        """What is asked, and what it may take. Tools are left on while writing as long as the budget
-        would also bear the searches that the model was told not to make, and another call to write."""
+        """The request and what it may use. Tools stay on while writing, which keeps the cache, as long as
+        the budget covers searches made against our instruction and one more call to write."""
         if not move.writing:
-            request = self._gathering(state)
+            request = build_request(state, writing=False)
             return request, self._allowed(state, request)
         request = self._writing(state, tools_off=state.tools_off)
         allowance = self._allowed(state, request)
@@ -131,32 +134,32 @@ class Agent:
         return last, self._allowed(state, last)
 
     def _ask(self, state: State, move: Ask) -> Finish | None:
-        """One model call, tried again while that helps and time allows."""
+        """One model call, retried while that may help and time allows."""
         for attempt in range(1, ATTEMPTS + 1):
             error = self._attempt(state, move)
             if error is None:
                 return None
             if isinstance(error, Interrupted):
-                # lost attempts have used up what the move was decided on
+                # failed attempts have used up the budget or time that the move was decided on
                 anew = error.reason == "gathering_over" or (
                     error.reason == "budget" and attempt > 1
                 )
                 return None if anew else _stopped(self._state, error)
             if _conversation_refused(state, error):
                 return None
-            again = next_try(error, attempt, step=state.steps + 1)
+            again = MODEL_CALLS.next(error, attempt)
             if again is None or again.seconds >= self._longest_wait(move):
                 return self._give_up(error, move)
-            self._wait(again)
+            self._wait(again, state.steps + 1)
             if self.cancelled():
                 return Finish("cancelled", "cancelled")
             state = self._state
         return None
 
-    def _wait(self, again: RetryScheduled) -> None:
-        """Say what is waited for, then wait. A store that cannot be reached to tell of it ends nothing."""
+    def _wait(self, again: Retry, step: int) -> None:
+        """Announce the retry, then wait. A store that cannot be reached does not end the run."""
         with suppress(ExternalError):
-            self.sink.emit(again)
+            self.sink.emit(announce_retry(again, step=step))
         self.deadline.clock.sleep(again.seconds)
 
     def _attempt(self, state: State, move: Ask) -> ExternalError | Interrupted | None:
@@ -230,18 +233,18 @@ class Agent:
         return State(self.transcript.entries)
 
     def _time_for(self, move: Ask) -> Deadline:
-        """A call that gathers ends where the time for writing begins."""
+        """A call that gathers has to end when the time for writing begins."""
         kept = WRITE_MARGIN_SECONDS if move.writing else self.deadline.reserve
         return Deadline(self.deadline.clock, self.deadline.at - kept, 0.0)
 
     def _longest_wait(self, move: Ask) -> float:
-        """While gathering, a wait may outlast the time for it: half of the reserve holds a report."""
+        """While gathering, a wait may use half of the time for writing: the other half is enough."""
         if move.writing:
             return self._time_for(move).left
         return self.deadline.left - self.deadline.reserve / 2
 
     def _give_up(self, error: ExternalError, move: Ask) -> Finish | None:
-        """No answer is to be had. While gathering, what is known may still be worth writing up."""
+        """End the run, unless it was gathering and there is still time to write up what it found."""
         timed_out = not move.writing and self._time_for(move).passed
         if timed_out and self.deadline.left > WRITE_MARGIN_SECONDS:
             return None
@@ -249,7 +252,7 @@ class Agent:
 
     def _run_tools(self, state: State) -> ToolsRan:
         step = state.steps
-        outcomes = side_by_side([partial(self._call, call, step) for call in state.calls()])
+        outcomes = run_in_parallel([partial(self._call, call, step) for call in state.calls()])
         return ToolsRan(
             step=step,
             results=tuple(o for o in outcomes if isinstance(o, StoredResult)),
@@ -257,7 +260,7 @@ class Agent:
         )
 
     def _call(self, call: ToolCall, step: int) -> StoredResult | PendingCall:
-        result, record = self.tools.recorded(call, step)
+        result, record = self.tools.call_and_record(call, step)
         if result.proposal is None:
             return StoredResult.of(call, result, record)
         return PendingCall(
@@ -271,14 +274,14 @@ class Agent:
     def _fresh_start(self, state: State, move: Restart) -> ConversationRestarted | None:
         def tokens_with(fresh: ConversationRestarted) -> int:
             begun = State([*state.entries, fresh])
-            return estimated_tokens(self._writing(begun, tools_off=True))
+            return estimate_tokens(self._writing(begun, tools_off=True))
 
-        return affordable_start(state, move.reason, self.budget, tokens_with)
+        return fit_fresh_start(state, move.reason, self.budget, tokens_with)
 
 
 def _conversation_refused(state: State, error: Exception) -> bool:
-    """Whether the model's side no longer takes what it took before. Thinking may have become invalid,
-    after a change of account for instance; a new conversation from the evidence holds none."""
+    """Whether the API rejects a conversation that it accepted before: it has grown too long, or its thinking
+    blocks have become invalid, as after a change of account. A new conversation may still work."""
     return isinstance(error, RejectedError) and (
         isinstance(error, TooLongError) or bool(state.answers)
     )
@@ -291,7 +294,7 @@ def _stopped(state: State, stop: Interrupted) -> Finish:
 
 
 def _ended(state: State, reason: str, error: ExplorerError | None) -> Finish:
-    """Ended early: `partial` where there is any text to keep."""
+    """The end of an interrupted run: `partial` if there is any text to keep."""
     if choose_report(state.entries):
         return Finish("partial", reason, error)
     return Finish("timed_out" if reason == "deadline" else "failed", reason, error)

@@ -1,4 +1,4 @@
-"""What to do next: one decision, made from the state alone."""
+"""The next move of a run, decided from its state alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ FinalStatus = Literal[
     "completed", "partial", "failed", "timed_out", "cancelled", "awaiting_approval"
 ]
 
-# Reasons for writing that mean the research itself was cut short.
+# reasons for writing that mean that the research was cut short
 CUT_SHORT: frozenset[WriteReason] = frozenset({"deadline", "budget"})
 
 
@@ -55,7 +55,7 @@ class RefuseTools:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Add words of ours before the next call."""
+    """Add an instruction before the next call."""
 
     purpose: Literal["write", "rewrite", "continue"]
     reason: WriteReason | None = None
@@ -82,13 +82,13 @@ Move: TypeAlias = Ask | RunTools | RefuseTools | Say | Restart | Finish
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What limits the run at this moment."""
+    """The limits of the run at this moment."""
 
     max_steps: int
     out_of_time: bool
     out_of_budget: bool = False
-    too_dear_to_write: bool = False  # in the conversation as it is; cut evidence may still fit
-    unfinished_at_limit: bool = False  # a toolset whose work, not its text, is the result
+    too_dear_to_write: bool = False  # in this conversation; a new one with less evidence may fit
+    unfinished_at_limit: bool = False  # the result is the work, not the text
     time_to_rewrite: bool = True
 
 
@@ -110,22 +110,22 @@ def next_move(state: State, bounds: Bounds) -> Move:
 
 
 def _write(state: State, bounds: Bounds) -> Move:
-    """A conversation that has become too dear to be read once more is given up for its evidence."""
+    """Restart from the evidence if reading the conversation once more costs too much."""
     if bounds.too_dear_to_write and state.answers and not state.restarted:
         return Restart("budget")
     return Ask(writing=True)
 
 
 def _finish_search(bounds: Bounds) -> Move:
-    """Nothing may be said before a pending search has ended. Without the time to wait for it, or the
-    money to pay for it, what was found so far is written up in a new conversation."""
+    """While a search is pending, no instruction may be added. Without the time or budget to finish it, the
+    report is written in a new conversation."""
     if bounds.out_of_time:
         return Restart("deadline")
     return Restart("budget") if bounds.out_of_budget else Ask(writing=False)
 
 
 def reason_to_write(state: State, bounds: Bounds) -> WriteReason | None:
-    """Why gathering has to end now, or None."""
+    """Why gathering has to end now, or None if it does not."""
     if bounds.out_of_time:
         return "deadline"
     if bounds.out_of_budget:
@@ -136,14 +136,14 @@ def reason_to_write(state: State, bounds: Bounds) -> WriteReason | None:
 
 
 def _after_tool_use(state: State, bounds: Bounds) -> Move:
-    """Once the report was asked for nothing runs. With the tools off no call is even answered."""
+    """Once the report was asked for, no tool runs. With tools off, calls are not even answered."""
     if not state.calls() or (state.writing and state.tools_were_off):
         return _after_end(state, bounds)
     return RefuseTools() if state.writing else RunTools()
 
 
 def _after_pause(state: State, bounds: Bounds) -> Move:
-    """A paused turn goes back unchanged. Its pending search is finished before anything else is said."""
+    """A paused turn is sent back unchanged, until its pending search is finished."""
     if state.pauses > limits.MAX_PAUSES:
         return Finish("partial", "pauses") if state.restarted else Restart("pauses")
     if state.pending:
@@ -170,13 +170,13 @@ def _after_end(state: State, bounds: Bounds) -> Move:
 
 
 def _gaps(state: State, text: str) -> tuple[str, ...]:
-    """What a text lacks of what its framework asks for."""
+    """The parts of the framework that a text lacks."""
     framework = state.opening.framework
     return tuple(framework.missing(strip_preamble(text))) if framework else ()
 
 
 def _after_no_text(state: State, stop_reason: str) -> Move:
-    """An answer may be all thinking. It is asked for once more, with less of that."""
+    """After an answer that was all thinking, ask once more, for less thinking."""
     if not state.writing:
         return Say("write", "empty_answer")
     if not state.rewritten("no_text"):
@@ -186,7 +186,7 @@ def _after_no_text(state: State, stop_reason: str) -> Move:
 
 
 def _after_gaps(state: State, bounds: Bounds, gaps: tuple[str, ...]) -> Move:
-    """A text without what the framework asks for is no report: once more, then it is `partial`."""
+    """Ask once more for a report that lacks parts of its framework; after that it is `partial`."""
     affordable = bounds.time_to_rewrite and not bounds.too_dear_to_write
     if affordable and not state.rewritten("incomplete"):
         return Say("rewrite", state.writing or "incomplete", again="incomplete", gaps=gaps)
@@ -194,7 +194,7 @@ def _after_gaps(state: State, bounds: Bounds, gaps: tuple[str, ...]) -> Move:
 
 
 def _kept(state: State) -> Finish | None:
-    """The end with the report that was there before it was asked for again, if it was."""
+    """The end with the earlier, incomplete report, if the report was asked for again."""
     if not state.rewritten("incomplete"):
         return None
     gaps = _gaps(state, choose_report(state.entries))
@@ -225,8 +225,8 @@ def _after_refusal(state: State, _: Bounds) -> Move:
 
 
 def _after_overflow(state: State, _: Bounds) -> Move:
-    """Once, a conversation that the model no longer takes is given up for its evidence, which is cut to
-    a size that fits. Where that did not help, or nothing has been said yet, nothing will."""
+    """Restart once from evidence that is cut to fit, after the model has rejected the conversation. If
+    that does not help either, or nothing was said yet, the run ends."""
     last = state.last
     rejected = isinstance(last, ModelCallFailed) and last.rejected
     if state.answers and not state.restarted:

@@ -1,20 +1,48 @@
-"""The next call to the model, from what was said so far."""
+"""Requests to the model: how they are built and retried, and the instructions we add to them."""
 
+from collections.abc import Sequence
+
+from idea_explorer.agent.moves import Say
+from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
+from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, WRITE_MARGIN_SECONDS, Deadline
+from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.events import RetryScheduled
+from idea_explorer.domain.json import Block
+from idea_explorer.domain.retry import Retry, RetryPolicy
+from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
+from idea_explorer.domain.transcript import Instruction, StoredResult, ToolsRan
 from idea_explorer.domain.turns import build_messages
 from idea_explorer.ports import ModelRequest
 
+ATTEMPTS = 5
+MODEL_CALLS = RetryPolicy(first=1.0, attempts=ATTEMPTS)
+WORDS_PER_TOKEN = 0.4  # half a word a token, and a fifth of the tokens for thinking
+LEAST_WORDS = 300
 
-def request_of(
+WHY = {
+    "max_steps": "this is the last step",
+    "deadline": "the time for gathering is over",
+    "budget": "the budget for gathering is spent",
+    "repeated_call": "the same call was made again",
+    "no_new_evidence": "the last two steps found nothing new",
+    "empty_answer": "the last answer held no report",
+    "pauses": "the search did not come to an end",
+    "context_window": "the conversation no longer fits the context window",
+    "rejected": "the conversation could not go on",
+}
+
+
+def build_request(
     state: State,
     *,
     writing: bool,
     tools_off: bool = False,
     max_tokens: int = limits.MAX_OUTPUT_TOKENS,
 ) -> ModelRequest:
-    """System, tools, model and its settings are those of the opening, word for word, whatever a deploy
-    has changed."""
+    """The next request of a conversation. Its model, settings, system prompt and tools are those it was
+    opened with, word for word, even if a deployment has changed them since."""
     opening = state.opening
     return ModelRequest(
         model_id=opening.model_id,
@@ -27,3 +55,91 @@ def request_of(
         thinking=opening.thinking,
         effort=state.effort,
     )
+
+
+def announce_retry(again: Retry, *, step: int) -> RetryScheduled:
+    """The event that tells people about a retry."""
+    assert isinstance(again.error, ExternalError)
+    return RetryScheduled(
+        step=step,
+        attempt=again.attempt,
+        attempts=ATTEMPTS,
+        seconds=again.seconds,
+        reason=again.error.message,
+        error_type=again.error.error_type,
+    )
+
+
+def count_searches(tools: Sequence[Block]) -> int:
+    """The most web searches that one request with these tools may make."""
+    uses = [tool.get("max_uses") for tool in tools if _is_search(tool)]
+    return sum(n for n in uses if isinstance(n, int))
+
+
+def limit_searches(tools: Sequence[Block], count: int) -> list[Block]:
+    return [{**tool, "max_uses": count} if _is_search(tool) else tool for tool in tools]
+
+
+def _is_search(tool: Block) -> bool:
+    return str(tool.get("type")).startswith("web_search")
+
+
+def write_instruction(move: Say, state: State, deadline: Deadline) -> Instruction:
+    """What the model is told when it has to write, to write again, or to continue."""
+    match move:
+        case Say(purpose="continue"):
+            return Instruction(purpose="continue", text=prompt("continue"))
+        case Say(purpose="write", reason=reason):
+            assert reason is not None
+            text = prompt("write_now", reason=WHY[reason], room=_room(deadline))
+        case Say(again="incomplete", gaps=gaps):
+            text = prompt("complete_report", missing=", ".join(gaps))
+        case _:
+            text = prompt("only_thinking", room=_room(deadline))
+    return Instruction(
+        purpose=move.purpose,
+        reason=move.reason,
+        again=move.again,
+        effort=_new_effort(move, state, deadline),
+        text=text,
+    )
+
+
+def _new_effort(move: Say, state: State, deadline: Deadline) -> str | None:
+    """The effort to change to, or None to keep the current one. It is the lowest when time is short and
+    after an answer that was all thinking: better to think less than to write less."""
+    wanted = state.opening.write_effort
+    if wanted is None or not state.opening.changes_effort:
+        return None
+    if move.again == "no_text" or _is_tight(deadline):
+        wanted = "low"
+    return None if wanted == state.effort_now else wanted
+
+
+def _is_tight(deadline: Deadline) -> bool:
+    """Whether the time is too short for a report of the full length."""
+    return deadline.left * OUTPUT_TOKENS_PER_SECOND < limits.MAX_OUTPUT_TOKENS
+
+
+def _room(deadline: Deadline) -> str:
+    """The sentence that limits the report's length when time is short."""
+    if not _is_tight(deadline):
+        return ""
+    left = max(deadline.left - WRITE_MARGIN_SECONDS, 0.0)
+    words = int(left * OUTPUT_TOKENS_PER_SECOND * WORDS_PER_TOKEN / 100) * 100
+    return f" There is little time left: keep it under {max(words, LEAST_WORDS):,} words."
+
+
+def refuse_tools(state: State) -> ToolsRan:
+    """Answer calls that came instead of a report with the instruction to write it."""
+    return ToolsRan(
+        step=state.steps,
+        results=tuple(_refuse(call, state.steps) for call in state.calls()),
+        refused=True,
+    )
+
+
+def _refuse(call: ToolCall, step: int) -> StoredResult:
+    result = ToolResult.failure("not_run", prompt("no_more_tools"))
+    record = ToolRecord(name=call.name, duration_ms=0, ok=False, error_type="not_run", step=step)
+    return StoredResult.of(call, result, record)

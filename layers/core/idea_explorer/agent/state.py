@@ -1,10 +1,9 @@
-"""What a run knows, computed from its transcript. A resumed run knows exactly what the dead one knew."""
+"""The state of a run, computed from its transcript, so that a resumed run continues with the same state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from idea_explorer.agent.searches import RESULT, search_record
 from idea_explorer.domain.evidence import Passage, parse_search_results
 from idea_explorer.domain.json import dump_canonical
 from idea_explorer.domain.tools import ToolCall, ToolRecord
@@ -31,7 +30,8 @@ from idea_explorer.domain.turns import (
 )
 from idea_explorer.domain.usage import Usage
 
-BARREN_STEPS = 2  # steps without new evidence after which more gathering is not worth its price
+SEARCH_RESULT = "web_search_tool_result"
+BARREN_STEPS = 2  # after so many steps without new evidence, more gathering is not worth its cost
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class State:
 
     @property
     def last(self) -> AnyEntry:
-        """The last entry that says something; a call that was only announced does not."""
+        """The last entry, not counting calls that were only announced."""
         return next(
             entry for entry in reversed(self.entries) if not isinstance(entry, ModelCallStarted)
         )
@@ -71,18 +71,18 @@ class State:
 
     @property
     def confirmed(self) -> list[Usage]:
-        """What each whole answer was billed, by its own account."""
+        """What each complete answer says it was billed."""
         return [answer.usage for answer in self.answers]
 
     @cached_property
     def records(self) -> list[ToolRecord]:
-        """Every tool call that came to a result, in that order, searches at Anthropic included."""
+        """Every tool call that has a result, in order, including web searches."""
         found: list[ToolRecord] = []
         for entry in self.entries:
             match entry:
                 case ModelCallFinished():
-                    results = [b for b in entry.content if b.get("type") == RESULT]
-                    found.extend(search_record(block, entry.step) for block in results)
+                    results = [b for b in entry.content if b.get("type") == SEARCH_RESULT]
+                    found.extend(ToolRecord.of_search(block, entry.step) for block in results)
                 case ToolsRan(refused=False) | ApprovalsDecided():
                     found.extend(result.record for result in entry.results)
                 case _:
@@ -91,12 +91,12 @@ class State:
 
     @property
     def gathered(self) -> bool:
-        """Whether any tool was called yet, to whatever result."""
+        """Whether any tool was called yet."""
         return bool(self.records)
 
     @cached_property
     def billed(self) -> list[Usage]:
-        """What each call was billed. One that was announced and never answered counts in full."""
+        """What each call was billed. One that was never answered counts with all that it reserved."""
         parts: list[Usage] = []
         open_call: ModelCallStarted | None = None
         for entry in self.entries:
@@ -116,7 +116,7 @@ class State:
 
     @cached_property
     def evidence(self) -> list[Passage]:
-        """Every passage that was read or found, in the order of finding."""
+        """Every passage that was read or found, in order."""
         found: list[Passage] = []
         for entry in self.entries:
             match entry:
@@ -132,7 +132,7 @@ class State:
 
     @cached_property
     def writing(self) -> WriteReason | None:
-        """Why the report was asked for, or None while the work goes on. A resume takes it up again."""
+        """Why the report was asked for; None while gathering, and again after a resume."""
         for entry in reversed(self.entries):
             if isinstance(entry, ConversationRestarted):
                 return entry.reason
@@ -142,19 +142,19 @@ class State:
 
     @property
     def tools_off(self) -> bool:
-        """Whether tools may no longer be called. In a new conversation they are off from its beginning;
-        in one that goes on, only after the model was told twice, because its cached messages are lost."""
+        """Whether tools are switched off. In a new conversation they are from its beginning; in one that
+        continues only after two refusals, because switching them off invalidates its cache."""
         return bool(self.writing) and (self.restarted or self.refusals > 1)
 
     @property
     def tools_were_off(self) -> bool:
-        """Whether the last answer was asked for without tools."""
+        """Whether tools were off for the last answer."""
         asked = next((e for e in reversed(self.entries) if isinstance(e, ModelCallStarted)), None)
         return asked is not None and asked.tools_off
 
     @cached_property
     def refusals(self) -> int:
-        """How often a call came instead of the report since that was asked for."""
+        """How often the model called tools instead of writing the report."""
         count = 0
         for entry in reversed(self.entries):
             if isinstance(entry, ConversationRestarted) or (
@@ -165,7 +165,7 @@ class State:
         return count
 
     def rewritten(self, why: RewriteReason) -> bool:
-        """Whether the report was asked for again for this reason since the run was last taken up."""
+        """Whether the report was asked for again for this reason since the last resume."""
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction) and entry.purpose == "resume":
                 return False
@@ -175,7 +175,7 @@ class State:
 
     @property
     def effort(self) -> str | None:
-        """What the conversation began with; it is sent unchanged with every request of it."""
+        """The effort that the conversation began with, sent unchanged with each of its requests."""
         begun_anew = any(isinstance(entry, ConversationRestarted) for entry in self.entries)
         return self.opening.write_effort if begun_anew else self.opening.effort
 
@@ -185,12 +185,12 @@ class State:
 
     @property
     def resumed(self) -> set[int | None]:
-        """The runs that were told to take up the work of those before them."""
+        """The runs that were told to continue the work of earlier ones."""
         return {e.run for e in self.entries if isinstance(e, Instruction) and e.purpose == "resume"}
 
     @cached_property
     def continued(self) -> bool:
-        """Whether the answer now being written was already continued once after a cut."""
+        """Whether the current answer was already continued once after it was cut off."""
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction):
                 return entry.purpose == "continue"
@@ -200,7 +200,7 @@ class State:
 
     @cached_property
     def restarted(self) -> bool:
-        """Whether this run, since it was last taken up, has given up its conversation for the evidence."""
+        """Whether the run has restarted from the evidence since the last resume."""
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction) and entry.purpose == "resume":
                 return False
@@ -210,8 +210,8 @@ class State:
 
     @property
     def pending(self) -> bool:
-        """Whether a search of the last answer is still to be finished at Anthropic. Until then nothing
-        but tool results may be added."""
+        """Whether a web search of the last answer is unfinished. Until it is finished, only tool results
+        may be added."""
         for entry in reversed(self.entries):
             if isinstance(entry, ConversationRestarted):
                 return False
@@ -221,7 +221,7 @@ class State:
 
     @cached_property
     def pauses(self) -> int:
-        """How often in a row the turn was paused."""
+        """How many times in a row the turn was paused."""
         count = 0
         for entry in reversed(self.entries):
             taken_up = isinstance(entry, Instruction) and entry.purpose == "resume"
@@ -233,9 +233,9 @@ class State:
 
     @cached_property
     def stalled(self) -> WriteReason | None:
-        """Why more gathering would be in vain: the same call again, or nothing new for two steps.
+        """Why more gathering is pointless: a repeated call, or two steps without new evidence.
 
-        Only answers that could gather count, and a resume gives the work a new chance.
+        Only answers that could gather count, and counting starts again with a resume.
         """
         seen_calls: set[str] = set()
         seen_findings: set[str] = set()
@@ -248,7 +248,7 @@ class State:
                     gathering = False
                 case ConversationRestarted():
                     gathering = False
-                    seen_calls.clear()  # their results stand in the conversation no longer
+                    seen_calls.clear()  # their results are no longer part of the conversation
                 case ModelCallFinished() if gathering:
                     findings = {p.sha256 for p in parse_search_results(entry.content)}
                     barren = 0 if findings - seen_findings else barren + 1
@@ -269,12 +269,12 @@ class State:
 
     @property
     def waiting(self) -> tuple[PendingCall, ...]:
-        """The calls that a person has still to decide."""
+        """The calls that wait for a person's decision."""
         last = self.last
         return last.pending if isinstance(last, ToolsRan) else ()
 
     def calls(self) -> list[ToolCall]:
-        """The calls of the last answer that are to be run here."""
+        """The calls of the last answer that run here."""
         return [
             ToolCall(
                 id=str(block.get("id")),

@@ -1,11 +1,11 @@
-"""Watching an answer arrive: what there is so far, and when to break it off."""
+"""Watching an answer as it streams: what has arrived, and when to interrupt it."""
 
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Literal
 
-from idea_explorer.agent.searches import search_record
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
     ExplorerError,
@@ -24,16 +24,17 @@ from idea_explorer.domain.events import (
     ToolCallStart,
 )
 from idea_explorer.domain.json import Block, sanitize, sanitize_block, text_of
+from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventSink
 
 StopWhy = Literal["cancelled", "gathering_over", "deadline", "budget"]
-# A call that broke off never says what its output came to, and thinking may not show in the text.
-# So it is taken for the larger of what the text and what the time allow for.
+# An interrupted call does not report its output tokens, and thinking may not show in the text: the
+# estimate is the larger of what the text and the time suggest.
 CHARS_PER_TOKEN = 2.0
 TOKENS_PER_SECOND = 100.0
 CANCEL_CHECK_SECONDS = 1.0
-UNSEEN_TOKENS = 100  # written before the first of them arrived
+UNSEEN_TOKENS = 100  # written but not yet arrived
 
 
 class OutOfTimeError(ExplorerError):
@@ -45,7 +46,7 @@ class OutOfBudgetError(ExplorerError):
 
 
 class Interrupted(Exception):
-    """We broke the call off ourselves."""
+    """We interrupted the call ourselves."""
 
     def __init__(self, reason: StopWhy) -> None:
         super().__init__(reason)
@@ -62,46 +63,36 @@ class Interrupted(Exception):
                 return None
 
 
-# Failures before the first word after which nobody knows whether the call was billed.
+# failures before the first event of a stream, after which the call may or may not have been billed
 UNKNOWN_BILL = (NetworkError, UpstreamTimeoutError, Interrupted)
 
 
+@dataclass
 class StreamWatcher:
-    """Sends what arrives on as events, and checks clock and cancellation all the while: a model may
-    think for minutes, and nothing arrives then.
+    """Emits what arrives as events, and checks the deadline and cancellation even while nothing arrives:
+    a model may think for minutes.
 
-    A store that cannot be reached does not break the answer off, because the answer is paid for: what
-    could not be told of it is lost, and where the store stays away, whatever follows the answer fails.
+    The answer is paid for, so a store that cannot be reached does not interrupt it: those events are lost.
     """
 
-    def __init__(
-        self,
-        sink: EventSink,
-        deadline: Deadline,
-        cancelled: Callable[[], bool],
-        *,
-        step: int,
-        gathering: bool,
-        search_tokens: int,
-    ) -> None:
-        self.deadline = deadline
-        self._sink = sink
-        self._cancelled = cancelled
-        self._step = step
-        self._gathering = gathering
-        self._search_tokens = search_tokens
-        self._searches: set[str] = set()
-        self._parts: list[str] = []
-        self._usage: Usage | None = None
-        self._since = 0.0
-        self._ask_again_at = -math.inf
+    sink: EventSink
+    deadline: Deadline
+    cancelled: Callable[[], bool]
+    step: int
+    gathering: bool
+    search_tokens: int
+    _searches: set[str] = field(default_factory=set)
+    _parts: list[str] = field(default_factory=list)
+    _usage: Usage | None = None
+    _since: float = 0.0
+    _ask_again_at: float = -math.inf
 
     @property
     def so_far(self) -> str:
         return "".join(self._parts)
 
     def billed(self, error: Exception, reserved: Usage) -> Usage:
-        """The most that a call which broke off can have cost."""
+        """The most that an interrupted call can have cost."""
         if self._usage is None:
             unknown = isinstance(error, UNKNOWN_BILL) and not isinstance(error, UnreachableError)
             return reserved if unknown else Usage()
@@ -109,20 +100,20 @@ class StreamWatcher:
         by_time = (self.deadline.clock.monotonic() - self._since) * TOKENS_PER_SECOND
         output = max(self._usage.output_tokens, UNSEEN_TOKENS + math.ceil(max(by_text, by_time)))
         capped = min(output, max(reserved.output_tokens, self._usage.output_tokens))
-        # what searches found is counted in the last event of a stream alone
+        # a stream counts search results only in its last event
         unseen = max(0, len(self._searches) - self._usage.searches)
-        found = Usage(input_tokens=unseen * self._search_tokens, searches=unseen)
+        found = Usage(input_tokens=unseen * self.search_tokens, searches=unseen)
         return self._usage.model_copy(update={"output_tokens": capped}) + found
 
     def begin(self) -> None:
-        self._tell(AnswerStarted(step=self._step))
+        self._emit(AnswerStarted(step=self.step))
 
     def tick(self) -> None:
         if self.deadline.passed:
-            raise Interrupted("gathering_over" if self._gathering else "deadline")
+            raise Interrupted("gathering_over" if self.gathering else "deadline")
         now = self.deadline.clock.monotonic()
         if now >= self._ask_again_at:
-            # asking costs a read of the store
+            # each check reads the store
             self._ask_again_at = now + CANCEL_CHECK_SECONDS
             if self._is_cancelled():
                 raise Interrupted("cancelled")
@@ -130,10 +121,10 @@ class StreamWatcher:
     def text(self, delta: str) -> None:
         words = text_of(sanitize(delta))
         self._parts.append(words)
-        self._tell(TextDelta(content=words))
+        self._emit(TextDelta(content=words))
 
     def thinking(self, delta: str) -> None:
-        self._tell(ThinkingDelta(content=text_of(sanitize(delta))))
+        self._emit(ThinkingDelta(content=text_of(sanitize(delta))))
 
     def usage(self, usage: Usage) -> None:
         if self._usage is None:
@@ -141,14 +132,14 @@ class StreamWatcher:
         self._usage = usage
 
     def block(self, block: Block) -> None:
-        """Searches run at Anthropic; here they show as tool calls without a duration."""
+        """Web searches run at Anthropic; they are shown as tool calls without a duration."""
         block = sanitize_block(block)
         call_id = text_of(block.get("id")) or text_of(block.get("tool_use_id"))
         match block.get("type"):
             case "server_tool_use":
                 self._searches.add(call_id)
                 given = block.get("input")
-                self._tell(
+                self._emit(
                     ToolCallStart(
                         tool_call_id=call_id,
                         tool_name=text_of(block.get("name")),
@@ -157,25 +148,25 @@ class StreamWatcher:
                     )
                 )
             case "thinking" if block.get("thinking"):
-                self._tell(ThinkingDelta(content="\n\n"))  # one thought ends here
+                self._emit(ThinkingDelta(content="\n\n"))  # one thought ends here
             case "web_search_tool_result":
                 self._searches.add(call_id)
-                self._tell(_search_ended(call_id, block, self._step))
+                self._emit(_search_ended(call_id, block, self.step))
             case _:
                 pass
 
-    def _tell(self, event: RunEvent) -> None:
+    def _emit(self, event: RunEvent) -> None:
         with suppress(ExternalError):
-            self._sink.emit(event)
+            self.sink.emit(event)
 
     def _is_cancelled(self) -> bool:
         with suppress(ExternalError):
-            return self._cancelled()
+            return self.cancelled()
         return False
 
 
 def _search_ended(call_id: str, block: Block, step: int) -> ToolCallEnd | ToolCallError:
-    record = search_record(block, step)
+    record = ToolRecord.of_search(block, step)
     found = block.get("content")
     if isinstance(found, list):
         return ToolCallEnd(

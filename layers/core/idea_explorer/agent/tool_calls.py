@@ -1,23 +1,19 @@
-"""Cross-cutting behaviour around every tool, one small wrapper each.
+"""What every tool call goes through, one small wrapper for each concern.
 
     Recorded(Validated(toolset, Bounded(Retried(Executed()), deadline)), sink)
 
-A call is checked first; only a good one is timed, tried and, at most once, tried again. Whatever happens, a
-well-formed ToolResult comes back: no wrapper lets an exception of a tool through.
+`Validated` is in validation.py. A valid call gets a time limit and at most one retry. Whatever happens, the
+caller gets a ToolResult: no wrapper lets an exception of a tool through.
 """
 
-import json
 import math
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from pydantic import JsonValue, ValidationError
-
-from idea_explorer.agent.toolset import Arguments, Tool, Toolset
-from idea_explorer.agent.validation import explain, present
+from idea_explorer.agent.toolset import Arguments, Tool
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import ExternalError, ToolError
@@ -29,31 +25,30 @@ from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.ports import EventSink, Log
 
 RETRY = RetryPolicy(first=1.0, attempts=2, shortest=1.0)
-LATE_SHARE = 0.05  # of the time for writing; enough for most tools when an answer came late
-HINT = "Provide all required parameters with correct types and non-empty values"
+LATE_SHARE = 0.05  # of the time for writing; enough for most tools after a late answer
 
 
 class Caller(Protocol):
-    """Answers calls as they come from the model."""
+    """Answers a call of the model, whose arguments may be wrong."""
 
     def call(self, call: ToolCall) -> ToolResult: ...
 
 
 class Runner(Protocol):
-    """Runs a tool whose arguments are known to be good."""
+    """Runs a tool with valid arguments."""
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult: ...
 
 
+@dataclass(frozen=True)
 class Executed:
-    """The innermost: runs the tool, and makes a result of whatever comes out."""
+    """Runs the tool, and turns what it raises into a result."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    _log: Log
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
         try:
-            return ToolResult.success(tool.run(arguments))
+            return tool.run(arguments)
         except ToolError as error:
             return ToolResult.from_error(error)
         except ExternalError as error:
@@ -64,7 +59,7 @@ class Executed:
                 retry_after=error.retry_after,
             )
         except Exception as error:  # noqa: BLE001  a bug in one tool must not end a paid run
-            # by its kind and place alone: its message may quote a file
+            # without its message, which may quote a file
             self._log.error(
                 "Tool raised an unexpected error",
                 toolName=tool.name,
@@ -74,55 +69,53 @@ class Executed:
             return ToolResult.failure("internal_error", f"{tool.name} failed unexpectedly.")
 
 
+@dataclass(frozen=True)
 class Retried:
-    """Tries once more what failed in a way that may pass: after a second, or after as long as the
-    service asked for. Where there is no time for that long a wait, there is no second try."""
+    """Retries a transient failure once: after a second, or after the wait that the service asked for,
+    unless there is no time for that."""
 
-    def __init__(
-        self, inner: Runner, clock: Clock, log: Log, deadline: Deadline | None = None
-    ) -> None:
-        self._inner = inner
-        self._clock = clock
-        self._log = log
-        self._deadline = deadline
+    inner: Runner
+    clock: Clock
+    _log: Log
+    deadline: Deadline | None = None
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
-        began = self._clock.monotonic()
-        first = self._inner.run(tool, arguments)
-        took = self._clock.monotonic() - began
+        began = self.clock.monotonic()
+        first = self.inner.run(tool, arguments)
+        took = self.clock.monotonic() - began
         if not first.transient or not tool.reads_only:
             return first
         wait = RETRY.pause(1, first.retry_after)
-        left = min(tool.time_limit - took, _time_left(self._deadline))
-        # the second try may take as long as the first did
+        left = min(tool.time_limit - took, _time_left(self.deadline))
+        # the retry may take as long as the first attempt
         if first.retry_after is not None and wait + took > left:
             return first
         self._log.warning(f"{tool.name}_retry_attempt", errorType=first.error_type)
-        self._clock.sleep(wait)
-        return replace(self._inner.run(tool, arguments), was_retried=True)
+        self.clock.sleep(wait)
+        return replace(self.inner.run(tool, arguments), was_retried=True)
 
 
+@dataclass(frozen=True)
 class Bounded:
-    """Cuts off a tool that hangs, and a result that would crowd out the conversation.
+    """Limits how long a tool may take and how much it may return.
 
-    The limit spans both attempts, and ends where the time for writing begins. A tool that is cut off
-    goes on in its daemon thread, unheard.
+    The time limit covers both attempts and ends when the time for writing begins. A tool that exceeds it
+    keeps running in its daemon thread; its result is dropped.
     """
 
-    def __init__(self, inner: Runner, deadline: Deadline | None = None) -> None:
-        self._inner = inner
-        self._deadline = deadline
+    inner: Runner
+    deadline: Deadline | None = None
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
-        limit = min(tool.time_limit, _time_left(self._deadline))
+        limit = min(tool.time_limit, _time_left(self.deadline))
         try:
             result = run_with_time_limit(
-                lambda: self._inner.run(tool, arguments), limit, name=f"tool-{tool.name}"
+                lambda: self.inner.run(tool, arguments), limit, name=f"tool-{tool.name}"
             )
         except TimeLimitExceededError:
             message = f"{tool.name} did not answer in {round(limit, 2):g} s."
             return ToolResult.failure("timeout", message)
-        return _shortened(result)
+        return _shorten(result)
 
 
 def _time_left(deadline: Deadline | None) -> float:
@@ -131,71 +124,33 @@ def _time_left(deadline: Deadline | None) -> float:
     return max(deadline.gathering_left, LATE_SHARE * deadline.left, 0.0)
 
 
-class Validated:
-    """Checks every call before anything runs. A bad call is answered once in full, then in one line."""
-
-    def __init__(self, toolset: Toolset, inner: Runner, log: Log) -> None:
-        self._toolset = toolset
-        self._inner = inner
-        self._log = log
-        self._refused: set[str] = set()
-        self._refusing = threading.Lock()  # the calls of one step run side by side
-
-    def call(self, call: ToolCall) -> ToolResult:
-        if call.name in self._toolset.server_tools:
-            return self._refuse(call, f"{call.name} runs at Anthropic and cannot be called here.")
-        tool = self._toolset.tools.get(call.name)
-        if tool is None:
-            return ToolResult.failure("unknown_tool", f"Unknown tool: {call.name}")
-        try:
-            arguments = tool.arguments.model_validate(present(tool.arguments, call.input))
-        except ValidationError as error:
-            return self._refuse(call, explain(tool, error))
-        except ToolError as error:
-            # a rule of the tool's own, such as a path rule, which has its own error type
-            return ToolResult.from_error(error)
-        return self._inner.run(tool, arguments)
-
-    def _refuse(self, call: ToolCall, message: str) -> ToolResult:
-        self._log.error(
-            "Tool argument validation failed",
-            toolName=call.name,
-            args=_outline(call.input),
-            validationError=message,
-        )
-        with self._refusing:
-            again = call.key in self._refused
-            self._refused.add(call.key)
-        if again:
-            return ToolResult.failure(
-                "invalid_arguments", f"Same invalid {call.name} call again; it was not executed."
-            )
-        return ToolResult.failure("invalid_arguments", message, hint=HINT)
-
-
+@dataclass(frozen=True)
 class Recorded:
-    """Turns every call into events; log lines, metrics and history follow from those."""
+    """Emits events for every call; log lines, metrics and history are made from them."""
 
-    def __init__(self, inner: Caller, sink: EventSink, clock: Clock) -> None:
-        self._inner = inner
-        self._sink = sink
-        self._clock = clock
+    inner: Caller
+    sink: EventSink
+    clock: Clock
 
     def call(self, call: ToolCall) -> ToolResult:
-        return self.recorded(call)[0]
+        return self.call_and_record(call)[0]
 
-    def recorded(self, call: ToolCall, step: int | None = None) -> tuple[ToolResult, ToolRecord]:
-        self._sink.emit(ToolCallStart(tool_call_id=call.id, tool_name=call.name, input=call.input))
-        began = self._clock.monotonic()
-        result = self._inner.call(call)
-        took = round((self._clock.monotonic() - began) * 1_000)
-        record = _record(call, result, took, step)
+    def call_and_record(
+        self, call: ToolCall, step: int | None = None
+    ) -> tuple[ToolResult, ToolRecord]:
+        self.sink.emit(ToolCallStart(tool_call_id=call.id, tool_name=call.name, input=call.input))
+        began = self.clock.monotonic()
+        result = self.inner.call(call)
+        took = round((self.clock.monotonic() - began) * 1_000)
+        record = _record_of(call, result, took, step)
         if result.proposal is None:
-            self._sink.emit(_ending(call, result, record))
+            self.sink.emit(_end_event(call, result, record))
         return result, record
 
 
-def _record(call: ToolCall, result: ToolResult, duration_ms: int, step: int | None) -> ToolRecord:
+def _record_of(
+    call: ToolCall, result: ToolResult, duration_ms: int, step: int | None
+) -> ToolRecord:
     path = call.input.get("path")
     return ToolRecord(
         name=call.name,
@@ -209,7 +164,9 @@ def _record(call: ToolCall, result: ToolResult, duration_ms: int, step: int | No
     )
 
 
-def _ending(call: ToolCall, result: ToolResult, record: ToolRecord) -> ToolCallEnd | ToolCallError:
+def _end_event(
+    call: ToolCall, result: ToolResult, record: ToolRecord
+) -> ToolCallEnd | ToolCallError:
     if result.ok:
         return ToolCallEnd(
             tool_call_id=call.id,
@@ -228,8 +185,8 @@ def _ending(call: ToolCall, result: ToolResult, record: ToolRecord) -> ToolCallE
     )
 
 
-def _shortened(result: ToolResult) -> ToolResult:
-    """The result, with its longest string cut where the whole would be too large."""
+def _shorten(result: ToolResult) -> ToolResult:
+    """Cut the longest string of a result that is too large."""
     excess = len(dump_canonical(result.payload)) - limits.MAX_RESULT_CHARS
     if excess <= 0:
         return result
@@ -241,24 +198,11 @@ def _shortened(result: ToolResult) -> ToolResult:
     return replace(result, payload={**result.payload, **cut})
 
 
-def _outline(arguments: JsonObject) -> dict[str, JsonValue]:
-    """Arguments for the log: names and short values; contents are cut."""
-    return {
-        name[:100]: value if isinstance(value, bool | int | float) or value is None else _cut(value)
-        for name, value in list(arguments.items())[:20]
-    }
-
-
-def _cut(value: JsonValue) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= limits.MAX_LOGGED_VALUE else text[: limits.MAX_LOGGED_VALUE] + "…"
-
-
 T = TypeVar("T")
 
 
-def side_by_side(functions: Sequence[Callable[[], T]]) -> list[T]:
-    """Every function has its own thread. The first exception, in order, is raised when all are done."""
+def run_in_parallel(functions: Sequence[Callable[[], T]]) -> list[T]:
+    """Run every function in a thread of its own; when all are done, raise the first exception, in order."""
     if len(functions) == 1:
         return [functions[0]()]
     results: dict[int, T] = {}

@@ -1,22 +1,24 @@
-"""Tools as the model sees them and as the engine runs them."""
+"""Tools as the model sees them and as the engine runs them. See docs/adding-a-tool.md."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from string import Template
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.json import Block, JsonObject
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 
 DEFAULT_TIME_LIMIT = 20.0
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: strict, and nothing beyond what is declared.
+    """Base class for the arguments of a tool: strict types, and no undeclared fields.
 
-    A validator may raise ToolError to answer with an error type of the tool's own.
+    A validator may raise ToolError to answer with an error type of its own.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -24,35 +26,52 @@ class Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How an argument is described when it is missing or wrong: `Annotated[str, Rule("…")]`."""
+    """What the model is told when an argument is missing or wrong: `Annotated[str, Rule("…")]`."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class MayBeBlank:
-    """Marks a required text that may be empty, as a file's content may: `Annotated[str, MayBeBlank()]`."""
+    """Marks a required text that may be empty, such as a file's content."""
 
 
 A = TypeVar("A", bound=Arguments)
+F = TypeVar("F", bound=Callable[..., ToolResult])
+_OPTIONS = "__tool_options__"
 
 
 @dataclass(frozen=True)
 class Tool(Generic[A]):
     """A tool that runs here.
 
-    `run` gets checked arguments and returns what it found, or raises ToolError or ExternalError; both
-    go back to the model as data. `note` names the better tool for calls that should not have come here.
+    `run` gets valid arguments. It returns a result, or raises ToolError or ExternalError, which the model
+    gets as data. An invalid call is answered with the example, or with `note` where another tool is meant.
     """
 
     name: str
     description: str
     arguments: type[A]
-    run: Callable[[A], ToolOutput]
+    run: Callable[[A], ToolResult]
     example: JsonObject
     note: str = ""
     reads_only: bool = True
     time_limit: float = DEFAULT_TIME_LIMIT
+
+    @classmethod
+    def of(cls, function: Callable[..., ToolResult], *bound: object, **numbers: int) -> "Tool[Any]":
+        """From a function that is decorated with `tool`. `bound` are its parameters before `arguments`;
+        `numbers` are put in place of `$name` in its docstring."""
+        options: dict[str, Any] = getattr(function, _OPTIONS)
+        description = " ".join((function.__doc__ or "").split())
+        values = {name: f"{number:,}" for name, number in numbers.items()}
+        return Tool(
+            name=options["name"] or function.__name__,
+            description=Template(description).safe_substitute(values),
+            arguments=function.__annotations__["arguments"],
+            run=partial(function, *bound),
+            **{name: value for name, value in options.items() if name != "name"},
+        )
 
     @property
     def definition(self) -> Block:
@@ -66,9 +85,37 @@ class Tool(Generic[A]):
         }
 
 
+def tool(
+    example: JsonObject,
+    *,
+    name: str = "",
+    note: str = "",
+    reads_only: bool = True,
+    time_limit: float = DEFAULT_TIME_LIMIT,
+) -> Callable[[F], F]:
+    """Make a tool of a function or method whose last parameter is called `arguments`.
+
+    The model sees the function's name, its docstring as one paragraph, the example, and the fields of the
+    arguments.
+    """
+    options = {
+        "name": name,
+        "example": example,
+        "note": note,
+        "reads_only": reads_only,
+        "time_limit": time_limit,
+    }
+
+    def mark(function: F) -> F:
+        setattr(function, _OPTIONS, options)
+        return function
+
+    return mark
+
+
 @dataclass(frozen=True, slots=True)
 class ServerTool:
-    """A tool that runs at Anthropic: declared here, never executed here."""
+    """A tool that Anthropic runs: it is only declared here."""
 
     name: str
     definition: Block
@@ -77,8 +124,8 @@ class ServerTool:
 class Toolset:
     """The tools of one exploration, in the order in which the model sees them.
 
-    `introduce` says in the first message what the model cannot know of what they work on. `close` ends
-    what still goes on beside the calls, within seconds; whoever runs the tools calls it when done.
+    `introduce` returns what the first message says about the things they work on. Whoever runs the tools
+    calls `close` at the end; it waits a few seconds for work in the background.
     """
 
     def __init__(
@@ -102,7 +149,7 @@ class Toolset:
 
 
 def _inline(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without `$ref` and titles: smaller, and every model reads it alike."""
+    """The schema without `$ref` and titles, which makes it smaller and easier to read."""
     definitions = schema.pop("$defs", {})
 
     def resolve(node: Any) -> Any:

@@ -1,17 +1,69 @@
-"""Checking a tool's arguments, and saying what is wrong with them in one sentence."""
+"""Where a tool call is validated: its arguments are checked, and an error is explained in one sentence."""
 
 import json
+import threading
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, Tool
+from idea_explorer.agent.tool_calls import Runner
+from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, Tool, Toolset
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import is_blank
+from idea_explorer.domain.tools import ToolCall, ToolResult
+from idea_explorer.ports import Log
+
+HINT = "Provide all required parameters with correct types and non-empty values"
 
 
-def present(model: type[Arguments], given: JsonObject) -> dict[str, JsonValue]:
-    """The arguments that are really there: null, and blank text where text is required, are missing."""
+@dataclass(frozen=True)
+class Validated:
+    """Runs only valid calls. An invalid one is answered with the rule it breaks; if the model repeats it
+    unchanged, with one line."""
+
+    toolset: Toolset
+    inner: Runner
+    _log: Log
+    _refused: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # calls run in parallel
+
+    def call(self, call: ToolCall) -> ToolResult:
+        if call.name in self.toolset.server_tools:
+            return self._refuse(call, f"{call.name} runs at Anthropic and cannot be called here.")
+        tool = self.toolset.tools.get(call.name)
+        if tool is None:
+            return ToolResult.failure("unknown_tool", f"Unknown tool: {call.name}")
+        try:
+            arguments = tool.arguments.model_validate(_drop_missing(tool.arguments, call.input))
+        except ValidationError as error:
+            return self._refuse(call, _explain(tool, error))
+        except ToolError as error:
+            # a rule of the tool's own, such as a path rule, with an error type of its own
+            return ToolResult.from_error(error)
+        return self.inner.run(tool, arguments)
+
+    def _refuse(self, call: ToolCall, message: str) -> ToolResult:
+        self._log.error(
+            "Tool argument validation failed",
+            toolName=call.name,
+            args=_outline(call.input),
+            validationError=message,
+        )
+        with self._lock:
+            is_repeated = call.key in self._refused
+            self._refused.add(call.key)
+        if is_repeated:
+            return ToolResult.failure(
+                "invalid_arguments", f"Same invalid {call.name} call again; it was not executed."
+            )
+        return ToolResult.failure("invalid_arguments", message, hint=HINT)
+
+
+def _drop_missing(model: type[Arguments], given: JsonObject) -> dict[str, JsonValue]:
+    """Leave out what counts as missing: null, and blank text where text is required."""
     return {
         name: value
         for name, value in given.items()
@@ -19,8 +71,8 @@ def present(model: type[Arguments], given: JsonObject) -> dict[str, JsonValue]:
     }
 
 
-def explain(tool: Tool[Any], error: ValidationError) -> str:
-    """`{tool} requires '{param}' parameter ({rule}). Example: {…}`, or the better tool instead."""
+def _explain(tool: Tool[Any], error: ValidationError) -> str:
+    """`{tool} requires '{param}' parameter ({rule}). Example: {…}`, or the tool's note instead."""
     finding = error.errors(include_url=False, include_context=False, include_input=False)[0]
     name = str(finding["loc"][0]) if finding["loc"] else ""
     example = f"Example: {json.dumps(tool.example, ensure_ascii=False)}"
@@ -50,3 +102,16 @@ def _needs_text(model: type[Arguments], name: str) -> bool:
 
 def _is_blank_text(value: JsonValue) -> bool:
     return isinstance(value, str) and is_blank(value)
+
+
+def _outline(arguments: JsonObject) -> dict[str, JsonValue]:
+    """The arguments for the log: their names, with long values cut."""
+    return {
+        name[:100]: value if isinstance(value, bool | int | float) or value is None else _cut(value)
+        for name, value in list(arguments.items())[:20]
+    }
+
+
+def _cut(value: JsonValue) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= limits.MAX_LOGGED_VALUE else text[: limits.MAX_LOGGED_VALUE] + "…"

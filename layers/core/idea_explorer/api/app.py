@@ -1,4 +1,4 @@
-"""From API Gateway's event to a response."""
+"""The API's Lambda handler: routes an API Gateway event and returns a proxy response."""
 
 import threading
 import traceback
@@ -9,35 +9,39 @@ from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
-from idea_explorer.api.answer import Answer
-from idea_explorer.api.call import Context, call_from
 from idea_explorer.api.console import CONSOLE_ROUTES
-from idea_explorer.api.errors import RequestError, request_error
+from idea_explorer.api.http import (
+    SECURITY_HEADERS,
+    ApiCall,
+    ApiResponse,
+    LambdaContext,
+    RequestError,
+)
 from idea_explorer.api.routes import ROUTES, Route
 from idea_explorer.ports import Log
-from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.deps import Deps
 
-Handler: TypeAlias = Callable[[Mapping[str, Any], Context], dict[str, Any]]
+Handler: TypeAlias = Callable[[Mapping[str, Any], LambdaContext], dict[str, Any]]
 
 
 class Resolver(APIGatewayRestResolver):
-    """Powertools stores the current event on a class, because Lambda runs one at a time. `idea serve`
-    answers many at once: each thread has a resolver, and each resolver its own event."""
+    """Powertools keeps the current event on the class, because Lambda handles one call at a time.
+    `idea serve` handles many at once, so each thread has a resolver with its own event."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, deps: Deps) -> None:
         super().__init__(debug=False)
         self.matched = ""
         for route in (*ROUTES, *CONSOLE_ROUTES):
-            self.route(route.path, method=route.method)(self._serving(route, service))
-        self.exception_handler(Exception)(lambda error: _failed(error, service.log))
+            self.route(route.path, method=route.method)(self._wrap(route, deps))
+        self.exception_handler(Exception)(lambda error: _respond_to_error(error, deps.log))
 
-    def _serving(self, route: Route, service: Service) -> Callable[..., Response[str]]:
+    def _wrap(self, route: Route, deps: Deps) -> Callable[..., Response[str]]:
         def serve(**path: str) -> Response[str]:
             self.matched = route.path
-            call = call_from(self.current_event, path, self.lambda_context, route.max_body)
-            if not route.open and not call.owner:
+            call = ApiCall.from_event(self.current_event, path, self.lambda_context, route.max_body)
+            if not route.public and not call.owner:
                 raise RequestError(401)
-            return _response(route.handle(call, service))
+            return _to_proxy_response(route.handle(call, deps))
 
         return serve
 
@@ -47,49 +51,48 @@ class Resolver(APIGatewayRestResolver):
 
 
 class _Threads(threading.local):
-    def __init__(self, service: Service) -> None:
-        self.resolver = Resolver(service)
+    def __init__(self, deps: Deps) -> None:
+        self.resolver = Resolver(deps)
 
 
-def handler_for(service: Service) -> Handler:
-    """The API of a service. Whatever the request, the response has our shape and our headers."""
-    threads = _Threads(service)
+def build_handler(deps: Deps) -> Handler:
+    """Every response has our error shape and security headers, whatever the request was."""
+    threads = _Threads(deps)
 
-    def handle(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    def handle(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         resolver = threads.resolver
-        began = service.clock.monotonic()
+        began = deps.clock.monotonic()
         resolver.matched = ""
-        resolver.lambda_context = context  # type: ignore[assignment]  # the part of it we use
-        answer = resolver.resolve(event, resolver.lambda_context)
-        service.log.info(
+        resolver.lambda_context = context  # type: ignore[assignment]  # only the part that we use
+        response = resolver.resolve(event, resolver.lambda_context)
+        deps.log.info(
             "request",
             route=f"{event.get('httpMethod')} {resolver.matched or 'unknown'}",
-            status=answer["statusCode"],
-            durationMs=round((service.clock.monotonic() - began) * 1_000),
+            status=response["statusCode"],
+            durationMs=round((deps.clock.monotonic() - began) * 1_000),
         )
-        return answer
+        return response
 
     return handle
 
 
-def _response(answer: Answer) -> Response[str]:
+def _to_proxy_response(response: ApiResponse) -> Response[str]:
     return Response(
-        status_code=answer.status,
-        content_type=answer.content_type if answer.body is not None else None,
-        body=answer.text(),
-        headers=dict(answer.all_headers()),
+        status_code=response.status,
+        content_type=response.content_type if response.body is not None else None,
+        body=response.text(),
+        headers={**SECURITY_HEADERS, **response.headers},
     )
 
 
-def _failed(error: Exception, log: Log) -> Response[str]:
+def _respond_to_error(error: Exception, log: Log) -> Response[str]:
     if isinstance(error, NotFoundError):
-        error = RequestError(404, "There is no such route.")
-    answered = request_error(error)
-    if answered.status >= 500:
-        # the frames, not the message: a message may quote what was sent in
+        error = RequestError(404, "No such route.")
+    refused = RequestError.of(error)
+    if refused.status >= 500:
+        # only the stack frames: the message may quote what was sent in
         frames = traceback.format_tb(error.__traceback__)
         log.error("request_failed", errorType=type(error).__name__, traceback="".join(frames))
-    headers = {"WWW-Authenticate": "Bearer"} if answered.status == 401 else {}
-    return _response(
-        Answer(answered.status, answered.answer.model_dump(exclude_none=True), headers=headers)
-    )
+    headers = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else {}
+    body = refused.to_response().model_dump(exclude_none=True)
+    return _to_proxy_response(ApiResponse(refused.status, body, headers=headers))

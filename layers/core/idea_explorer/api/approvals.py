@@ -1,18 +1,22 @@
-"""The routes where a person sees what a run proposes, and decides."""
+"""The routes for reviewing the changes that a run proposes."""
 
+import json
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel
 
-from idea_explorer.api.answer import Answer
-from idea_explorer.api.call import Call
-from idea_explorer.api.fitting import Room
+from idea_explorer.api.http import ApiCall, ApiResponse
 from idea_explorer.domain.approvals import Approval, ApprovalOutcome, ProposalKind
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.service import Service
+
+MAX_RESPONSE_BYTES = 5_000_000  # Lambda allows 6 MB; this leaves room for the other fields
+# a diff marks a line that is not part of the file with a backslash
+TRUNCATED = "\\ The rest of this diff does not fit into one response.\n"
 
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired"]
 STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
@@ -23,8 +27,8 @@ STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
 
 
 class ApprovalView(BaseModel):
-    """A proposed change and what became of it. `content` is the proposed content of one that waits, and
-    null where the answer would grow too large; a diff then ends in a line that says so."""
+    """A proposed change and its outcome. `content` is the proposed file while the change is pending, and
+    null if the response would be too large; a diff that is cut ends in a line that says so."""
 
     id: str
     status: ApprovalStatus
@@ -43,46 +47,42 @@ class ApprovalView(BaseModel):
 
 
 class ApprovalList(BaseModel):
-    """In the order of asking."""
+    """In the order in which the run proposed them."""
 
     approvals: list[ApprovalView]
 
 
-def list_approvals(call: Call, service: Service) -> Answer:
-    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
-    views = [approval_view(a, exploration) for a in service.approvals.approvals(exploration.id)]
-    return Answer(200, ApprovalList(approvals=_fitting(views)))
+def list_approvals(call: ApiCall, deps: Deps) -> ApiResponse:
+    exploration = find(call.path["exploration_id"], call.owner, deps)
+    views = [build_approval_view(a, exploration) for a in deps.approvals.approvals(exploration.id)]
+    return ApiResponse(200, ApprovalList(approvals=_limit_texts(views)))
 
 
-def _fitting(views: list[ApprovalView]) -> list[ApprovalView]:
-    """With the texts that fit: diffs before contents, and what waits before what is decided."""
-    room = Room()
-    by_need = sorted(views, key=lambda view: view.status != "pending")
-    diffs = {view.id: room.cut(view.diff) for view in by_need}
-    contents = {view.id: view.content and room.whole(view.content) for view in by_need}
+def _limit_texts(views: list[ApprovalView]) -> list[ApprovalView]:
+    """Keep the texts that fit into a response: diffs before contents, pending changes first."""
+    budget = ResponseBudget()
+    pending_first = sorted(views, key=lambda view: view.status != "pending")
+    diffs = {view.id: budget.truncate_diff(view.diff) for view in pending_first}
+    contents = {view.id: view.content and budget.take(view.content) for view in pending_first}
     return [
         view.model_copy(update={"diff": diffs[view.id], "content": contents[view.id]})
         for view in views
     ]
 
 
-def decide_approval(call: Call, service: Service) -> Answer:
+def decide_approval(call: ApiCall, deps: Deps) -> ApiResponse:
     stored = decide(
         call.path["exploration_id"],
         call.path["approval_id"],
-        call.parsed(DecisionRequest),
+        call.parse_body(DecisionRequest),
         call.owner,
-        explorations=service.explorations,
-        approvals=service.approvals,
-        events=service.events,
-        clock=service.clock,
-        wake=service.wake,
+        deps,
     )
-    exploration = service.explorations.load(stored.exploration_id)
-    return Answer(200, approval_view(stored, exploration))
+    exploration = deps.explorations.load(stored.exploration_id)
+    return ApiResponse(200, build_approval_view(stored, exploration))
 
 
-def approval_view(approval: Approval, exploration: Exploration) -> ApprovalView:
+def build_approval_view(approval: Approval, exploration: Exploration) -> ApprovalView:
     proposal = approval.proposal
     open_ended = "pending" if exploration.status == "awaiting_approval" else "expired"
     waits = approval.decision is None and open_ended == "pending"
@@ -102,3 +102,41 @@ def approval_view(approval: Approval, exploration: Exploration) -> ApprovalView:
         decided_at=approval.decided_at,
         decided_by=approval.decided_by,
     )
+
+
+class ResponseBudget:
+    """The bytes that are left for texts in one response."""
+
+    def __init__(self, size: int = MAX_RESPONSE_BYTES) -> None:
+        self._left = size
+
+    def take(self, text: str) -> str | None:
+        """Return the text and deduct its size, or return None if it does not fit."""
+        size = _size(text)
+        if size > self._left:
+            return None
+        self._left -= size
+        return text
+
+    def truncate_diff(self, diff: str) -> str:
+        """Return as many lines as fit, followed by TRUNCATED if some do not."""
+        for shorter in _shorten(diff, self._left - _size(TRUNCATED)):
+            if taken := self.take(shorter):
+                return taken
+        return diff and TRUNCATED
+
+
+def _shorten(diff: str, room: int) -> Iterator[str]:
+    """The whole diff, then ever fewer of its lines."""
+    yield diff
+    rest = diff
+    while rest and room > 0:
+        share = min(0.9, room / _size(rest))
+        rest = rest[: int(len(rest) * share)].rpartition("\n")[0]
+        yield f"{rest}\n{TRUNCATED}" if rest else TRUNCATED
+
+
+def _size(text: str) -> int:
+    """Bytes in the response: a JSON string inside the JSON that a function returns."""
+    body = json.dumps(text, ensure_ascii=False)
+    return len(json.dumps(body, ensure_ascii=False).encode())

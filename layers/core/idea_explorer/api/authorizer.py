@@ -1,4 +1,4 @@
-"""Who is calling: a bearer token names an owner."""
+"""The authorizer: maps a bearer token to its owner."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,19 +13,19 @@ MAX_TOKEN = 1_000
 
 
 class UnauthorizedError(Exception):
-    """API Gateway answers 401 only to an error that says exactly this; a deny would be 403."""
+    """API Gateway responds with 401 only to an error with exactly this message; a deny policy gives 403."""
 
     def __init__(self) -> None:
         super().__init__("Unauthorized")
 
 
 def authorize(event: Mapping[str, Any], tokens: Callable[[], str]) -> dict[str, Any]:
-    """Allow the owner of a known token every route of the stage; raises UnauthorizedError otherwise.
+    """Allow every route of the stage to the owner of a known token; raises UnauthorizedError otherwise.
 
-    The policy covers all routes, because API Gateway caches it by token: one for a single route would
-    be answered to the next. `tokens` gives the secret's current text.
+    The policy covers all routes because API Gateway caches it by token: a policy for one route would
+    be applied to the next call, whatever its route. `tokens` returns the secret's current text.
     """
-    owner = find_owner(_bearer(event), parse_tokens(tokens()))
+    owner = find_owner(_extract_token(event), parse_tokens(tokens()))
     if owner is None:
         raise UnauthorizedError
     policy = APIGatewayAuthorizerResponse.from_route_arn(
@@ -35,8 +35,8 @@ def authorize(event: Mapping[str, Any], tokens: Callable[[], str]) -> dict[str, 
     return dict(policy.asdict())
 
 
-def _bearer(event: Mapping[str, Any]) -> str:
-    """The token of a TOKEN or a REQUEST authorizer's event."""
+def _extract_token(event: Mapping[str, Any]) -> str:
+    """Works for the events of TOKEN and REQUEST authorizers."""
     headers = {str(k).lower(): v for k, v in (event.get("headers") or {}).items()}
     given = str(event.get("authorizationToken") or headers.get("authorization") or "")
     scheme, _, token = given.partition(" ")

@@ -1,28 +1,26 @@
-"""The routes of the console. They hold nothing that is anybody's, so they need no token."""
+"""The routes that serve the console's files. The files hold no user data, so they need no token."""
 
-from idea_explorer.api.answer import Answer
-from idea_explorer.api.call import Call
-from idea_explorer.api.errors import RequestError
+from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
 from idea_explorer.api.routes import Route
-from idea_explorer.console.assets import PAGE, asset, policy
-from idea_explorer.usecases.service import Service
+from idea_explorer.console.assets import PAGE, build_policy, load_asset
+from idea_explorer.usecases.deps import Deps
 
 
-def show_page(call: Call, service: Service) -> Answer:
+def show_page(call: ApiCall, deps: Deps) -> ApiResponse:
     if call.address and not call.address.endswith("/"):
-        # addresses in the page are relative, so that any prefix works; they need its slash
-        return Answer(308, "", headers={"Location": f"{call.address}/"})
-    return _file(PAGE, call, policy(service.uploads.origin))
+        # the page uses relative links so that it works under any prefix; they need the final slash
+        return ApiResponse(308, "", headers={"Location": f"{call.address}/"})
+    return _respond_with_file(PAGE, call, build_policy(deps.uploads.origin))
 
 
-def show_asset(call: Call, _service: Service) -> Answer:
-    return _file(call.path["name"], call, policy())
+def show_asset(call: ApiCall, _deps: Deps) -> ApiResponse:
+    return _respond_with_file(call.path["name"], call, build_policy())
 
 
-def _file(name: str, call: Call, allowed: str) -> Answer:
-    found = asset(name)
+def _respond_with_file(name: str, call: ApiCall, allowed: str) -> ApiResponse:
+    found = load_asset(name)
     if found is None:
-        raise RequestError(404, "There is no such file.")
+        raise RequestError(404, "No such file.")
     headers = {
         "Cache-Control": "no-cache",
         "Content-Security-Policy": allowed,
@@ -30,11 +28,11 @@ def _file(name: str, call: Call, allowed: str) -> Answer:
         "ETag": found.etag,
     }
     if call.header("if-none-match") == found.etag:
-        return Answer(304, headers=headers)
-    return Answer(200, found.text, content_type=found.content_type, headers=headers)
+        return ApiResponse(304, headers=headers)
+    return ApiResponse(200, found.text, content_type=found.content_type, headers=headers)
 
 
 CONSOLE_ROUTES: tuple[Route, ...] = (
-    Route("GET", "/", show_page, "The console", answers={}, open=True),
-    Route("GET", "/console/<name>", show_asset, "A file of the console", answers={}, open=True),
+    Route("GET", "/", show_page, "The console", responses={}, public=True),
+    Route("GET", "/console/<name>", show_asset, "A file of the console", responses={}, public=True),
 )

@@ -1,73 +1,69 @@
-"""The live view: numbered events as server-sent events, in answers that end.
+"""The live view: numbered events as server-sent events, by long polling.
 
-API Gateway hands a Lambda answer on when it is whole, so each answer holds what is new since
-Last-Event-ID, or waits for it, and ends with the time after which to ask again. A client that asks
-again with the last id it saw misses nothing and sees nothing twice.
+API Gateway buffers a Lambda response until it is complete, so a response carries the events since
+Last-Event-ID, waits for one if there are none, and ends with the `retry` interval. A client that sends
+the last id it saw gets every event exactly once.
 """
 
 import re
 
-from idea_explorer.api.answer import Answer
-from idea_explorer.api.call import Call
-from idea_explorer.api.errors import RequestError
-from idea_explorer.api.views import Event, Events
+from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
+from idea_explorer.api.views import EventList, EventView
 from idea_explorer.ports import NumberedEvent
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.follow import News, follow
-from idea_explorer.usecases.service import Service
 
 RETRY_MS = 500
-MARGIN_SECONDS = 3.0  # of the function's time, kept for answering
+MARGIN_SECONDS = 3.0  # left of the function's time for sending the response
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-def show_events(call: Call, service: Service) -> Answer:
-    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
-    after = _last_event_id(call)
+def show_events(call: ApiCall, deps: Deps) -> ApiResponse:
+    exploration = find(call.path["exploration_id"], call.owner, deps)
+    after = _parse_last_event_id(call)
     news = follow(
         exploration.id,
         after,
-        explorations=service.explorations,
-        events=service.events,
-        clock=service.clock,
-        wait_seconds=min(service.events_wait_seconds, call.seconds_left - MARGIN_SECONDS),
-        poll_seconds=service.events_poll_seconds,
+        deps,
+        wait_seconds=min(deps.events_wait_seconds, call.seconds_left - MARGIN_SECONDS),
     )
     if _wants_json(call):
-        return Answer(200, _as_json(news, after))
+        return ApiResponse(200, _build_list(news, after))
     if news.over:
-        return Answer(204)
-    stream = "".join(_frame(event) for event in news.events) + _comment(news)
-    return Answer(200, f"{stream}retry: {RETRY_MS}\n\n", content_type=EVENT_STREAM)
+        return ApiResponse(204)
+    stream = "".join(_format_event(event) for event in news.events) + _format_comment(news)
+    return ApiResponse(200, f"{stream}retry: {RETRY_MS}\n\n", content_type=EVENT_STREAM)
 
 
-def _last_event_id(call: Call) -> int:
+def _parse_last_event_id(call: ApiCall) -> int:
     given = call.header("last-event-id") or "0"
     if not _NUMBER.fullmatch(given):
-        rule = "must be the number of an event"
+        rule = "must be an event number"
         raise RequestError(422, f"'Last-Event-ID': {rule}", {"Last-Event-ID": rule})
     return int(given)
 
 
-def _wants_json(call: Call) -> bool:
+def _wants_json(call: ApiCall) -> bool:
     accepted = call.header("accept").lower()
     return "application/json" in accepted and "text/event-stream" not in accepted
 
 
-def _frame(event: NumberedEvent) -> str:
-    """`data` is one line: it is JSON, in which line ends are escaped."""
+def _format_event(event: NumberedEvent) -> str:
+    """`data` fits on one line because JSON escapes line breaks."""
     return f"id: {event.number}\nevent: {event.type}\ndata: {event.data}\n\n"
 
 
-def _comment(news: News) -> str:
-    """What the run waits for, to be read by people: a comment is no event to any client."""
+def _format_comment(news: News) -> str:
+    """What the run is waiting for. Clients ignore comments, so this is only for people to read."""
     return f": {news.waits_for}\n\n" if news.waits_for else ""
 
 
-def _as_json(news: News, after: int) -> Events:
+def _build_list(news: News, after: int) -> EventList:
     last = news.events[-1].number if news.events else after
     events = [
-        Event.model_validate_json(f'{{"id": {e.number}, "data": {e.data}}}') for e in news.events
+        EventView.model_validate_json(f'{{"id": {e.number}, "data": {e.data}}}')
+        for e in news.events
     ]
-    return Events(events=events, last_event_id=last, over=news.over)
+    return EventList(events=events, last_event_id=last, over=news.over)

@@ -1,4 +1,4 @@
-"""docs/openapi.json, made from the routes and their models: `python -m idea_explorer.api.openapi`."""
+"""Generates docs/openapi.json from the routes and their models: `make openapi`."""
 
 import json
 import sys
@@ -8,44 +8,44 @@ from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import models_json_schema
 
 from idea_explorer import __version__
-from idea_explorer.api.errors import QUOTA_SPENT, TYPES, ErrorAnswer
+from idea_explorer.api.http import ERROR_TYPES, QUOTA_SPENT, ErrorResponse
 from idea_explorer.api.routes import ROUTES, Content, Route
 from idea_explorer.domain.json import JsonObject
 
 SCHEMAS = "#/components/schemas/{model}"
-# what any route may answer with, besides what is its own
+# error responses that any route may give
 FAILURES = {
     400: "The request is malformed.",
-    401: "There is no valid bearer token.",
+    401: "The request has no valid bearer token.",
     403: "The token does not allow this.",
-    404: "There is no such exploration, or it is another owner's.",
-    409: "The exploration is not in a status for this.",
+    404: "There is no such exploration, or it belongs to another owner.",
+    409: "The exploration's status does not allow this.",
     413: "The body is too large.",
-    422: "A field is not valid; `details` says which and why.",
+    422: "A field is invalid; `details` says which and why.",
     429: "Too many requests; with the type `quota_spent`, the owner's budget for today is spent.",
-    500: "Something went wrong here.",
-    503: "A part of the service is not available.",
+    500: "Something went wrong on our side.",
+    503: "A service we depend on is unavailable.",
 }
-MEANINGS = {
-    200: "As asked for.",
-    201: "Room was made for it.",
+SUCCESSES = {
+    200: "OK.",
+    201: "Created.",
     202: "Accepted.",
-    204: "Nothing follows: it is over.",
+    204: "The exploration has ended and no more events follow.",
 }
 DESCRIPTION = (
-    "Send in an idea; minutes later a researched, cited report stands in your repository. "
-    "Each token names an owner, and owners see only what is theirs. "
-    f"Errors are of the types {', '.join([*(TYPES[status] for status in FAILURES), QUOTA_SPENT])}."
+    "Send in an idea and get a researched, cited report in your GitHub repository minutes later. "
+    "Each token belongs to an owner, and owners see only their own explorations. "
+    f"Error types: {', '.join([*(ERROR_TYPES[status] for status in FAILURES), QUOTA_SPENT])}."
 )
 
 
-def document() -> JsonObject:
+def build_document() -> JsonObject:
     paths: dict[str, JsonValue] = {}
     for route in ROUTES:
         path = route.path.replace("<", "{").replace(">", "}")
         operations = paths.setdefault(path, {})
         assert isinstance(operations, dict)
-        operations[route.method.lower()] = _operation(route)
+        operations[route.method.lower()] = _build_operation(route)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -59,33 +59,36 @@ def document() -> JsonObject:
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": _schemas(),
+            "schemas": _build_schemas(),
             "responses": {
-                TYPES[status]: {"description": meaning, "content": _content(ErrorAnswer)}
+                ERROR_TYPES[status]: {
+                    "description": meaning,
+                    "content": _build_content(ErrorResponse),
+                }
                 for status, meaning in FAILURES.items()
             },
         },
     }
 
 
-def _operation(route: Route) -> JsonObject:
+def _build_operation(route: Route) -> JsonObject:
     operation: JsonObject = {
         "operationId": route.handle.__name__,
         "summary": route.summary,
-        "parameters": list(_parameters(route)),
-        "responses": {**_answers(route), **_failures(route)},
+        "parameters": list(_build_parameters(route)),
+        "responses": {**_build_successes(route), **_build_failures(route)},
     }
     if route.body:
         operation["requestBody"] = {
             "required": any(field.is_required() for field in route.body.model_fields.values()),
-            "content": _content(route.body),
+            "content": _build_content(route.body),
         }
-    if route.open:
+    if route.public:
         operation["security"] = []
     return operation
 
 
-def _parameters(route: Route) -> Iterator[JsonValue]:
+def _build_parameters(route: Route) -> Iterator[JsonValue]:
     for name in (part[1:-1] for part in route.path.split("/") if part.startswith("<")):
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
     for name, text in route.headers.items():
@@ -97,23 +100,25 @@ def _parameters(route: Route) -> Iterator[JsonValue]:
             yield {"name": name, "in": "query", "schema": schema}
 
 
-def _answers(route: Route) -> JsonObject:
-    answers: JsonObject = {}
-    for status, contents in route.answers.items():
-        answer: JsonObject = {"description": MEANINGS[status]}
-        held: JsonObject = {}
+def _build_successes(route: Route) -> JsonObject:
+    responses: JsonObject = {}
+    for status, contents in route.responses.items():
+        response: JsonObject = {"description": SUCCESSES[status]}
+        by_type: JsonObject = {}
         for content in contents:
-            held |= _content(content)
-        answers[str(status)] = {**answer, "content": held} if held else answer
-    return answers
+            by_type |= _build_content(content)
+        responses[str(status)] = {**response, "content": by_type} if by_type else response
+    return responses
 
 
-def _failures(route: Route) -> JsonObject:
-    wanted = {500} if route.open else FAILURES.keys()
-    return {str(status): {"$ref": f"#/components/responses/{TYPES[status]}"} for status in wanted}
+def _build_failures(route: Route) -> JsonObject:
+    wanted = {500} if route.public else FAILURES.keys()
+    return {
+        str(status): {"$ref": f"#/components/responses/{ERROR_TYPES[status]}"} for status in wanted
+    }
 
 
-def _content(content: Content) -> JsonObject:
+def _build_content(content: Content) -> JsonObject:
     match content:
         case None:
             return {}
@@ -125,23 +130,25 @@ def _content(content: Content) -> JsonObject:
             }
 
 
-def _schemas() -> JsonObject:
-    """Bodies as they are sent in, answers as they are sent out."""
-    inward = {route.body for route in ROUTES if route.body}
-    outward: set[type[BaseModel]] = {ErrorAnswer}
+def _build_schemas() -> JsonObject:
+    """Request bodies as they are validated, response bodies as they are serialized."""
+    requests = {route.body for route in ROUTES if route.body}
+    responses: set[type[BaseModel]] = {ErrorResponse}
     for route in ROUTES:
-        for contents in route.answers.values():
-            outward |= {c for c in contents if isinstance(c, type)}
-    wanted = [(model, "validation") for model in inward] + [(m, "serialization") for m in outward]
+        for contents in route.responses.values():
+            responses |= {c for c in contents if isinstance(c, type)}
+    wanted = [(model, "validation") for model in requests] + [
+        (m, "serialization") for m in responses
+    ]
     wanted.sort(key=lambda pair: pair[0].__name__)
     _, found = models_json_schema(wanted, ref_template=SCHEMAS)  # type: ignore[arg-type]
     schemas: JsonObject = found["$defs"]
     return schemas
 
 
-def text() -> str:
-    return json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
+def render_document() -> str:
+    return json.dumps(build_document(), indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(text())
+    sys.stdout.write(render_document())

@@ -1,4 +1,4 @@
-"""The API on this machine: HTTP in, API Gateway's events to the same handler, HTTP out."""
+"""The API on this machine: turns HTTP requests into API Gateway events for the same handler."""
 
 import base64
 import errno
@@ -8,33 +8,29 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from idea_explorer.api.answer import SECURITY_HEADERS
 from idea_explorer.api.app import Handler
 from idea_explorer.api.authorizer import UnauthorizedError, authorize
-from idea_explorer.api.call import MAX_DECISION_BYTES, too_large
-from idea_explorer.api.errors import RequestError, request_error
+from idea_explorer.api.http import MAX_DECISION_BYTES, SECURITY_HEADERS, RequestError
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ConfigurationError, ExplorerError
 
-CALL_SECONDS = 29.0  # what API Gateway allows
+CALL_SECONDS = 29.0  # API Gateway's limit
 IDLE_SECONDS = 65.0
 LOCAL_ARN = "arn:aws:execute-api:local:000000000000:local/local/*/*"
 
 
 @dataclass(frozen=True)
 class LocalContext:
-    """What a handler asks of Lambda's context."""
-
     function_name: str = "api"
 
     def get_remaining_time_in_millis(self) -> int:
         return int(CALL_SECONDS * 1_000)
 
 
-def gateway_event(
+def build_gateway_event(
     method: str, target: str, headers: Mapping[str, str], body: bytes, owner: str | None
 ) -> dict[str, Any]:
-    """A request as API Gateway's REST proxy hands it to a function."""
+    """The event that API Gateway's Lambda proxy integration sends for a request."""
     parts = _split(target)
     query = parse_qs(parts.query, keep_blank_values=True)
     return {
@@ -63,15 +59,15 @@ def _split(target: str) -> SplitResult:
     try:
         return urlsplit(target)
     except ValueError as error:
-        raise RequestError(400, "This is not a valid address.") from error
+        raise RequestError(400, "The address is not valid.") from error
 
 
-Store: TypeAlias = Callable[[str, str, bytes], None]
+StoreFile: TypeAlias = Callable[[str, str, bytes], None]
 
 
 class ApiServer(ThreadingHTTPServer):
-    """A thread for each connection: one that waits for events holds up nobody else. `store` takes an
-    owner's file, by its id, where a deployment has a bucket for that."""
+    """Uses a thread per connection, so a call that waits for events does not block others. `store` saves
+    an uploaded file by owner and id; a deployment uses a bucket for that."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -81,20 +77,20 @@ class ApiServer(ThreadingHTTPServer):
         address: tuple[str, int],
         handle: Handler,
         tokens: Callable[[], str],
-        store: Store | None = None,
+        store: StoreFile | None = None,
     ) -> None:
         self.handle = handle
         self.tokens = tokens
         self.store = store
         try:
-            super().__init__(address, _Connection)
+            super().__init__(address, _RequestHandler)
         except OSError as error:
-            ports = error.errno in {errno.EADDRINUSE, errno.EACCES}
+            port_is_taken = error.errno in {errno.EADDRINUSE, errno.EACCES}
             raise ConfigurationError(
                 f"Cannot listen on {address[0]}:{address[1]}: {error.strerror or error}.",
                 hint="Choose another port with --port."
-                if ports
-                else "Name an address of this machine with --host.",
+                if port_is_taken
+                else "Choose an address of this machine with --host.",
             ) from error
 
     @property
@@ -103,7 +99,7 @@ class ApiServer(ThreadingHTTPServer):
         return f"http://{host!s}:{port}"
 
 
-class _Connection(BaseHTTPRequestHandler):
+class _RequestHandler(BaseHTTPRequestHandler):
     server: ApiServer
     protocol_version = default_request_version = "HTTP/1.1"
     timeout = IDLE_SECONDS
@@ -112,77 +108,78 @@ class _Connection(BaseHTTPRequestHandler):
         return "idea-explorer"
 
     def log_message(self, *_: object) -> None:
-        """The handler logs each request itself."""
+        """Silent, because the handler logs each request."""
 
     def _serve(self) -> None:
         try:
             headers = dict(self.headers.items())
-            body, owner = self._body(), self._owner(headers)
-            event = gateway_event(self.command, self.path, headers, body, owner)
+            body, owner = self._read_body(), self._find_owner(headers)
+            event = build_gateway_event(self.command, self.path, headers, body, owner)
         except RequestError as error:
             self._refuse(error)
             return
-        answer = self.server.handle(event, LocalContext())
-        many = answer.get("multiValueHeaders") or {}
-        self._answer(
-            answer["statusCode"],
-            {**answer.get("headers", {}), **{name: ", ".join(v) for name, v in many.items()}},
-            _bytes_of(answer),
+        response = self.server.handle(event, LocalContext())
+        many = response.get("multiValueHeaders") or {}
+        self._respond(
+            response["statusCode"],
+            {**response.get("headers", {}), **{name: ", ".join(v) for name, v in many.items()}},
+            _decode_body(response),
         )
 
     def do_PUT(self) -> None:
-        """A file that was announced."""
+        """Receive an uploaded file."""
         try:
-            self._store()
+            self._store_file()
         except (RequestError, ExplorerError) as error:
-            self._refuse(request_error(error))
+            self._refuse(RequestError.of(error))
         else:
-            self._answer(204, SECURITY_HEADERS, b"")
+            self._respond(204, SECURITY_HEADERS, b"")
 
-    def _store(self) -> None:
-        owner = self._owner(dict(self.headers.items()))
+    def _store_file(self) -> None:
+        owner = self._find_owner(dict(self.headers.items()))
         folder, _, file_id = _split(self.path).path.rpartition("/")
         if owner is None:
             raise RequestError(401)
         if folder != "/files" or self.server.store is None:
-            raise RequestError(404, "There is no such route.")
-        self.server.store(owner, file_id, self._body(limits.MAX_UPLOAD_BYTES))
+            raise RequestError(404, "No such route.")
+        self.server.store(owner, file_id, self._read_body(limits.MAX_UPLOAD_BYTES))
 
-    do_GET = _serve  # noqa: N815  the names that the standard library calls
+    do_GET = _serve  # noqa: N815  the standard library calls these names
     do_POST = _serve  # noqa: N815
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the standard library refuses: methods we do not have, and what is not HTTP."""
-        unknown = RequestError(404, "There is no such route.")
-        self._refuse(unknown if code == 501 else RequestError(400, "This is not a valid request."))
+        """Called by the standard library for an unsupported method or malformed HTTP."""
+        unknown = RequestError(404, "No such route.")
+        self._refuse(
+            unknown if code == 501 else RequestError(400, "The request is not valid HTTP.")
+        )
 
-    def _owner(self, headers: Mapping[str, str]) -> str | None:
-        """Nobody, where the token is not known: then only open routes answer."""
+    def _find_owner(self, headers: Mapping[str, str]) -> str | None:
+        """None without a valid token; then only public routes respond."""
         try:
             allowed = authorize({"methodArn": LOCAL_ARN, "headers": headers}, self.server.tokens)
         except UnauthorizedError:
             return None
         return str(allowed["context"]["owner"])
 
-    def _body(self, most: int = MAX_DECISION_BYTES) -> bytes:
+    def _read_body(self, max_bytes: int = MAX_DECISION_BYTES) -> bytes:
         if "Transfer-Encoding" in self.headers:
-            raise RequestError(411, "Send a Content-Length.")
+            raise RequestError(411, "The request needs a Content-Length.")
         length = self.headers.get("Content-Length", "0")
         if not (length.isascii() and length.isdigit()):
             raise RequestError(400, "Content-Length is not a number.")
-        if len(length) > 9 or int(length) > most:
-            raise too_large(most)
+        if len(length) > 9 or int(length) > max_bytes:
+            raise RequestError.too_large(max_bytes)
         return self.rfile.read(int(length))
 
     def _refuse(self, error: RequestError) -> None:
-        """What was sent is not read, so the connection cannot go on."""
+        """Closes the connection, because the body has not been read."""
         self.close_connection = True
         headers = {**SECURITY_HEADERS, "Content-Type": "application/json", "Connection": "close"}
-        self._answer(
-            error.status, headers, error.answer.model_dump_json(exclude_none=True).encode()
-        )
+        body = error.to_response().model_dump_json(exclude_none=True).encode()
+        self._respond(error.status, headers, body)
 
-    def _answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    def _respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         try:
             self.send_response(status)
             for name, value in headers.items():
@@ -196,6 +193,6 @@ class _Connection(BaseHTTPRequestHandler):
             self.close_connection = True
 
 
-def _bytes_of(answer: Mapping[str, Any]) -> bytes:
-    body = str(answer.get("body") or "")
-    return base64.b64decode(body) if answer.get("isBase64Encoded") else body.encode()
+def _decode_body(response: Mapping[str, Any]) -> bytes:
+    body = str(response.get("body") or "")
+    return base64.b64decode(body) if response.get("isBase64Encoded") else body.encode()

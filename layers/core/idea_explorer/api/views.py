@@ -1,4 +1,4 @@
-"""What the API answers with. Secrets have no field here, so none can be sent."""
+"""The bodies of the API's responses. No model here has a field for a secret."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -8,21 +8,22 @@ from pydantic import BaseModel, ConfigDict, Field
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import RunProgress
-from idea_explorer.domain.request import ModelName, Toolset
+from idea_explorer.domain.request import ModelName
 from idea_explorer.domain.run import Receipt, Status
 from idea_explorer.domain.similar_research import Similar
+from idea_explorer.domain.toolsets import ToolsetName
 
 
-class Submitted(BaseModel):
-    """`similar` is research that is near the idea; null where that is not known."""
+class SubmissionView(BaseModel):
+    """`similar` lists earlier research on similar ideas; null if it could not be looked up."""
 
     id: str
     status: Literal["queued"] = "queued"
     similar: list[Similar] | None = None
 
 
-class Reused(BaseModel):
-    """`reused` is the document that answers instead of a run."""
+class ReuseView(BaseModel):
+    """`reused` is the path of the document that was reused instead of running again."""
 
     id: str
     status: Literal["completed"] = "completed"
@@ -30,28 +31,28 @@ class Reused(BaseModel):
 
 
 class SimilarList(BaseModel):
-    """Nearest first."""
+    """Most similar first."""
 
     similar: list[Similar]
 
 
 class UploadForm(BaseModel):
-    """POST a form of these fields and then `file`, or PUT the content as it is."""
+    """POST a form with these fields and then `file`, or PUT the raw content, as `method` says."""
 
     method: Literal["POST", "PUT"]
     url: str
     fields: dict[str, str]
 
 
-class Announced(BaseModel):
-    """A file that may now be sent; then its id can stand in a request's `files`."""
+class UploadView(BaseModel):
+    """Where to upload the file. Then put `file_id` into a request's `files`."""
 
     file_id: str
     upload: UploadForm
 
 
-class Links(BaseModel):
-    """Where to read on. `published` is the report in the team's repository."""
+class LinksView(BaseModel):
+    """`published` is the report in the team's repository."""
 
     self_: Annotated[str, Field(alias="self")]
     events: str
@@ -62,13 +63,13 @@ class Links(BaseModel):
 
 
 class Summary(BaseModel):
-    """One line of the list."""
+    """An exploration in a list."""
 
     id: str
     run: int
     status: Status
     idea: str
-    toolset: Toolset
+    toolset: ToolsetName
     mode: str
     model: ModelName
     title: str | None
@@ -81,15 +82,15 @@ class Summary(BaseModel):
     finished_at: datetime | None
 
 
-class Listing(BaseModel):
-    """A page, newest first. `cursor` asks for the next, and is null on the last."""
+class ExplorationList(BaseModel):
+    """One page, newest first. Pass `cursor` to get the next page; it is null on the last one."""
 
     explorations: list[Summary]
     cursor: str | None
 
 
 class Details(Summary):
-    """One exploration. Durations are in milliseconds; `failure` is the receipt of one that ended early."""
+    """One exploration. Durations are in milliseconds; `failure` is the receipt if it ended early."""
 
     conversation_id: str
     context: str | None
@@ -107,36 +108,36 @@ class Details(Summary):
     deadline_seconds: int
     started_at: datetime | None
     deadline_at: datetime | None
-    links: Links
+    links: LinksView
     failure: Receipt | None
     notice: str | None
     reused: str | None
     delivery: Delivery
 
 
-class Event(BaseModel):
-    """An event as the stream sends it: its number and its data, which names its `type`."""
+class EventView(BaseModel):
+    """An event as the stream sends it: its number, and its data with the event's `type`."""
 
     id: int
     data: JsonObject
 
 
-class Events(BaseModel):
-    """`over` where nothing follows, as long as nobody resumes the exploration."""
+class EventList(BaseModel):
+    """`over` means that no more events follow unless the exploration is resumed."""
 
-    events: list[Event]
+    events: list[EventView]
     last_event_id: int
     over: bool
 
 
-class Health(BaseModel):
+class HealthView(BaseModel):
     status: Literal["ok"] = "ok"
     service: str
     version: str
     python: str
 
 
-def summary_of(exploration: Exploration) -> Summary:
+def build_summary(exploration: Exploration) -> Summary:
     request = exploration.request
     return Summary(
         id=exploration.id,
@@ -157,10 +158,10 @@ def summary_of(exploration: Exploration) -> Summary:
     )
 
 
-def details_of(exploration: Exploration, progress: RunProgress, prefix: str) -> Details:
+def build_details(exploration: Exploration, progress: RunProgress, prefix: str) -> Details:
     request, stats = exploration.request, progress.stats
     total = exploration.run.base_steps + request.steps
-    summary = summary_of(exploration.replace(stats=stats))
+    summary = build_summary(exploration.replace(stats=stats))
     return Details(
         **summary.model_dump(),
         conversation_id=exploration.conversation_id,
@@ -170,7 +171,7 @@ def details_of(exploration: Exploration, progress: RunProgress, prefix: str) -> 
         update=request.update,
         continue_from=request.continue_from,
         cancel_requested=exploration.cancel_requested,
-        current_step=_current_step(exploration, stats.steps, total),
+        current_step=_find_current_step(exploration, stats.steps, total),
         current_step_label=progress.label,
         steps_total=total,
         step_durations=list(stats.step_durations),
@@ -179,7 +180,7 @@ def details_of(exploration: Exploration, progress: RunProgress, prefix: str) -> 
         deadline_seconds=request.deadline_seconds,
         started_at=exploration.run.started_at,
         deadline_at=exploration.run.deadline_at,
-        links=_links(exploration, prefix),
+        links=_build_links(exploration, prefix),
         failure=exploration.run.receipt,
         notice=exploration.publication.notice,
         reused=exploration.publication.reused,
@@ -187,17 +188,17 @@ def details_of(exploration: Exploration, progress: RunProgress, prefix: str) -> 
     )
 
 
-def _current_step(exploration: Exploration, completed: int, total: int) -> int | None:
+def _find_current_step(exploration: Exploration, completed: int, total: int) -> int | None:
     if exploration.status == "queued":
         return None
     return completed if exploration.is_final else min(completed + 1, total)
 
 
-def _links(exploration: Exploration, prefix: str) -> Links:
+def _build_links(exploration: Exploration, prefix: str) -> LinksView:
     own = f"{prefix}/explorations/{exploration.id}"
     receipt = exploration.run.receipt
     readable = exploration.is_final and (receipt is None or receipt.has_partial_text)
-    return Links(
+    return LinksView(
         self_=own,
         events=f"{own}/events",
         report=f"{own}/report" if readable else None,

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from idea_explorer import __version__, wiring
+from idea_explorer import __version__
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import least_to_research
+from idea_explorer.agent.minimum_cost import estimate_first_step
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.cli.environment import missing_for_github
 from idea_explorer.cli.remote.client import Remote
@@ -23,6 +23,9 @@ from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import TOOLS_TOKENS
 from idea_explorer.wiring import music, publishing
+from idea_explorer.wiring.engine import claude
+from idea_explorer.wiring.local import system_clock
+from idea_explorer.wiring.toolsets import research_repository
 
 State = Literal["ok", "note", "problem"]
 ANTHROPIC = "https://api.anthropic.com"
@@ -78,7 +81,7 @@ def _budget(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Fin
     if not settings.uses_claude:
         return
     system = system_prompt("research", "business")
-    least = least_to_research(system, TOOLS_TOKENS, Budget(search_tokens=settings.search_tokens))
+    least = estimate_first_step(system, TOOLS_TOKENS, Budget(search_tokens=settings.search_tokens))
     for name, model in settings.models.items():
         price, usd = settings.prices.get(model), settings.max_cost_usd
         if price is None and settings.max_total_tokens < least.total_tokens:
@@ -94,7 +97,7 @@ def _budget(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Fin
 def _wrong_account(settings: Settings) -> Finding | None:
     """Whether AWS lets this machine's credentials in, asked by a call that costs nothing."""
     try:
-        wiring.claude(settings).check(SECONDS)
+        claude(settings).check(SECONDS)
     except ExplorerError as error:
         return Finding("problem", "model", f"Claude on AWS: {error.message}", error.hint)
     return None
@@ -137,8 +140,8 @@ def _on_github(settings: Settings) -> Iterator[Finding]:
     branch = f", branch {settings.github_branch}" if settings.github_branch else ""
     repository = f"GitHub {settings.github_repository}{branch}"
     try:
-        publishing.publisher(settings, wiring.system_clock()).check()
-        research = wiring.research_repository(settings)
+        publishing.publisher(settings).check()
+        research = research_repository(settings)
         paths = [document.path for document in research.list()] if research else []
     except ExplorerError as error:
         fix = error.hint or "export GITHUB_TOKEN=… GITHUB_REPOSITORY=owner/name"
@@ -153,8 +156,8 @@ def _in_folder(settings: Settings) -> Iterator[Finding]:
         text = f"{missing} is not set, so GitHub is not used"
         yield Finding("problem", "repository", text, f"export {missing}=…")
     try:
-        research = wiring.research_repository(settings)
-        publishing.publisher(settings, wiring.system_clock()).check()
+        research = research_repository(settings)
+        publishing.publisher(settings).check()
     except ExplorerError as error:
         absent = not settings.research_dir.exists()
         fix = f"mkdir -p {settings.research_dir / 'ideas'}" if absent else error.hint
@@ -219,7 +222,7 @@ def _tidal(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Find
     }
     missing = [name for name, value in given.items() if not value]
     fix = " ".join(["export", *(f"{name}=…" for name in missing)])
-    catalogue = music.catalogue(settings, wiring.system_clock())
+    catalogue = music.catalogue(settings, system_clock())
     if catalogue is None:
         state: State = "note" if len(missing) == len(given) else "problem"
         text = f"no {' and '.join(missing)}: `discover` has no catalogue to search"

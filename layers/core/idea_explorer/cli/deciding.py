@@ -13,7 +13,7 @@ from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Approvals
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
-from idea_explorer.usecases.engine import Engine
+from idea_explorer.usecases.deps import Deps
 
 Decide = Callable[[Exploration], bool]  # asks, and says whether everything is decided
 QUESTION = "[a]pprove, [e]dit, [r]eject, or leave it [w]aiting? "
@@ -21,11 +21,11 @@ COLOURS = {"+++": "bold", "---": "bold", "+": "green", "-": "red", "@@": "cyan"}
 ANSI = {"bold": "1", "green": "32", "red": "31", "cyan": "36"}
 
 
-def at_terminal(engine: Engine) -> Decide | None:
+def at_terminal(deps: Deps) -> Decide | None:
     """Asks about each change in turn; None where nobody is there to be asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
-    return lambda exploration: _decided(exploration, engine, input)
+    return lambda exploration: _decided(exploration, deps, input)
 
 
 def pending(approvals: Approvals, exploration: Exploration) -> list[Approval]:
@@ -48,9 +48,8 @@ def shown(path: str, description: str, diff: str, *, coloured: bool) -> str:
     return "\n".join(_coloured(line) if coloured else line for line in lines)
 
 
-def _decided(exploration: Exploration, engine: Engine, ask: Callable[[str], str]) -> bool:
-    assert engine.approvals is not None
-    for approval in pending(engine.approvals, exploration):
+def _decided(exploration: Exploration, deps: Deps, ask: Callable[[str], str]) -> bool:
+    for approval in pending(deps.approvals, exploration):
         try:
             request = _asked(approval, ask)
         except (EOFError, KeyboardInterrupt):
@@ -62,11 +61,7 @@ def _decided(exploration: Exploration, engine: Engine, ask: Callable[[str], str]
             approval.id,
             request,
             exploration.owner,
-            explorations=engine.explorations,
-            approvals=engine.approvals,
-            events=engine.events,
-            clock=engine.clock,
-            wake=lambda _: None,
+            deps,
         )
     return True
 

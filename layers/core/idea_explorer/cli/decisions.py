@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from idea_explorer.api.approvals import ApprovalList, ApprovalView, approval_view
+from idea_explorer.api.approvals import ApprovalList, ApprovalView, build_approval_view
 from idea_explorer.cli.deciding import shown
 from idea_explorer.cli.endings import named
 from idea_explorer.cli.environment import settings_for
@@ -129,32 +129,23 @@ def _remote() -> Decisions:
 
 
 def _here(arguments: argparse.Namespace) -> Decisions:
-    from idea_explorer import wiring
     from idea_explorer.usecases.approvals.decide import decide
     from idea_explorer.usecases.find import find
+    from idea_explorer.wiring.deps import local_deps
+    from idea_explorer.wiring.local import cli_log
 
-    stores = wiring.local_stores(settings_for(arguments.research))
+    deps = local_deps(settings_for(arguments.research), cli_log(None))
 
     class OnThisMachine:
         def next_step(self, exploration_id: str) -> str:
             return f"Go on with: idea resume {named(exploration_id, arguments.research)}"
 
         def all(self, exploration_id: str) -> list[ApprovalView]:
-            exploration = find(exploration_id, OWNER, stores.explorations)
-            asked = stores.approvals.approvals(exploration.id)
-            return [approval_view(approval, exploration) for approval in asked]
+            exploration = find(exploration_id, OWNER, deps)
+            asked = deps.approvals.approvals(exploration.id)
+            return [build_approval_view(approval, exploration) for approval in asked]
 
         def decide(self, exploration_id: str, approval_id: str, request: DecisionRequest) -> None:
-            decide(
-                exploration_id,
-                approval_id,
-                request,
-                OWNER,
-                explorations=stores.explorations,
-                approvals=stores.approvals,
-                events=stores.events,
-                clock=wiring.system_clock(),
-                wake=lambda _: None,
-            )
+            decide(exploration_id, approval_id, request, OWNER, deps)
 
     return OnThisMachine()

@@ -57,7 +57,7 @@ def how_to_send_again(final: Exploration, research: str | None) -> str | None:
 def how_to_read(final: Exploration, research: str | None) -> str | None:
     """Where a text is that was kept and not published; None where there is none, or where it is shown."""
     kept = final.run.receipt is not None and final.run.receipt.has_partial_text
-    if final.status != "failed" or not kept or final.request.toolset != "research":
+    if final.status != "failed" or not kept or not final.request.spec.publishes_documents:
         return None
     return f"Nothing was published. Read what is kept with: idea report {named(final.id, research)}"
 

@@ -5,14 +5,12 @@ import errno
 import json
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from idea_explorer import wiring
 from idea_explorer.cli.deciding import how_to_decide, pending
 from idea_explorer.cli.endings import (
     EXIT,
@@ -39,12 +37,15 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.engine import Engine
-from idea_explorer.usecases.finish import Destinations, send_webhook
-from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.jobs import send_webhook
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import publishing
+from idea_explorer.wiring.deps import local_deps
+from idea_explorer.wiring.engine import request_policy
+from idea_explorer.wiring.local import cli_log, process_lock, system_clock
+from idea_explorer.wiring.toolsets import check_folder
 
 OWNER = "local"
 MAX_PATH = 200  # a longer word is a text in a language without spaces
@@ -59,13 +60,13 @@ REQUEST_FLAGS = (
 def run(arguments: argparse.Namespace) -> int:
     request = request_from(arguments)
     settings = settings_for(arguments.research)
-    terms = wiring.terms(settings)
-    terms.check(request, "local", wiring.system_clock().now())
-    wiring.check_folder(settings)
+    policy = request_policy(settings)
+    policy.check(request, OWNER, system_clock().now())
+    check_folder(settings)
     files = named_files(arguments.file, request.toolset)
     # a script gets the structured log, a person the progress
     as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
-    log = wiring.cli_log(None if arguments.quiet or not as_log else sys.stderr)
+    log = cli_log(None if arguments.quiet or not as_log else sys.stderr)
     watched = not (arguments.quiet or as_log)
     if watched and is_open(request, if_exists_given=arguments.if_exists is not None):
         choice = _considered(request, settings)
@@ -75,44 +76,39 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         request = choice.request
     shown: list[EventSink] = []
-    engine = wiring.local_engine(settings, log, shown)
+    deps = local_deps(settings, log, shown, commit=arguments.commit)
     try:
-        reused = _reused(request, engine, settings)
+        reused = _reused(request, deps, settings)
     except ExternalError as error:
         # what is there already must not be paid for again only because it could not be read
-        engine = replace(engine, check_repository=_failing(error))
+        deps = _failing(error, deps)
         reused = None
     if reused:
-        _report(reused, engine, arguments)
+        _report(reused, deps, arguments)
         return EXIT[reused.status]
-    destinations = publishing.destinations(settings, engine.clock, commit=arguments.commit)
     if not settings.uses_github:
-        _check_folder(destinations, request)
-    close_what_broke_off(engine, destinations, settings, arguments)
+        _check_folder(deps, request)
+    close_what_broke_off(deps, settings, arguments)
     if arguments.commit and not publishing.commits(settings):
         _say(f"idea: {settings.research_dir} is not a git repository; nothing will be committed.")
-    new = new_id(int(engine.clock.now().timestamp() * 1_000))
-    with wiring.process_lock(settings).held(new):
+    new = new_id(int(deps.clock.now().timestamp() * 1_000))
+    with process_lock(settings).held(new):
         exploration = submit(
             with_files(request, files, OWNER, settings),
             OWNER,
-            engine.explorations,
-            engine.clock,
-            terms=terms,
+            replace(deps, policy=policy),
             exploration_id=new,
-            research=wiring.research_repository(settings),
             by_command=True,
         )
-        final = run_here(exploration, engine, destinations, settings, shown if watched else None)
-    return ended(final, engine, arguments)
+        final = run_here(exploration, deps, settings, shown if watched else None)
+    return ended(final, deps, arguments)
 
 
-def ended(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> int:
+def ended(final: Exploration, deps: Deps, arguments: argparse.Namespace) -> int:
     """Say what it came to, or what it waits for; the exit code says the same."""
-    _report(final, engine, arguments)
+    _report(final, deps, arguments)
     if final.status == "awaiting_approval":
-        assert engine.approvals is not None
-        paths = [approval.proposal.path for approval in pending(engine.approvals, final)]
+        paths = [approval.proposal.path for approval in pending(deps.approvals, final)]
         _say(f"idea: {how_to_decide(final, paths, arguments.research)}")
     for how in (how_to_read, how_to_go_on):
         if sentence := how(final, arguments.research):
@@ -129,17 +125,17 @@ def _considered(request: ExploreRequest, settings: Settings) -> Choice:
     return consider(request, index, tell=_say, ask=ask_at_terminal())
 
 
-def _check_folder(destinations: Destinations, request: ExploreRequest) -> None:
+def _check_folder(deps: Deps, request: ExploreRequest) -> None:
     """Refuse before anything is paid what could not be published. GitHub is looked at by the run itself."""
-    if destinations.publisher and request.toolset in PUBLISHED_TOOLSETS:
-        destinations.publisher.check()
+    if request.spec.publishes_documents and (publisher := deps.publisher()):
+        publisher.check()
 
 
-def _failing(error: ExternalError) -> Callable[[Exploration], None]:
+def _failing(error: ExternalError, deps: Deps) -> Deps:
     def check(_: Exploration) -> None:
         raise OutOfReachError(error) from error
 
-    return check
+    return replace(deps, engine=lambda: replace(deps.engine(), check_repository=check))
 
 
 def _opened(document: str, settings: Settings) -> str:
@@ -147,20 +143,11 @@ def _opened(document: str, settings: Settings) -> str:
     return document if settings.uses_github else str(settings.research_dir / document)
 
 
-def _reused(request: ExploreRequest, engine: Engine, settings: Settings) -> Exploration | None:
-    found = reuse(
-        request,
-        OWNER,
-        explorations=engine.explorations,
-        reports=engine.reports,
-        index=publishing.research_index(settings),
-        clock=engine.clock,
-        research=wiring.research_repository(settings),
-        default_webhook=engine.terms.default_webhook,
-    )
+def _reused(request: ExploreRequest, deps: Deps, settings: Settings) -> Exploration | None:
+    found = reuse(request, OWNER, deps)
     if found is None or found.publication.reused is None:
         return None
-    told = send_webhook(found, engine, publishing.destinations(settings, engine.clock))
+    told = send_webhook(found, deps)
     return told.replace(path=_opened(found.publication.reused, settings))
 
 
@@ -212,9 +199,9 @@ def _looks_like_a_path(given: str) -> bool:
     return "/" in given or SUFFIX.search(given) is not None or Path(given).is_dir()
 
 
-def _report(final: Exploration, engine: Engine, arguments: argparse.Namespace) -> None:
+def _report(final: Exploration, deps: Deps, arguments: argparse.Namespace) -> None:
     try:
-        content = engine.reports.load_report(final.id)
+        content = deps.reports.load_report(final.id)
     except MissingError:
         content = ""
     if arguments.json:
@@ -222,7 +209,7 @@ def _report(final: Exploration, engine: Engine, arguments: argparse.Namespace) -
     else:
         for place in dict.fromkeys(filter(None, (final.publication.path, final.publication.url))):
             print(place)
-        if content and final.request.toolset not in PUBLISHED_TOOLSETS:
+        if content and not final.request.spec.publishes_documents:
             print(f"{content}\n")
         reused = "completed · reused what is there; nothing was run"
         print(

@@ -3,7 +3,6 @@
 import argparse
 import sys
 
-from idea_explorer import wiring
 from idea_explorer.cli import stopping
 from idea_explorer.cli.deciding import Decide, at_terminal
 from idea_explorer.cli.endings import how_to_go_on
@@ -12,15 +11,14 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.engine import Engine
-from idea_explorer.usecases.finish import Destinations, finish, send_webhook
-from idea_explorer.usecases.jobs import books_of, explore_or_settle, settle_abandoned
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.jobs import explore_or_settle, finish, send_webhook, settle_abandoned
+from idea_explorer.wiring.local import LOCAL_OWNER, worked_on_here
 
 
 def run_here(
     exploration: Exploration,
-    engine: Engine,
-    destinations: Destinations,
+    deps: Deps,
     settings: Settings,
     shown: list[EventSink] | None,
 ) -> Exploration:
@@ -29,58 +27,52 @@ def run_here(
     Whoever calls this is at work on the run already, by `process_lock`: before it could be found queued.
     """
     if shown is None:
-        return _run_through(exploration, engine, destinations, None)
+        return _run_through(exploration, deps, None)
     with progress_for(exploration, settings) as progress:
         shown.append(progress)
-        return _run_through(exploration, engine, destinations, at_terminal(engine))
+        return _run_through(exploration, deps, at_terminal(deps))
 
 
 def close_what_broke_off(
-    engine: Engine,
-    destinations: Destinations,
+    deps: Deps,
     settings: Settings,
     arguments: argparse.Namespace,
     *,
     but: ExplorationId | None = None,
 ) -> None:
     """End runs whose commands were killed, so that they hold nothing back from the one to come."""
-    worked_on = wiring.worked_on_here(settings)
-    for lost in settle_abandoned(wiring.LOCAL_OWNER, engine, worked_on, but=but):
-        send_webhook(lost, engine, destinations)
+    worked_on = worked_on_here(settings)
+    for lost in settle_abandoned(LOCAL_OWNER, deps, worked_on, but=but):
+        send_webhook(lost, deps)
         how = how_to_go_on(lost, arguments.research)
         if how and not arguments.quiet:
             print(f"idea: Exploration {lost.id} had broken off. {how}", file=sys.stderr)
 
 
-def _run_through(
-    exploration: Exploration, engine: Engine, destinations: Destinations, decide: Decide | None
-) -> Exploration:
+def _run_through(exploration: Exploration, deps: Deps, decide: Decide | None) -> Exploration:
     """Where nobody can be asked to decide, or does not answer, the run is left waiting."""
-    reached = _explored(exploration, engine)
+    reached = _explored(exploration, deps)
     while reached.status == "awaiting_approval":
         if decide is None or not decide(reached):
             return reached
-        reached = _explored(exploration, engine)
+        reached = _explored(exploration, deps)
     return finish(
         reached.id,
         reached.run.number,
-        engine,
-        destinations,
+        deps,
         lambda sentence: print(f"idea: {sentence}", file=sys.stderr),
     )
 
 
-def _explored(exploration: Exploration, engine: Engine) -> Exploration:
+def _explored(exploration: Exploration, deps: Deps) -> Exploration:
     """Explore; whoever stops it meanwhile has what is there kept."""
 
     def cancel() -> None:
         print("idea: stopping; press Ctrl-C again to end at once", file=sys.stderr)
-        engine.explorations.request_cancel(exploration.id)
+        deps.explorations.request_cancel(exploration.id)
 
     stopping.gently(cancel)
     try:
-        return explore_or_settle(
-            exploration.id, exploration.run.number, lambda: engine, books_of(engine)
-        )
+        return explore_or_settle(exploration.id, exploration.run.number, deps)
     finally:
         stopping.at_once()

@@ -5,22 +5,23 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.usecases.import_music import import_library, index_tracks
 from idea_explorer.wiring import music
+from idea_explorer.wiring.local import system_clock
+from idea_explorer.wiring.toolsets import check_folder
 
 
 def run(arguments: argparse.Namespace) -> int:
     settings = settings_for(arguments.research)
-    wiring.check_folder(settings)
+    check_folder(settings)
     source = _source(arguments.file)
     if arguments.music == "index":
         count = index_tracks(source, music.track_index(settings))
         print(f"{count:,} tracks are indexed")
     else:
-        owned = music.library(settings, arguments.owner, wiring.system_clock())
+        owned = music.library(settings, arguments.owner, system_clock())
         count = import_library(source, owned)
         print(f"{count:,} tracks are in the library")
     return 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from idea_explorer import __version__
 from idea_explorer.cli.admin.parser import add_admin_commands
 from idea_explorer.cli.remote.parser import add_remote_commands
+from idea_explorer.domain.toolsets import DEFAULT_TOOLSET, TOOLSETS
 
 if TYPE_CHECKING:
     Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
@@ -58,7 +59,7 @@ def _explore(commands: "Commands") -> None:
 
 def add_request_flags(command: argparse.ArgumentParser) -> None:
     """Every field of the request, under its own name. Ranges are checked once, with the request."""
-    command.add_argument("--toolset", help="research (default), assistant, code or discover")
+    command.add_argument("--toolset", help=_toolset_names(" (default)"))
     command.add_argument("--mode", help="research: business (default) or exploration")
     command.add_argument("--model", help="sonnet (default), opus, or haiku for cheap runs")
     command.add_argument("--effort", help="how hard the model thinks: low, medium or high")
@@ -85,6 +86,11 @@ def add_request_flags(command: argparse.ArgumentParser) -> None:
     _add_files(command)
 
 
+def _toolset_names(mark: str = "") -> str:
+    *names, last = (f"{name}{mark if name == DEFAULT_TOOLSET else ''}" for name in TOOLSETS)
+    return f"{', '.join(names)} or {last}"
+
+
 def _add_files(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--file", action="append", metavar="PATH", help="a file for the assistant; may be repeated"
@@ -98,9 +104,7 @@ def _tool(commands: "Commands") -> None:
     command.add_argument(
         "--stdin", action="store_true", help='read lines of {"name": …, "input": …}'
     )
-    command.add_argument(
-        "--toolset", default="research", help="research, assistant, code or discover"
-    )
+    command.add_argument("--toolset", default=DEFAULT_TOOLSET, help=_toolset_names())
     command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
     _add_files(command)
 

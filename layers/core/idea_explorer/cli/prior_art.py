@@ -23,7 +23,7 @@ class Choice:
 def is_open(request: ExploreRequest, *, if_exists_given: bool) -> bool:
     """Whether the request leaves open what to do with research that is there already."""
     decided = request.update or request.continue_from or if_exists_given
-    return request.toolset == "research" and not decided
+    return request.spec.publishes_documents and not decided
 
 
 def consider(

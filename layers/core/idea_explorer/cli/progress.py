@@ -38,7 +38,7 @@ def progress_for(exploration: Exploration, settings: Settings) -> "Progress":
     request = exploration.request
     screen = screen_of_stderr()
     using = request.model if settings.uses_claude else "offline model"
-    mode = f"/{request.mode}" if request.toolset == "research" else ""
+    mode = f"/{request.mode}" if request.spec.takes("mode") else ""
     screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
     screen.line(f"{request.toolset}{mode} · {using} · deadline {request.deadline_seconds} s", "dim")
     screen.line(f"exploration {exploration.id}", "dim")

@@ -5,13 +5,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.ids import ExplorationId, is_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.usecases.replay import Replayed, replay
+from idea_explorer.wiring.local import local_store
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,7 +40,7 @@ def _recording(
     settings = settings_for(arguments.research)
     if not is_id(arguments.id):
         return _from_file(Path(arguments.id)), None, settings.page_of(None)
-    store = wiring.local_store(settings)
+    store = local_store(settings)
     exploration = store.load(ExplorationId(arguments.id))
     if exploration.publication.reused:
         raise MissingError(

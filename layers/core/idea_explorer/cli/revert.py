@@ -8,7 +8,6 @@ import argparse
 import json
 import os
 
-from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.shown import details_in
@@ -22,6 +21,8 @@ from idea_explorer.settings import Settings
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.revert import revert, revert_published
 from idea_explorer.wiring import publishing
+from idea_explorer.wiring.deps import local_deps
+from idea_explorer.wiring.local import cli_log
 
 OWNER = "local"
 
@@ -45,16 +46,16 @@ def _is_kept_here(exploration_id: str, settings: Settings) -> bool:
     if not settings.store.is_file():
         return False
     try:
-        find(exploration_id, OWNER, wiring.local_stores(settings).explorations)
+        find(exploration_id, OWNER, local_deps(settings, cli_log(None)))
     except MissingError:
         return False
     return True
 
 
 def _of_this_machine(exploration_id: str, settings: Settings) -> Undone:
-    stores = wiring.local_stores(settings)
+    deps = local_deps(settings, cli_log(None))
     try:
-        exploration = find(exploration_id, OWNER, stores.explorations)
+        exploration = find(exploration_id, OWNER, deps)
     except MissingError:
         if not (settings.uses_github and is_id(exploration_id)):
             raise
@@ -62,13 +63,7 @@ def _of_this_machine(exploration_id: str, settings: Settings) -> Undone:
         known = ExplorationId(exploration_id)
         reverter = publishing.reverter(settings, ExploreRequest(idea=exploration_id))
         return reverter.propose_revert(known, since=decode_time(known))
-    return revert(
-        exploration,
-        transcripts=stores.transcripts,
-        approvals=stores.approvals,
-        reverter_for=lambda e: publishing.reverter(settings, e.request),
-        restorer=publishing.restorer(settings),
-    )
+    return revert(exploration, deps)
 
 
 def _of_deployment(exploration_id: str, settings: Settings) -> Undone:

@@ -4,15 +4,18 @@ import argparse
 import json
 import sys
 
-from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried, Validated
+from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried
+from idea_explorer.agent.toolset import Toolset
+from idea_explorer.agent.validation import Validated
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.files import named_files
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.tools import ToolCall, ToolResult
+from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import cli_log, research_repository, system_clock, toolset
+from idea_explorer.wiring.local import cli_log, system_clock
+from idea_explorer.wiring.toolsets import toolset
 
-RESEARCH_TOOLS = ("read_research", "list_research", "search_research")
 LINE_RULE = 'Each line must be a JSON object {"name": …, "input": {…}}.'
 
 
@@ -37,20 +40,23 @@ def _caller(arguments: argparse.Namespace) -> Caller:
     files = named_files(arguments.file, arguments.toolset)
     settings = settings_for(arguments.research)
     tools = toolset(settings, arguments.toolset, files=files)
-    _tell_of_no_research(arguments, settings)
+    if _is_left_out(arguments.name, arguments.toolset, tools):
+        _tell_of_no_research(settings)
     return Validated(tools, Bounded(Retried(Executed(log), system_clock(), log)), log)
 
 
-def _tell_of_no_research(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Without research to read its tools are left out, and unknown; who asks for one is told why."""
-    wants = arguments.toolset == "research" and arguments.name in RESEARCH_TOOLS
-    if wants and research_repository(settings) is None:
-        folder = settings.research_dir.resolve() / "ideas"
-        print(
-            f"idea: There is no research folder: {folder} does not exist."
-            " Name the folder that holds ideas/ with --research or IDEA_RESEARCH_DIR.",
-            file=sys.stderr,
-        )
+def _is_left_out(name: str | None, toolset_name: str, tools: Toolset) -> bool:
+    """Whether the toolset has this tool only where there is research to read."""
+    return name in TOOLSETS[toolset_name].labels and name not in {*tools.tools, *tools.server_tools}
+
+
+def _tell_of_no_research(settings: Settings) -> None:
+    folder = settings.research_dir.resolve() / "ideas"
+    print(
+        f"idea: There is no research folder: {folder} does not exist."
+        " Name the folder that holds ideas/ with --research or IDEA_RESEARCH_DIR.",
+        file=sys.stderr,
+    )
 
 
 def _input(text: str | None) -> dict[str, object]:

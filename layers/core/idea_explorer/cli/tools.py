@@ -5,7 +5,8 @@ import json
 
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.domain.json import text_of
-from idea_explorer.wiring import TOOLSETS, toolset
+from idea_explorer.domain.toolsets import TOOLSETS
+from idea_explorer.wiring.toolsets import toolset
 
 
 def run(arguments: argparse.Namespace) -> int:

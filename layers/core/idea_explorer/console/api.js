@@ -1,34 +1,34 @@
-// The API, at addresses relative to this page. The token stays in this tab and goes out as a header only.
+// Calls the API at addresses relative to this page. The token stays in this tab and is only sent as a header.
 
 const KEY = "idea-explorer-token";
 let skew = 0;
 
 export const token = () => sessionStorage.getItem(KEY);
-export const keepToken = (value) => sessionStorage.setItem(KEY, value);
+export const storeToken = (value) => sessionStorage.setItem(KEY, value);
 export const forgetToken = () => sessionStorage.removeItem(KEY);
-/** The server's clock: deadlines are its, not this machine's. */
+/** The server's time, because deadlines are by its clock. */
 export const now = () => Date.now() + skew;
 
-const OFFLINE = "The server cannot be reached. Check that it runs and that you are online.";
+const OFFLINE = "Cannot reach the server. Check that it is running and that you are online.";
 
-/** What the API answered, or with status 0 that it did not. */
+/** An error response, or status 0 if there was no response. */
 class ApiError extends Error {
 	constructor(status, { message, details } = {}) {
-		super(message ?? `The server answered ${status}.`);
+		super(message ?? `The server responded with status ${status}.`);
 		Object.assign(this, { status, details });
-		this.title = status === 404 ? "Not found" : status >= 500 ? "The server has a problem" : status ? undefined : "No connection";
+		this.title = status === 404 ? "Not found" : status >= 500 ? "Server error" : status ? undefined : "No connection";
 	}
 
-	/** Whether the same call would be answered the same again. */
+	/** Whether repeating the call would fail in the same way. */
 	get isFinal() {
 		return this.status >= 400 && this.status < 500 && this.status !== 408 && this.status !== 429;
 	}
 }
 
 async function send(path, { method = "GET", body, headers = {}, accept = "application/json", signal } = {}) {
-	let answer;
+	let response;
 	try {
-		answer = await fetch(path, {
+		response = await fetch(path, {
 			method,
 			signal,
 			credentials: "omit",
@@ -45,12 +45,12 @@ async function send(path, { method = "GET", body, headers = {}, accept = "applic
 		if (signal?.aborted) throw error;
 		throw new ApiError(0, { message: OFFLINE });
 	}
-	const date = Date.parse(answer.headers.get("Date"));
+	const date = Date.parse(response.headers.get("Date"));
 	if (date && Math.abs(date - Date.now() - skew) > 1500) skew = date - Date.now();
-	if (answer.ok) return answer;
-	const told = await answer.json().catch(() => ({}));
-	const error = new ApiError(answer.status, told.error);
-	if (answer.status === 401) {
+	if (response.ok) return response;
+	const failed = await response.json().catch(() => ({}));
+	const error = new ApiError(response.status, failed.error);
+	if (response.status === 401) {
 		forgetToken();
 		dispatchEvent(new CustomEvent("signed-out", { detail: error }));
 	}
@@ -61,31 +61,31 @@ export const getJson = async (path, options) => (await send(path, options)).json
 export const getText = async (path, options) => (await send(path, options)).text();
 export const post = (path, body = {}, options = {}) => getJson(path, { method: "POST", body, ...options });
 
-export const one = (id, rest = "") => `explorations/${encodeURIComponent(id)}${rest}`;
+export const pathOf = (id, rest = "") => `explorations/${encodeURIComponent(id)}${rest}`;
 
-/** Upload a file to where the API says; gives its id. */
+/** Upload a file to where the API says; resolves to its id. */
 export async function upload(file, signal) {
 	const { file_id: id, upload: to } = await post("files", { name: file.name, size: file.size }, { signal });
 	const form = new FormData();
 	for (const [name, value] of Object.entries({ ...to.fields, file })) form.append(name, value);
 	const url = new URL(to.url, document.baseURI);
 	const own = url.origin === location.origin ? { Authorization: `Bearer ${token()}` } : {};
-	const answer = await fetch(url, {
+	const response = await fetch(url, {
 		method: to.method, body: to.method === "POST" ? form : file, headers: own, credentials: "omit", signal,
 	});
-	if (!answer.ok) throw new ApiError(answer.status, { message: `${file.name} could not be uploaded.` });
+	if (!response.ok) throw new ApiError(response.status, { message: `${file.name} could not be uploaded.` });
 	return id;
 }
 
-/** Frames of a server-sent stream. One that is cut off is not given: it comes again, by its number. */
-export async function* frames(body) {
+/** Yields the frames of an event stream. A frame that is cut off is dropped; the next call fetches it again. */
+export async function* readFrames(body) {
 	const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-	let kept = "";
+	let rest = "";
 	for (;;) {
 		const { value, done } = await reader.read();
 		if (done) return;
-		const parts = (kept + value).split("\n\n");
-		kept = parts.pop();
+		const parts = (rest + value).split("\n\n");
+		rest = parts.pop();
 		for (const part of parts) {
 			const frame = {};
 			for (const line of part.split("\n")) {
@@ -99,7 +99,7 @@ export async function* frames(body) {
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** Every event after a number, once and in order, until it is over; through any loss of connection. */
+/** Calls onEvent with every event after a number, once and in order, reconnecting until the exploration ends. */
 export async function follow(id, after, { onEvent, onState, signal }) {
 	let last = after;
 	let failures = 0;
@@ -107,11 +107,11 @@ export async function follow(id, after, { onEvent, onState, signal }) {
 		let wait = 500;
 		try {
 			const headers = last ? { "Last-Event-ID": String(last) } : {};
-			const answer = await send(one(id, "/events"), { accept: "text/event-stream", headers, signal });
+			const response = await send(pathOf(id, "/events"), { accept: "text/event-stream", headers, signal });
 			failures = 0;
-			if (answer.status === 204) return last;
+			if (response.status === 204) return last;
 			let comment;
-			for await (const frame of frames(answer.body)) {
+			for await (const frame of readFrames(response.body)) {
 				if (frame.retry) wait = Number(frame.retry);
 				comment = frame.comment ?? comment;
 				const number = Number(frame.id);

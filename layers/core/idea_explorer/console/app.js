@@ -1,4 +1,4 @@
-// Which view is shown. The address after # says it, so going back and reloading work.
+// Shows the view that the address names after #, so that going back and reloading work.
 
 import { forgetToken, token } from "./api.js";
 import { failure, fill, nameTab, t } from "./dom.js";
@@ -18,19 +18,19 @@ const main = document.getElementById("main");
 const nav = document.getElementById("nav");
 let current = new AbortController();
 
-const found = () => {
+const matchRoute = () => {
 	for (const [pattern, view, title] of ROUTES) {
 		const match = pattern.exec(location.hash);
 		if (match) return { view, title, given: match[1] };
 	}
-	return { view: (root) => root.append(failure({ title: "Not found", message: "There is no such page." })), title: "Not found" };
+	return { view: (root) => root.append(failure({ title: "Not found", message: "This page does not exist." })), title: "Not found" };
 };
 
 function show(message) {
 	current.abort();
 	current = new AbortController();
 	const { signal } = current;
-	const { view, title, given } = token() ? found() : { view: showSignIn, title: "Sign in", given: message };
+	const { view, title, given } = token() ? matchRoute() : { view: showSignIn, title: "Sign in", given: message };
 	nav.hidden = !token();
 	for (const a of nav.querySelectorAll("a")) a.ariaCurrent = a.hash === (location.hash || "#/") ? "page" : null;
 	nameTab(title);

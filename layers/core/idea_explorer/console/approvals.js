@@ -1,12 +1,12 @@
-// Changes that wait for a decision. What is approved is what is shown: the content goes back only if it was edited.
+// Changes that need approval. The content is sent back only if it was edited; otherwise what was proposed is approved.
 
-import { getJson, one, post } from "./api.js";
-import { announce, button, facts, failure, fill, h, say, t } from "./dom.js";
+import { getJson, pathOf, post } from "./api.js";
+import { announce, button, facts, failure, fill, h, setText, t } from "./dom.js";
 import { drawDiff } from "./diff.js";
 
 let inTwo = false;
 
-/** The row of buttons under one change or under all of them. */
+/** The row of buttons below one change, or below all of them. */
 function decisions(what, approve, reject, more) {
 	const reason = h("input", { maxlength: "2000" });
 	return t("div.actions", button(`Approve${what}`, approve, { class: "primary" }), more, t("label", "Reason", reason),
@@ -15,28 +15,28 @@ function decisions(what, approve, reject, more) {
 
 function change(approval, decide, redraw) {
 	const id = approval.id;
-	const proposed = approval.content ?? ""; // too large to be sent along: then it cannot be edited here
+	const proposed = approval.content ?? ""; // null if it was too large to send; then it cannot be edited here
 	const pick = h("input", { type: "checkbox", checked: true });
 	const content = h("textarea.code", { id: `content-${id}`, rows: "14", spellcheck: "false" });
 	content.value = proposed;
 	const editor = h("div.field", { hidden: true }, h("label", { for: content.id }, "New content of the whole file"), content);
 	const shown = t("div", drawDiff(approval.diff, inTwo));
-	const edited = h("p.event", { hidden: true }, "You changed the content; the diff shows what was proposed.");
+	const edited = h("p.event", { hidden: true }, "You edited the content. The diff still shows what was proposed.");
 	const said = h("p.wrong", { role: "alert" });
-	// text areas know one kind of line end; the file's stays
+	// a textarea normalizes line endings; keep those of the file
 	const crlf = proposed.includes("\r\n");
 	const value = () => (crlf ? content.value.replace(/\n/g, "\r\n") : content.value);
 	const isEdited = () => value() !== proposed;
 	content.addEventListener("input", () => { edited.hidden = !isEdited(); });
 	const approve = () => decide(id, { decision: "approve", ...(isEdited() && { content: value() }) });
 	const reject = (reason) => decide(id, { decision: "reject", ...(reason && { reason }) });
-	const act = (deed) => async (given) => {
-		say(said, "");
+	const act = (action) => async (given) => {
+		setText(said, "");
 		try {
-			await deed(given);
+			await action(given);
 			await redraw();
 		} catch (error) {
-			say(said, error.message);
+			setText(said, error.message);
 		}
 	};
 	const edit = approval.content != null && button("Edit first", (event) => {
@@ -52,7 +52,7 @@ function change(approval, decide, redraw) {
 }
 
 const ended = (approval) => t("li", t("bdi.path", approval.path), " ",
-	approval.edited ? "approved after an edit" : approval.status, approval.reason && `: ${approval.reason}`, " ",
+	approval.edited ? "approved with edits" : approval.status, approval.reason && `: ${approval.reason}`, " ",
 	t("span.meta", facts(approval.decided_by, approval.decided_at && new Date(approval.decided_at).toLocaleString())));
 
 export class Approvals {
@@ -64,36 +64,36 @@ export class Approvals {
 		const { root, id, signal, open, said } = this;
 		let all;
 		try {
-			({ approvals: all } = await getJson(one(id, "/approvals"), { signal }));
+			({ approvals: all } = await getJson(pathOf(id, "/approvals"), { signal }));
 		} catch (error) {
 			if (!signal.aborted) fill(root, failure(error, () => this.load()));
 			return;
 		}
 		const waiting = all.filter((approval) => approval.status === "pending");
 		const done = all.filter((approval) => approval.status !== "pending");
-		const decide = (approval, body) => post(one(id, `/approvals/${encodeURIComponent(approval)}`), body, { signal });
-		// what somebody is editing stays as it is
+		const decide = (approval, body) => post(pathOf(id, `/approvals/${encodeURIComponent(approval)}`), body, { signal });
+		// keep what somebody is editing
 		for (const known of open.keys()) if (!waiting.some((a) => a.id === known)) open.delete(known);
 		for (const a of waiting) if (!open.has(a.id)) open.set(a.id, change(a, decide, () => this.load()));
 		const changes = [...open.values()];
-		const together = (deed) => async (given) => {
+		const together = (action) => async (given) => {
 			const failed = [];
-			for (const one of changes.filter((c) => c.picked())) await deed(one, given).catch((error) => failed.push(error.message));
-			say(said, failed.join(" "));
+			for (const change of changes.filter((c) => c.picked())) await action(change, given).catch((error) => failed.push(error.message));
+			setText(said, failed.join(" "));
 			await this.load();
 		};
 		const two = h("input", { type: "checkbox", id: "two", checked: inTwo, change: (event) => {
 			inTwo = event.target.checked;
 			changes.forEach((c) => c.draw());
 		} });
-		const told = `${changes.length} ${changes.length > 1 ? "changes wait" : "change waits"} for you`;
+		const summary = `${changes.length} ${changes.length > 1 ? "changes need" : "change needs"} your approval`;
 		fill(root,
 			changes.length > 0 && h("section.panel.approvals", { "aria-labelledby": "approvals-title" },
-				t("div.heading", h("h2", { id: "approvals-title" }, told), t("label.inline", two, " side by side")),
+				t("div.heading", h("h2", { id: "approvals-title" }, summary), t("label.inline", two, " side by side")),
 				changes.map((c) => c.element),
 				changes.length > 1 && t("div.together", decisions(" selected",
 					together((c) => c.approve()), together((c, reason) => c.reject(reason)))), said),
 			done.length > 0 && t("section.panel", t("h2", "Decided changes"), t("ul", done.map(ended))));
-		if (changes.length) announce(told);
+		if (changes.length) announce(summary);
 	}
 }

@@ -1,8 +1,8 @@
-"""The files of the page, and the policy under which a browser runs them.
+"""The console's files and its Content-Security-Policy.
 
-Nothing is loaded from elsewhere, nothing inline runs, and the one place that takes HTML goes through a
-Trusted Types policy of that name. A token is sent by our own scripts as a header, so no other site can
-use it.
+Nothing is loaded from another origin, no inline script runs, and the one place that inserts HTML uses
+the Trusted Types policy named below. Our scripts send the token as a header, so another site cannot
+make the browser send it.
 """
 
 import hashlib
@@ -33,8 +33,8 @@ TYPES = {
 _NAME = re.compile(r"[a-z]+(\.[a-z]+)")
 
 
-def policy(upload_origin: str = "") -> str:
-    """The Content-Security-Policy. A file may go straight to a bucket, which is then the one other origin."""
+def build_policy(upload_origin: str = "") -> str:
+    """Uploads may go straight to a bucket; then its origin is the only other one allowed."""
     allowed = {**DIRECTIVES, "connect-src": f"{DIRECTIVES['connect-src']} {upload_origin}".strip()}
     return "; ".join(f"{name} {value}" for name, value in allowed.items())
 
@@ -47,8 +47,8 @@ class Asset:
 
 
 @cache
-def asset(name: str) -> Asset | None:
-    """A file of the page by its name; None where there is none. The name is untrusted."""
+def load_asset(name: str) -> Asset | None:
+    """Return a file of the console, or None if there is none of that name. The name is untrusted."""
     shape = _NAME.fullmatch(name)
     content_type = TYPES.get(shape[1]) if shape else None
     if content_type is None:
@@ -60,6 +60,5 @@ def asset(name: str) -> Asset | None:
     return Asset(text, content_type, f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"')
 
 
-def names() -> list[str]:
-    """Everything a browser may load."""
-    return sorted(file.name for file in files(__package__).iterdir() if asset(file.name))
+def list_assets() -> list[str]:
+    return sorted(file.name for file in files(__package__).iterdir() if load_asset(file.name))

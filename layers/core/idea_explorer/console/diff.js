@@ -1,4 +1,4 @@
-// A unified diff, drawn in one column or in two.
+// Draws a unified diff in one column or in two.
 
 import { h, t } from "./dom.js";
 

@@ -1,6 +1,6 @@
-// Building the page. Text is only ever text here: nothing that was sent in is read as markup.
+// Builds the page. Text is inserted as text only: nothing from a user or a model is parsed as markup.
 
-// These reorder what is read, so that a name or a line of code shows other than it is.
+// Bidirectional controls reorder text, so that a name or a line of code looks different from what it says.
 const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
 
 export const plain = (text) =>
@@ -22,10 +22,10 @@ export function h(name, attributes = {}, ...children) {
 /** An element without attributes. */
 export const t = (name, ...children) => h(name, {}, children);
 
-/** The title of a view, where reading starts when it is opened. */
+/** The title of a view; it gets the focus when the view opens. */
 export const title = (text) => h("h1", { tabindex: "-1" }, text);
 
-/** What there is of some facts, on one line. */
+/** The facts that are known, on one line. */
 export const facts = (...given) => given.filter((fact) => fact != null && fact !== "" && fact !== false).join(" · ");
 
 const nodes = (children) =>
@@ -33,13 +33,13 @@ const nodes = (children) =>
 
 export const fill = (element, ...children) => element.replaceChildren(...nodes(children));
 
-/** Sets text only where it differs, so that what is selected or read aloud stays. */
-export function say(element, text) {
+/** Sets text only if it differs, so that a selection or a screen reader is not interrupted. */
+export function setText(element, text) {
 	const wanted = plain(text);
 	if (element.textContent !== wanted) element.textContent = wanted;
 }
 
-/** A link where the address is one of the web, else the label alone. */
+/** A link if the address is http or https, else the label alone. */
 export function link(address, label = address) {
 	const url = URL.canParse(address) && new URL(address);
 	if (!url || !/^https?:$/.test(url.protocol)) return t("bdi", label);
@@ -48,20 +48,20 @@ export function link(address, label = address) {
 
 export const button = (label, click, attributes) => h("button", { type: "button", click, ...attributes }, label);
 
-export const announce = (text) => say(document.getElementById("announce"), text);
+export const announce = (text) => setText(document.getElementById("announce"), text);
 
-/** What to show while there is nothing to show, and what to do about it. */
+/** A message with what to do next. */
 export const notice = (title, text, ...more) =>
 	t("div.notice", t("p.strong", title), text && t("p", text), more);
 
 export const failure = (error, retry) =>
-	h("div.notice.bad", { role: "alert" }, t("p.strong", error.title ?? "That did not work"),
+	h("div.notice.bad", { role: "alert" }, t("p.strong", error.title ?? "Something went wrong"),
 		t("p", error.message), retry && button("Try again", retry));
 
 /** A link to another view that looks like a button. */
-export const way = (href, label, kind = "primary") => h(`a.${kind}`, { href }, label);
+export const linkButton = (href, label, kind = "primary") => h(`a.${kind}`, { href }, label);
 
-/** A sign that says nothing to who cannot see it. */
+/** A decoration that screen readers skip. */
 export const hidden = (sign) => h("span", { "aria-hidden": "true" }, sign);
 
 export const loading = (what) => h("p.loading", { role: "status" }, `Loading ${what} …`);
@@ -77,7 +77,7 @@ export const nameOf = (status) => STATUSES[status][1];
 
 export const badge = (status) => h("span.badge", { "data-status": status }, hidden(STATUSES[status][0]), " ", nameOf(status));
 
-/** Small sums to a hundredth of a cent, without empty digits. */
+/** Small amounts to a hundredth of a cent, without trailing zeros. */
 export const money = (usd) => (usd == null ? "–" : `$${usd < 0.1 ? usd.toFixed(4).replace(/0{1,2}$/, "") : usd.toFixed(2)}`);
 
 export function span(ms) {
@@ -103,7 +103,7 @@ export const cut = (text, length) => {
 
 export const select = (options) => t("select", Object.entries(options).map(([value, label]) => h("option", { value }, label)));
 
-/** A labelled control, with a place for what is wrong with it. */
+/** A labelled control with room for an error message. */
 export function field(name, label, control, hint) {
 	control.id = control.name = name;
 	control.setAttribute("aria-describedby", `${name}-error${hint ? ` ${name}-hint` : ""}`);
@@ -113,5 +113,5 @@ export function field(name, label, control, hint) {
 
 const number = (min, max, step) => h("input", { type: "number", min, max, step, placeholder: "default" });
 
-export const limits = () => t("div.pair", field("max_cost_usd", "Budget in US dollars", number(0.01, null, 0.01)),
-	field("deadline_seconds", "Deadline in seconds", number(1, 840)), field("max_steps", "Steps at most", number(1, 20)));
+export const limits = () => t("div.pair", field("max_cost_usd", "Budget (US dollars)", number(0.01, null, 0.01)),
+	field("deadline_seconds", "Deadline (seconds)", number(1, 840)), field("max_steps", "Maximum steps", number(1, 20)));

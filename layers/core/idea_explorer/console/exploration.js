@@ -1,6 +1,6 @@
-import { follow, getJson, now, one, post } from "./api.js";
+import { follow, getJson, now, pathOf, post } from "./api.js";
 import { Approvals } from "./approvals.js";
-import { ACTIVE, announce, badge, button, cut, facts, failure, fill, h, limits, link, loading, money, nameOf, nameTab, say, span, t, title, way } from "./dom.js";
+import { ACTIVE, announce, badge, button, cut, facts, failure, fill, h, limits, link, loading, money, nameOf, nameTab, setText, span, t, title, linkButton } from "./dom.js";
 import { table } from "./results.js";
 import { Timeline } from "./timeline.js";
 
@@ -17,7 +17,7 @@ function meter(label) {
 			bar.hidden = !(limit > 0);
 			bar.value = limit > 0 ? Math.min(1, used / limit) : 0;
 			bar.setAttribute("aria-valuetext", words);
-			say(text, words);
+			setText(text, words);
 		},
 	};
 }
@@ -25,11 +25,11 @@ function meter(label) {
 const receipt = (failed) => h("section.panel.receipt", { "aria-label": "Receipt" },
 	t("h2", "Receipt"), t("p.strong", failed.message),
 	table({ Code: failed.code, "Stopped at": `step ${failed.step} (${failed.stage})`, Spent: money(failed.cost_usd),
-		Kept: failed.has_partial_text ? "the text so far" : "no text yet", "To go on": failed.resume ?? "start anew" }));
+		Kept: failed.has_partial_text ? "the text so far" : "nothing", "To continue": failed.resume ?? "start a new exploration" }));
 
 export async function showExploration(root, id, signal) {
 	fill(root, title("Exploration"), loading("the exploration"));
-	const get = () => getJson(one(id), { signal });
+	const get = () => getJson(pathOf(id), { signal });
 	let shown = await get();
 	const isFinal = () => !ACTIVE.has(shown.status);
 
@@ -43,18 +43,18 @@ export async function showExploration(root, id, signal) {
 	const changes = h("div", { id: "approvals" });
 	const steps = h("ol.timeline", { id: "timeline" });
 	const waiting = t("p.loading");
-	const heading = t("h2");
+	const heading = t("h2", "Activity");
 	const approvals = new Approvals(changes, id, signal);
 	fill(root, t("div.heading", name, status), idea, t("p.strong", at),
 		t("div.meters", spend.element, time.element), actions, said, kept, changes,
 		heading, steps, waiting, line);
 
-	const act = (deed, told) => async (event) => {
+	const act = (action, message) => async (event) => {
 		event.preventDefault();
 		fill(said);
 		try {
-			shown = await deed();
-			announce(told);
+			shown = await action();
+			announce(message);
 			draw();
 			watch();
 		} catch (error) {
@@ -64,28 +64,27 @@ export async function showExploration(root, id, signal) {
 	const resumeForm = () => h("form.resume", { submit: (event) => {
 		const body = {};
 		for (const { name, value } of event.target.elements) if (name && value) body[name] = Number(value);
-		act(() => post(one(id, "/resume"), body, { signal }), "It goes on.")(event);
-	} }, t("button.primary", "Resume"), t("details", t("summary", "with other limits"), limits()));
+		act(() => post(pathOf(id, "/resume"), body, { signal }), "Resumed.")(event);
+	} }, t("button.primary", "Resume"), t("details", t("summary", "Change limits"), limits()));
 
 	function drawActions() {
 		const done = shown.status === "completed";
 		fill(actions,
-			shown.links.report && way(`#/x/${id}/report`, done ? "Read the report" : "Read what there is", done ? "primary" : "quiet"),
+			shown.links.report && linkButton(`#/x/${id}/report`, done ? "Read the report" : "Read the partial text", done ? "primary" : "quiet"),
 			!isFinal() && button(shown.cancel_requested ? "Stopping …" : "Cancel",
-				act(() => post(one(id, "/cancel"), {}, { signal }), "It stops soon, keeping what is there."), { class: "danger", disabled: shown.cancel_requested }),
+				act(() => post(pathOf(id, "/cancel"), {}, { signal }), "Stopping. What was found so far is kept."), { class: "danger", disabled: shown.cancel_requested }),
 			isFinal() && !done && resumeForm(),
-			done && way(`#/new?from=${id}`, "Follow up", "quiet"),
-			shown.links.published && link(shown.links.published, "See it in the repository"));
+			done && linkButton(`#/new?from=${id}`, "Follow up", "quiet"),
+			shown.links.published && link(shown.links.published, "View in the repository"));
 	}
 	let drawn = "";
 	function draw() {
-		say(name, shown.title || cut(shown.idea, 90));
-		say(heading, isFinal() ? "What happened" : "What happens");
+		setText(name, shown.title || cut(shown.idea, 90));
 		nameTab(name.textContent);
-		say(idea, name.textContent === shown.idea ? "" : shown.idea);
+		setText(idea, name.textContent === shown.idea ? "" : shown.idea);
 		const key = [shown.status, shown.cancel_requested, shown.run, ...Object.values(shown.links)].join();
 		if (drawn !== key) {
-			if (drawn) announce(`Now ${nameOf(shown.status)}`);
+			if (drawn) announce(`Status: ${nameOf(shown.status)}`);
 			fill(status, badge(shown.status));
 			drawActions();
 			fill(kept, shown.failure && receipt(shown.failure));
@@ -93,7 +92,7 @@ export async function showExploration(root, id, signal) {
 		}
 		const of = `of ${shown.steps_total}`;
 		const step = isFinal() ? `${shown.steps_completed} ${of} steps` : `Step ${shown.current_step ?? 0} ${of}`;
-		say(at, facts(step, shown.current_step_label, shown.verdict));
+		setText(at, facts(step, shown.current_step_label, shown.verdict));
 		const spent = shown.cost_usd ?? 0;
 		spend.show(spent, shown.max_cost_usd, shown.max_cost_usd ? `${money(spent)} of ${money(shown.max_cost_usd)}` : `${money(shown.cost_usd)}, default budget`);
 		tick();
@@ -103,10 +102,10 @@ export async function showExploration(root, id, signal) {
 		const until = Date.parse(shown.deadline_at);
 		const end = isFinal() ? Date.parse(shown.finished_at) : now();
 		const used = shown.status === "queued" || !until ? 0 : Math.max(0, limit - (until - end));
-		if (shown.status === "awaiting_approval") time.show(0, 0, "the clock stands still");
+		if (shown.status === "awaiting_approval") time.show(0, 0, "waiting for approval");
 		else time.show(used, limit, `${used < 1000 ? "0 s" : span(Math.round(used / 1000) * 1000)} of ${span(limit)}`);
-		const words = { queued: "Waiting for a free worker …", running: "Working …", awaiting_approval: "Waiting for your decision." };
-		say(waiting, words[shown.status] ?? "");
+		const words = { queued: "Waiting for a free worker …", running: "Working …", awaiting_approval: "Waiting for your approval." };
+		setText(waiting, words[shown.status] ?? "");
 		waiting.hidden = !words[shown.status];
 	}
 
@@ -119,7 +118,7 @@ export async function showExploration(root, id, signal) {
 				shown = await get();
 				draw();
 			} catch {
-				// the stream says that there is no connection
+				// the event stream shows that the connection is lost
 			}
 		}, REFRESH_MS);
 	}
@@ -139,11 +138,11 @@ export async function showExploration(root, id, signal) {
 				signal,
 				onState: (isLive, comment) => {
 					line.className = isLive && !comment ? "meta" : "event";
-					say(line, isLive ? comment ?? "Live." : "The connection is lost. Trying again …");
+					setText(line, isLive ? comment ?? "Live." : "Connection lost. Reconnecting …");
 				},
 				onEvent: (event) => timeline.push(event),
 			});
-			say(line, "All events are here.");
+			setText(line, "No more activity.");
 			refresh();
 		} catch (error) {
 			if (!signal.aborted && error.status !== 401) fill(said, failure(error, () => { fill(said); watch(); }));

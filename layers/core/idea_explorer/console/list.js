@@ -1,5 +1,5 @@
 import { getJson, now } from "./api.js";
-import { ACTIVE, age, announce, badge, button, cut, facts, failure, field, fill, h, loading, money, nameOf, notice, say, select, STATUSES, t, title, way } from "./dom.js";
+import { ACTIVE, age, announce, badge, button, cut, facts, failure, field, fill, h, loading, money, nameOf, notice, setText, select, STATUSES, t, title, linkButton } from "./dom.js";
 
 const LIVE_MS = 2500;
 const QUIET_MS = 15000;
@@ -14,15 +14,15 @@ function newRow() {
 		element,
 		show(item) {
 			name.href = `#/x/${item.id}`;
-			say(name, item.title || cut(item.idea, 140));
+			setText(name, item.title || cut(item.idea, 140));
 			const steps = item.steps_completed;
-			say(meta, facts(item.toolset, item.toolset === "research" && item.mode, item.model, steps > 0 && `${steps} step${steps > 1 ? "s" : ""}`));
+			setText(meta, facts(item.toolset, item.toolset === "research" && item.mode, item.model, steps > 0 && `${steps} step${steps > 1 ? "s" : ""}`));
 			if (status !== item.status) fill(cells.status, badge(item.status));
 			if (status && status !== item.status) announce(`${cut(item.idea, 60)}: ${nameOf(item.status)}`);
 			status = item.status;
-			say(cells.verdict, item.verdict ?? "");
-			say(cells.cost, money(item.cost_usd));
-			say(cells.age, age(item.created_at, now()));
+			setText(cells.verdict, item.verdict ?? "");
+			setText(cells.cost, money(item.cost_usd));
+			setText(cells.age, age(item.created_at, now()));
 			cells.age.title = new Date(item.created_at).toLocaleString();
 		},
 	};
@@ -38,9 +38,9 @@ export async function showList(root, _given, signal) {
 	const table = h("table.list", { hidden: true }, t("thead", t("tr", ["Idea", "Status", "Verdict", "Cost", "Age"]
 		.map((label) => h("th", { scope: "col" }, label)))), body);
 	const state = t("div", loading("your explorations"));
-	const more = button("Show older ones", () => load(cursor), { hidden: true });
+	const more = button("Show older", () => load(cursor), { hidden: true });
 	root.append(
-		t("div.heading", title("Explorations"), way("#/new", "New idea")),
+		t("div.heading", title("Explorations"), linkButton("#/new", "New idea")),
 		h("form.filters", { role: "search", submit: (event) => event.preventDefault() },
 			field("search", "Search", search), field("status", "Status", status)),
 		table, state, more);
@@ -62,8 +62,8 @@ export async function showList(root, _given, signal) {
 		table.hidden = !wanted.length;
 		more.hidden = !cursor;
 		if (wanted.length) fill(state);
-		else if (items.size || status.value) fill(state, notice("Nothing matches", "Change the search or the status."));
-		else fill(state, notice("No explorations yet", "Send in an idea; minutes later its report stands here.", way("#/new", "Send in the first idea")));
+		else if (items.size || status.value) fill(state, notice("No matches", "Try another search or status."));
+		else fill(state, notice("No explorations yet", "Submit an idea, and its report appears here a few minutes later.", linkButton("#/new", "Submit your first idea")));
 	};
 	async function load(from) {
 		const query = new URLSearchParams({ limit: "50" });

@@ -1,8 +1,8 @@
-"""Reports as HTML for the console. The report is untrusted: a model wrote it from pages it read.
+"""Renders reports as HTML for the console. A report is untrusted: a model wrote it from pages it read.
 
-What comes out holds no script, no style, no form and no image; its links lead to http, https and mail
-addresses or to its own list of sources, and open without a way back. It is sanitised after rendering,
-so a fault in the renderer alone lets nothing through.
+The HTML has no scripts, styles, forms or images. Links go to http, https and mailto addresses or to the
+report's own list of sources, and open with rel="noopener noreferrer". The HTML is sanitised after
+rendering, so a bug in the renderer alone is not enough to let markup through.
 """
 
 import re
@@ -30,14 +30,14 @@ ATTRIBUTES = {
 }
 SOURCES = "Sources"
 MAX_CHARACTERS = 1_000_000
-# they reorder what is read, so that a line shows other than it is
+# bidirectional controls reorder text, so that a line looks different from what it says
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _NUMBERED = re.compile(r"\[[0-9]{1,4}\]")
 _OWN_ANCHOR = re.compile(r"#source-[0-9]{1,4}")
 
 
 def render_report(markdown: str) -> str:
-    """The report as a fragment of safe HTML."""
+    """Return a fragment of safe HTML."""
     visible = _REORDERING.sub(lambda m: f"⟦U+{ord(m[0]):04X}⟧", markdown[:MAX_CHARACTERS])
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
@@ -48,24 +48,24 @@ def render_report(markdown: str) -> str:
         html,
         tags=TAGS,
         attributes=ATTRIBUTES,
-        attribute_filter=_kept,
+        attribute_filter=_filter_attribute,
         url_schemes=SCHEMES,
         link_rel="noopener noreferrer",
     )
 
 
 class _Renderer(RendererHTML):
-    """Public methods are rules by the names of their tokens."""
+    """markdown-it calls the public methods by token type."""
 
     def text(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         marked = f'<mark class="unverified">{UNMATCHED}</mark>'
-        return marked.join(_escaped(part) for part in tokens[idx].content.split(UNMATCHED))
+        return marked.join(_escape(part) for part in tokens[idx].content.split(UNMATCHED))
 
     def image(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
-        """A link to it: showing it would tell its server who reads."""
+        """A link instead of the image: loading it would tell its server who reads the report."""
         address = str(tokens[idx].attrGet("src") or "")
-        label = _escaped(tokens[idx].content or address)
-        return f'<a href="{_escaped(address)}" target="_blank">{label} (image)</a>'
+        label = _escape(tokens[idx].content or address)
+        return f'<a href="{_escape(address)}" target="_blank">{label} (image)</a>'
 
     def link_open(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         token = tokens[idx]
@@ -80,11 +80,11 @@ class _Renderer(RendererHTML):
         return "</table></div>"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return nh3.clean_text(text)
 
 
-def _kept(tag: str, attribute: str, value: str) -> str | None:
+def _filter_attribute(tag: str, attribute: str, value: str) -> str | None:
     if (tag, attribute) != ("a", "href"):
         return value
     if _OWN_ANCHOR.fullmatch(value):
@@ -96,8 +96,8 @@ def _kept(tag: str, attribute: str, value: str) -> str | None:
 
 
 def _number_sources(tokens: Sequence[Token]) -> None:
-    """Give each source in the list at the end an anchor, and each citation of it its number."""
-    start = _sources_start(tokens)
+    """Give each source in the final list an anchor, and each citation of it a numbered link."""
+    start = _find_sources(tokens)
     if start is None:
         return
     numbers: dict[str, int] = {}
@@ -113,31 +113,31 @@ def _number_sources(tokens: Sequence[Token]) -> None:
             numbers.setdefault(str(first.attrGet("href")), number)
     for token in tokens[:start]:
         if token.children:
-            token.children = _with_numbers(token.children, numbers)
+            token.children = _add_numbers(token.children, numbers)
 
 
-def _sources_start(tokens: Sequence[Token]) -> int | None:
+def _find_sources(tokens: Sequence[Token]) -> int | None:
     for index in range(len(tokens) - 1, 0, -1):
         if tokens[index - 1].type == "heading_open" and tokens[index].content == SOURCES:
             return index
     return None
 
 
-def _with_numbers(children: Sequence[Token], numbers: dict[str, int]) -> list[Token]:
+def _add_numbers(children: Sequence[Token], numbers: dict[str, int]) -> list[Token]:
     placed: list[Token] = []
     current: int | None = None
     for child in children:
         if child.type == "link_open":
             current = numbers.get(str(child.attrGet("href")))
         elif child.type == "text" and _NUMBERED.fullmatch(child.content):
-            current = None  # it shows its number itself
+            current = None  # the link text is already its number
         placed.append(child)
         if child.type == "link_close" and current is not None:
-            placed += _reference(current)
+            placed += _build_reference(current)
     return placed
 
 
-def _reference(number: int) -> list[Token]:
+def _build_reference(number: int) -> list[Token]:
     link = Token("link_open", "a", 1, attrs={"href": f"#source-{number}"})
     label = Token("text", "", 0, content=str(number))
     return [

@@ -1,4 +1,4 @@
-// What a tool was given and what it gave, drawn by kind. All of it is untrusted: text and web links only.
+// Draws the arguments and the result of a tool by their shape. All of it is untrusted: only text and web links.
 
 import { facts, h, link, t } from "./dom.js";
 
@@ -18,7 +18,7 @@ function lines(content) {
 const list = (items, draw, ordered = false) => [
 	h(ordered ? "ol" : "ul", { class: "hits" }, items.slice(0, MAX_ITEMS).map((item) => t("li", draw(item)))),
 	items.length > MAX_ITEMS && t("p.meta", `… and ${items.length - MAX_ITEMS} more`),
-	items.length === 0 && t("p.meta", "Nothing was found."),
+	items.length === 0 && t("p.meta", "No results."),
 ];
 
 const given = (value, name) => value != null && value !== "" && t(name, value);
@@ -35,7 +35,7 @@ const place = (item) => (typeof item === "string" ? t("bdi.path", item) : [
 	given(item.text ?? item.statement ?? item.signature, "code"),
 ]);
 
-const FLAGS = { true: ["✓", "yes"], false: ["✗", "no"], null: ["?", "not known"] };
+const FLAGS = { true: ["✓", "yes"], false: ["✗", "no"], null: ["?", "unknown"] };
 const flag = (label, value) => {
 	const [sign, word] = FLAGS[String(value ?? null)] ?? FLAGS.null;
 	return h("span.flag", { "data-flag": sign }, `${sign} ${label}: ${word}`);
@@ -66,13 +66,13 @@ const shown = (value) => (typeof value === "object" ? t("code", JSON.stringify(v
 
 export const table = (values) => t("dl.values", Object.entries(values).slice(0, MAX_ITEMS).map(([name, value]) => [t("dt", name), t("dd", shown(value))]));
 
-/** Drawn by the first kind that fits; whatever nobody knows, and what breaks the rules, is shown as values. */
-export function resultOf(told, name, isInput = false) {
-	if (typeof told !== "object" || told === null) return text(told);
+/** Draws by the first kind that matches; anything unknown or malformed is shown as a table of values. */
+export function resultOf(value, name, isInput = false) {
+	if (typeof value !== "object" || value === null) return text(value);
 	try {
-		const kind = isInput ? null : KINDS.find(([fits]) => fits(told, name));
-		return t("div", kind ? kind[1](told) : table(told));
+		const kind = isInput ? null : KINDS.find(([fits]) => fits(value, name));
+		return t("div", kind ? kind[1](value) : table(value));
 	} catch {
-		return table(told);
+		return table(value);
 	}
 }

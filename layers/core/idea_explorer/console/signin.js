@@ -1,4 +1,4 @@
-import { forgetToken, getJson, keepToken } from "./api.js";
+import { forgetToken, getJson, storeToken } from "./api.js";
 import { failure, field, fill, h, t, title } from "./dom.js";
 
 export function showSignIn(root, reason) {
@@ -9,10 +9,10 @@ export function showSignIn(root, reason) {
 		const given = input.value.trim();
 		if (!given) return;
 		if (!/^[\x21-\x7e]+$/.test(given)) {
-			fill(said, failure({ title: "That is not a token", message: "A token has letters, digits and signs only." }));
+			fill(said, failure({ title: "That is not a token", message: "A token contains only letters, digits and symbols." }));
 			return;
 		}
-		keepToken(given);
+		storeToken(given);
 		try {
 			await getJson("explorations?limit=1");
 			dispatchEvent(new CustomEvent("signed-in"));
@@ -22,10 +22,10 @@ export function showSignIn(root, reason) {
 		}
 	};
 	root.append(title("Sign in"),
-		t("p", "Send in an idea, watch it being researched, decide on changes and read the report."), said,
+		t("p", "Submit an idea, watch the research live, review proposed changes and read the report."), said,
 		h("form.panel.narrow", { submit: send },
-			field("token", "API token", input, ["It stays in this tab until you close it. On your own machine ", t("code", "idea serve"),
-				" prints one; elsewhere ask who runs the service for ", t("code", "idea admin token add"), "."]),
+			field("token", "API token", input, ["Kept in this tab until you close it. ", t("code", "idea serve"),
+				" prints one; for a deployment, ask its operator to run ", t("code", "idea admin token add"), "."]),
 			t("button.primary", "Sign in")));
-	if (reason) fill(said, failure({ title: "You are not signed in", message: "The token is not known here. Check it and try again." }));
+	if (reason) fill(said, failure({ title: "You are not signed in", message: "The server does not recognize this token. Check it and try again." }));
 }

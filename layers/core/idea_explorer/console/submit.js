@@ -10,76 +10,76 @@ export function showSubmit(root, from, signal) {
 	const uploaded = new WeakMap();
 	let timer;
 	const idea = h("textarea", { rows: "4", required: true, maxlength: "10000",
-		input: () => { clearTimeout(timer); timer = setTimeout(look, PAUSE_MS); },
+		input: () => { clearTimeout(timer); timer = setTimeout(findSimilar, PAUSE_MS); },
 		keydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(); } });
-	const toolset = select({ research: "Research: a cited report", assistant: "Assistant: web, files, sums",
+	const toolset = select({ research: "Research: a cited report", assistant: "Assistant: web, files, math",
 		code: "Code: read, propose edits", discover: "Discover: music, playlists" });
-	const before = select({ run: "Start a new document", reuse: "Reuse it, if there is one", update: "Update the newest one" });
+	const before = select({ run: "Write a new report", reuse: "Reuse the existing report", update: "Update the latest report" });
 	const files = input({ type: "file", multiple: true });
 	const similar = h("div.similar", { "aria-live": "polite" });
 	const said = t("div");
-	// what only one toolset knows of
+	// fields that only one toolset has
 	const only = {
 		research: field("mode", "Framework", select({ business: "Business: market and verdict", exploration: "Exploration: directions and questions" })),
-		code: t("div.pair", field("repository", "Repository", input({ placeholder: "owner/name" }), "Empty: the configured one."),
+		code: t("div.pair", field("repository", "Repository", input({ placeholder: "owner/name" }), "Leave empty to use the configured repository."),
 			field("ref", "Branch, tag or commit", input())),
-		assistant: field("files", "Files", files, "Up to 20, 20 MB each. Optional."),
+		assistant: field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
 	};
-	const earlier = t("details", t("summary", "Earlier research and notification"),
-		field("before", "If there is research on the same idea", before),
-		field("continue_from", "Follow up on exploration", input({ value: from, spellcheck: "false" }), "The id of a finished one. It is built on, in a new document."),
-		field("webhook_url", "Tell this address when done", input({ type: "url", placeholder: "https://…" })),
-		field("callback_secret", "Secret that signs the message", input({ type: "password", autocomplete: "new-password", maxlength: "256" })));
+	const earlier = t("details", t("summary", "Existing research and notifications"),
+		field("before", "If this idea was researched before", before),
+		field("continue_from", "Follow up on exploration", input({ value: from, spellcheck: "false" }), "The ID of a finished exploration to build on. The result is a new report."),
+		field("webhook_url", "Webhook URL", input({ type: "url", placeholder: "https://…" })),
+		field("callback_secret", "Webhook signing secret", input({ type: "password", autocomplete: "new-password", maxlength: "256" })));
 	const sendButton = t("button.primary", "Explore");
 	const form = h("form.panel", { novalidate: true, submit: (event) => { event.preventDefault(); send(); } },
 		field("idea", "Your idea or question", idea, "What is it, for whom, and what do you want to know?"), similar,
 		t("div.pair", field("toolset", "Toolset", toolset), only.research,
 			field("model", "Model", select({ sonnet: "Sonnet: balanced", opus: "Opus: more thorough", haiku: "Haiku: cheapest" })),
-			field("effort", "Effort", select({ "": "As usual", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
+			field("effort", "Effort", select({ "": "Default", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
 		only.code,
-		field("context", "Context", h("textarea", { rows: "3", maxlength: "50000" }), "What the model should know beforehand. Optional."),
+		field("context", "Context", h("textarea", { rows: "3", maxlength: "50000" }), "Optional. Anything the model should know before it starts."),
 		only.assistant, limits(), earlier, said, sendButton);
 	root.append(title(from ? "Follow up" : "New idea"), form);
 	earlier.open = Boolean(from);
 
-	const fit = () => {
+	const showFields = () => {
 		for (const [name, element] of Object.entries(only)) element.hidden = toolset.value !== name;
 	};
-	fit();
-	toolset.addEventListener("change", fit);
+	showFields();
+	toolset.addEventListener("change", showFields);
 
-	async function look() {
+	async function findSimilar() {
 		const text = idea.value.trim();
 		if (text.length < 8 || toolset.value !== "research") return fill(similar);
 		try {
 			const found = await post("similar", { idea: text }, { signal });
-			if (idea.value.trim() === text) await offer(found.similar.slice(0, 5));
+			if (idea.value.trim() === text) await showSimilar(found.similar.slice(0, 5));
 		} catch {
-			fill(similar); // it is an offer: what is wrong is said when the idea is sent
+			fill(similar); // only a suggestion: errors are shown when the idea is submitted
 		}
 	}
-	async function offer(list) {
+	async function showSimilar(list) {
 		if (!list.length) return fill(similar);
 		const mine = await getJson("explorations?status=completed&limit=100", { signal });
-		const choose = (values, told) => {
+		const choose = (values, message) => {
 			for (const [name, value] of Object.entries(values)) form.elements[name].value = value;
 			earlier.open = true;
-			announce(told);
+			announce(message);
 		};
-		fill(similar, t("p.strong", "Similar research is there already"), t("ul", list.map((item) => {
+		fill(similar, t("p.strong", "Similar research already exists"), t("ul", list.map((item) => {
 			const id = mine.explorations.find((e) => e.path?.endsWith(item.path))?.id;
 			return t("li", link(item.url, item.title ?? item.path), " ", t("span.meta", facts(item.verdict, item.date, item.path)),
 				t("span.actions",
 					button("Reuse", () => {
 						if (id) location.hash = `#/x/${id}/report`;
-						else choose({ before: "reuse", continue_from: "" }, "It is reused if the idea is the same.");
+						else choose({ before: "reuse", continue_from: "" }, "It will be reused if the idea is the same.");
 					}),
 					button("Update", () => choose({ before: "update", continue_from: "" }, "It will be updated.")),
-					id && button("Follow up", () => choose({ before: "run", continue_from: id }, "It will be built on."))));
+					id && button("Follow up", () => choose({ before: "run", continue_from: id }, "The new exploration will build on it."))));
 		})));
 	}
 
-	async function values() {
+	async function readForm() {
 		const given = {};
 		for (const control of form.elements) {
 			const value = control.value.trim();
@@ -93,13 +93,13 @@ export function showSubmit(root, from, signal) {
 				given.files.push(uploaded.get(file));
 			}
 		}
-		const existing = toolset.value === "research" ? before.value : "run"; // nothing else has documents
+		const existing = toolset.value === "research" ? before.value : "run"; // other toolsets publish no documents
 		if (existing === "reuse") given.if_exists = "reuse";
 		if (existing === "update") given.update = true;
 		return given;
 	}
-	/** Says at each field what is wrong with it; gives what belongs to none. */
-	function mark(details) {
+	/** Shows each error at its field; returns those that belong to no field. */
+	function markErrors(details) {
 		for (const wrong of form.querySelectorAll(".wrong")) fill(wrong);
 		for (const control of form.elements) control.removeAttribute("aria-invalid");
 		const left = details.filter(({ field: name, message }) => {
@@ -114,18 +114,18 @@ export function showSubmit(root, from, signal) {
 		return left;
 	}
 	async function send() {
-		mark([]);
-		if (!idea.value.trim()) return mark([{ field: "idea", message: "Say what you want explored." }]);
+		markErrors([]);
+		if (!idea.value.trim()) return markErrors([{ field: "idea", message: "Enter an idea or a question." }]);
 		sendButton.disabled = true;
-		fill(said, h("p.loading", { role: "status" }, "Sending …"));
+		fill(said, h("p.loading", { role: "status" }, "Submitting …"));
 		try {
-			const answer = await post("explorations", await values(), { headers: { "Idempotency-Key": key }, signal });
-			announce(answer.reused ? `Reused: ${cut(answer.reused, 100)}` : "Sent.");
-			location.hash = `#/x/${answer.id}`;
+			const result = await post("explorations", await readForm(), { headers: { "Idempotency-Key": key }, signal });
+			announce(result.reused ? `Reused: ${cut(result.reused, 100)}` : "Submitted.");
+			location.hash = `#/x/${result.id}`;
 		} catch (error) {
-			if (error.status < 500) key = newKey(); // else it may have arrived: the same key starts it once
-			const left = mark(error.details ?? []);
-			fill(said, error.details?.length && !left.length ? notice("Not sent yet", "Some fields need a change.") : failure(error));
+			if (error.status < 500) key = newKey(); // on 5xx it may have arrived; the same key makes a retry start it once
+			const left = markErrors(error.details ?? []);
+			fill(said, error.details?.length && !left.length ? notice("Not submitted", "Fix the fields marked above.") : failure(error));
 		} finally {
 			sendButton.disabled = false;
 		}

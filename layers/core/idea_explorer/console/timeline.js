@@ -1,6 +1,6 @@
-// Events drawn as steps with tool cards. They are gathered and drawn once a frame, as many as a frame has time for.
+// Draws events as steps with tool cards. Events are queued and drawn once per frame, as many as a frame has time for.
 
-import { cut, facts, fill, h, hidden, money, plain, say, span, t } from "./dom.js";
+import { cut, facts, fill, h, hidden, money, plain, setText, span, t } from "./dom.js";
 import { resultOf } from "./results.js";
 
 const ICONS = [
@@ -8,7 +8,7 @@ const ICONS = [
 	[/^calc/, "∑"], [/^(edit|create)/, "✎"], [/./, "•"],
 ];
 const FRAME_MS = 5; // of 16: layout and paint need the rest
-const STATES = { pending: "waits for you", executing: "running", completed: "done", failed: "failed" };
+const STATES = { pending: "needs approval", executing: "running", completed: "done", failed: "failed" };
 
 function card(start) {
 	const [status, what, took, inside] = ["span.state", "span.what", "span.took", "div.inside"].map((name) => t(name));
@@ -28,11 +28,11 @@ function card(start) {
 		to(state, event) {
 			element.dataset.status = state;
 			end = event;
-			say(status, STATES[state]);
+			setText(status, STATES[state]);
 			const { content, ...given } = start.input;
 			const short = Object.values(given).filter((value) => typeof value !== "object");
-			say(what, cut(event?.error ?? event?.summary ?? facts(...short), 160));
-			say(took, span(event?.durationMs));
+			setText(what, cut(event?.error ?? event?.summary ?? facts(...short), 160));
+			setText(took, span(event?.durationMs));
 			if (element.open) draw();
 		},
 	};
@@ -52,7 +52,7 @@ function step(title) {
 			body.append(element);
 			this.text = null;
 		},
-		say(content, kind = "said") {
+		write(content, kind = "said") {
 			if (this.text?.parentElement.className !== kind) {
 				this.text = document.createTextNode("");
 				body.append(h(`div.${kind}`, { dir: "auto" }, this.text));
@@ -61,9 +61,9 @@ function step(title) {
 		},
 		finish(event) {
 			this.finished = true;
-			say(name, `Step ${event.step}`);
+			setText(name, `Step ${event.step}`);
 			const tokens = event.usage.inputTokens + event.usage.outputTokens;
-			say(meta, facts(money(event.cost), span(event.durationMs), `${tokens.toLocaleString("en")} tokens`));
+			setText(meta, facts(money(event.cost), span(event.durationMs), `${tokens.toLocaleString("en")} tokens`));
 		},
 	};
 }
@@ -89,7 +89,7 @@ export class Timeline {
 		if (this.due || !this.queue.length) return;
 		this.due = true;
 		const draw = () => this.flush();
-		// a hidden tab gets no frames, and would gather for ever
+		// a hidden tab gets no frames, so the queue would grow for ever
 		if (document.hidden) setTimeout(draw, 250);
 		else requestAnimationFrame(draw);
 	}
@@ -115,8 +115,8 @@ export class Timeline {
 		return this.current;
 	}
 
-	/** Tools run after their step's answer; what the model says next belongs to the next step. */
-	writing() {
+	/** Tools run after the model's turn, so the text that follows them belongs to the next step. */
+	currentStep() {
 		return this.current && !this.current.finished ? this.current : this.open();
 	}
 
@@ -127,17 +127,17 @@ export class Timeline {
 	}
 
 	message_start() {
-		if (this.current && !this.current.finished) this.note("This step was interrupted and is run again.");
+		if (this.current && !this.current.finished) this.note("This step was interrupted and is being retried.");
 		this.current = null;
 	}
 
 	text_delta(event) {
-		this.writing().say(event.content);
+		this.currentStep().write(event.content);
 	}
 
-	/** A summary of what the model thinks: progress, and no part of the report. */
+	/** A summary of the model's thinking. It shows progress and is not part of the report. */
 	thinking_delta(event) {
-		this.writing().say(event.content, "thought");
+		this.currentStep().write(event.content, "thought");
 	}
 
 	tool_call_start(event) {
@@ -145,7 +145,7 @@ export class Timeline {
 		if (known) return known.to("executing");
 		const made = card(event);
 		this.cards.set(event.toolCallId, made);
-		(event.toolName === "web_search" ? this.writing() : this.current ?? this.open()).add(made.element);
+		(event.toolName === "web_search" ? this.currentStep() : this.current ?? this.open()).add(made.element);
 	}
 
 	tool_call_end(event) {
@@ -157,7 +157,7 @@ export class Timeline {
 	}
 
 	step_finished(event) {
-		this.writing().finish(event);
+		this.currentStep().finish(event);
 	}
 
 	approval_requested(event) {
@@ -166,8 +166,8 @@ export class Timeline {
 	}
 
 	approval_decided(event) {
-		const deed = { approve: "approved", reject: "rejected" }[event.decision] ?? "closed";
-		this.note(`${this.asked.get(event.approvalId) ?? "A change"} was ${deed}${event.reason ? `: ${event.reason}` : ""}`);
+		const outcome = { approve: "was approved", reject: "was rejected" }[event.decision] ?? "expired";
+		this.note(`${this.asked.get(event.approvalId) ?? "A change"} ${outcome}${event.reason ? `: ${event.reason}` : ""}`);
 	}
 
 	status_changed(event) {

@@ -15,7 +15,6 @@ MIN_DEADLINE_SECONDS = 60  # below this no useful report can be gathered and wri
 MAX_DEADLINE_SECONDS = 840  # Lambda ends at 900 s; a minute is left to settle
 DEFAULT_DEADLINE_SECONDS = 120
 MAX_STEPS = 20
-DEFAULT_STEPS = {"research": 5, "discover": 5, "code": 10, "assistant": 10}
 
 KEY_SECONDS = 86_400  # a day: longer than any client goes on repeating a request
 

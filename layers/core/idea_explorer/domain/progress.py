@@ -1,7 +1,7 @@
-"""How far an exploration has come, told from its record and its events."""
+"""The progress of an exploration, from its record and its events."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,45 +20,23 @@ LABELS: dict[Status, str] = {
     "timed_out": "Timed out",
     "cancelled": "Cancelled",
 }
-DOING = {
-    "web_search": "Searching the web",
-    "read_research": "Reading earlier research",
-    "list_research": "Looking through earlier research",
-    "search_research": "Searching earlier research",
-    "http_fetch": "Reading a page",
-    "file_search": "Searching the files",
-    "calculator": "Calculating",
-    "read_file": "Reading a file",
-    "list_files": "Listing files",
-    "search_files": "Searching the code",
-    "find_files": "Looking for files",
-    "find_definition": "Looking for a definition",
-    "find_importers": "Looking for importers",
-    "edit_file": "Proposing an edit",
-    "create_file": "Proposing a file",
-    "semanticSearch": "Searching the library",
-    "tidalSearch": "Searching the catalogue",
-    "albumTracks": "Reading an album",
-    "batchMetadata": "Looking up tracks",
-    "suggestPlaylist": "Putting a playlist together",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """What is being done now, and what was done and spent up to now."""
+    """What an exploration is doing now, and what it has done and spent so far."""
 
     label: str
     stats: Stats
 
 
 def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) -> RunProgress:
-    """The progress of a run that goes on, from its record and the JSON of all its events; of one that
-    ended, from its record. The record counts calls that broke off, too; an event may be ahead of it."""
+    """For a run in progress, from its record and the JSON of all its events, which may be ahead of the
+    record; for one that has ended, from its record, which also counts interrupted calls."""
     label = LABELS[exploration.status]
     if exploration.is_final:
         return RunProgress(label, exploration.run.stats)
-    told = _Told(label)
+    told = _Told(label, exploration.request.spec.labels)
     for event in events:
         told.hear(json.loads(event))
     stats = max(exploration.run.stats, told.stats(), key=lambda known: known.steps)
@@ -67,10 +45,11 @@ def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) 
 
 
 class _Told:
-    """What the events have told so far."""
+    """The progress according to the events."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, tool_labels: Mapping[str, str]) -> None:
         self.label = label
+        self._tool_labels = tool_labels
         self._steps: list[StepFinished] = []
 
     def hear(self, event: dict[str, object]) -> None:
@@ -79,7 +58,7 @@ class _Told:
                 self._steps.append(StepFinished.model_validate(event))
                 self.label = LABELS["running"]
             case {"type": "tool_call_start", "toolName": str(name)}:
-                self.label = DOING.get(name, f"Running {name}")
+                self.label = self._tool_labels.get(name, f"Running {name}")
             case {"type": "text_delta"}:
                 self.label = "Writing"
             case {"type": "thinking_delta"}:
@@ -92,7 +71,7 @@ class _Told:
                 pass
 
     def stats(self) -> Stats:
-        """A step whose event was lost with its worker still counts by its number."""
+        """Steps count by their numbers, so that one whose event was lost still counts."""
         steps = self._steps
         costs = [step.cost for step in steps if step.cost is not None]
         return Stats(

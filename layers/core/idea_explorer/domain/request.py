@@ -11,6 +11,13 @@ from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.models import RequestEffort
 from idea_explorer.domain.text import trim
+from idea_explorer.domain.toolsets import (
+    DEFAULT_TOOLSET,
+    TOOLSETS,
+    ToolsetName,
+    ToolsetSpec,
+    toolsets_taking,
+)
 from idea_explorer.domain.validation_errors import describe_errors
 
 PREFIX = "whsec_"
@@ -30,7 +37,6 @@ def key_of(secret: str) -> bytes:
     return key
 
 
-Toolset = Literal["research", "assistant", "code", "discover"]
 ModelName = Literal["sonnet", "opus", "haiku"]
 IfExists = Literal["run", "reuse"]
 
@@ -95,7 +101,7 @@ class ExploreRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     idea: Idea
-    toolset: Toolset = "research"
+    toolset: ToolsetName = DEFAULT_TOOLSET
     mode: Annotated[Text, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")] = "business"
     model: ModelName = "sonnet"
     effort: RequestEffort | None = None
@@ -121,13 +127,18 @@ class ExploreRequest(BaseModel):
     def _not_both(self) -> Self:
         if self.update and self.continue_from:
             raise ValueError("Cannot use both 'update' and 'continue_from'.")
-        if self.update and self.toolset != "research":
-            raise ValueError("'update' is for the research toolset.")
+        if self.update and not self.spec.takes("update"):
+            takers = " or ".join(toolsets_taking("update"))
+            raise ValueError(f"'update' is for the {takers} toolset.")
         return self
 
     @property
     def steps(self) -> int:
-        return self.max_steps or limits.DEFAULT_STEPS[self.toolset]
+        return self.max_steps or self.spec.default_steps
+
+    @property
+    def spec(self) -> ToolsetSpec:
+        return TOOLSETS[self.toolset]
 
 
 class ResumeRequest(BaseModel):

@@ -1,6 +1,7 @@
-"""A tool call, its outcome, and what is remembered of it."""
+"""A tool call, its result, and what is recorded of it."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -8,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import JsonObject, digest, dump_canonical
+from idea_explorer.domain.json import Block, JsonObject, digest, dump_canonical, text_of
 
 SharedErrorType = Literal[
     "invalid_arguments",
@@ -37,20 +38,9 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolOutput:
-    """What a tool found: `fields` go to the model, the rest to people, logs and the evidence ledger."""
-
-    fields: JsonObject
-    summary: str
-    result_count: int | None = None
-    size: int | None = None
-    passages: tuple[Passage, ...] = field(default=())
-    proposal: Proposal | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to one call, well-formed whatever happened."""
+    """What a tool returns and what is recorded of it: `payload` goes to the model, the rest to people,
+    logs and the evidence ledger."""
 
     payload: JsonObject
     summary: str
@@ -60,7 +50,7 @@ class ToolResult:
     was_retried: bool = False
     result_count: int | None = None
     size: int | None = None
-    passages: tuple[Passage, ...] = field(default=())
+    passages: tuple[Passage, ...] = ()
     proposal: Proposal | None = None  # the result waits for a person
 
     @property
@@ -73,14 +63,23 @@ class ToolResult:
         return digest({name: v for name, v in self.payload.items() if name != "durationMs"})
 
     @classmethod
-    def success(cls, output: ToolOutput) -> "ToolResult":
+    def success(
+        cls,
+        fields: JsonObject,
+        summary: str,
+        *,
+        result_count: int | None = None,
+        size: int | None = None,
+        passages: Sequence[Passage] = (),
+        proposal: Proposal | None = None,
+    ) -> "ToolResult":
         return cls(
-            payload={"ok": True, **output.fields},
-            summary=output.summary,
-            result_count=output.result_count,
-            size=output.size,
-            passages=output.passages,
-            proposal=output.proposal,
+            payload={"ok": True, **fields},
+            summary=summary,
+            result_count=result_count,
+            size=size,
+            passages=tuple(passages),
+            proposal=proposal,
         )
 
     @classmethod
@@ -125,12 +124,22 @@ class ToolRecord(BaseModel):
     ok: bool
     bytes: int | None = None
     error_type: str | None = None
-    was_retried: bool = False  # told by the log alone, and so is the step that made the call
+    was_retried: bool = False  # in the log only, as is the step
     step: int | None = None
+
+    @classmethod
+    def of_search(cls, block: Block, step: int) -> "ToolRecord":
+        """From the result of a web search, which runs at Anthropic: how long it took is not known."""
+        found = block.get("content")
+        ok = isinstance(found, list)
+        code = text_of(found.get("error_code")) if isinstance(found, dict) else "unavailable"
+        return cls(
+            name="web_search", duration_ms=0, ok=ok, error_type=None if ok else code, step=step
+        )
 
     @property
     def known_name(self) -> str:
-        """A name to count by. A model may make up any, and each would be a count of its own."""
+        """The name to count by. A model may invent names, and each would become a metric of its own."""
         return "unknown" if self.error_type == "unknown_tool" else self.name
 
     def as_json(self) -> JsonObject:

@@ -37,7 +37,7 @@ SHAPES = {
     "repository": "must look like owner/name",
     "GITHUB_REPOSITORY": "must look like owner/name",
     "ref": "must be a branch, a tag or a commit",
-    "mode": "must be a short name in small letters",
+    "mode": "must be a short lower-case name",
 }
 
 

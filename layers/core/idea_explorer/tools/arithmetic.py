@@ -1,8 +1,8 @@
-"""Arithmetic as a person expects it: exact while it can be, and never beyond its bounds.
+"""Arithmetic as people expect it: exact where possible, and bounded.
 
 Decimal fractions, percentages and large integers are exact (0.1 + 0.2 is 0.3); roots, logarithms and
-the like are floating point. The size of a result is known before it is computed. Operations raise
-ToolError or, where floating point ends, OverflowError, which means the same as `too_large`.
+the like are floating point. The size of a result is checked before it is computed. Operations raise
+ToolError, or OverflowError beyond floating point, which means the same as `too_large`.
 """
 
 import math
@@ -15,10 +15,10 @@ from idea_explorer.domain.errors import ToolError
 
 Number: TypeAlias = Fraction | float
 
-MAX_BITS = 3_400  # about a thousand digits; larger numbers help nobody and cost time
+MAX_BITS = 3_400  # about a thousand digits; larger numbers are of no use and take time
 MAX_EXPONENT = 1_000  # of a number written as 1e1000
 MAX_PLACES = 100
-EXACT_INTEGERS = 2**53  # beyond it readers of JSON lose digits
+EXACT_INTEGERS = 2**53  # JSON readers lose digits of larger numbers
 _ONE_HALF = Fraction(1, 2)
 
 
@@ -38,7 +38,7 @@ def number(literal: str) -> Number:
 
 
 def bounded(value: Number) -> Number:
-    """The value, if it is small enough to go on with; a fraction of too many digits becomes a float."""
+    """The value if it is small enough; a fraction with too many digits becomes a float."""
     if isinstance(value, float):
         if not math.isfinite(value):
             raise too_large()
@@ -86,12 +86,12 @@ def square_root(value: Number) -> Number:
     return power(value, _ONE_HALF)
 
 
-def rounded(value: Number, places: Number = Fraction(0)) -> Number:
-    """Halves go away from zero, as taught at school."""
+def round_half_up(value: Number, places: Number = Fraction(0)) -> Number:
+    """Halves are rounded away from zero, as taught at school."""
     if places != int(places) or not -MAX_PLACES <= places <= MAX_PLACES:
         raise math_error(f"round takes a whole number of places, at most {MAX_PLACES}.")
     scale = Fraction(10) ** int(places)
-    # a float counts as the decimal that it is shown as
+    # a float is rounded as the decimal that is shown for it
     exact = Fraction(repr(value)) if isinstance(value, float) else value
     nearest = math.floor(abs(exact) * scale + _ONE_HALF) / scale
     return bounded(-nearest if exact < 0 else nearest)
@@ -130,8 +130,8 @@ def tangent(value: Number) -> Number:
     return _wave(math.tan, value)
 
 
-def shown(value: Number) -> int | float | str:
-    """As JSON: a number where its readers keep all digits, else a string."""
+def to_json(value: Number) -> int | float | str:
+    """As JSON: a number if JSON readers keep all its digits, else a string."""
     if value == int(value):
         whole = int(value)
         if abs(whole) <= EXACT_INTEGERS:
@@ -153,7 +153,7 @@ def _whole_power(base: Fraction, exponent: int) -> Number:
 
 
 def _exact_root(value: Fraction, degree: int) -> Fraction | None:
-    """So that 64^(1/3) is 4, which floating point misses."""
+    """64^(1/3) is 4, which floating point misses."""
     numerator = _whole_root(value.numerator, degree)
     denominator = _whole_root(value.denominator, degree)
     if numerator is None or denominator is None:
@@ -169,7 +169,7 @@ def _whole_root(value: int, degree: int) -> int | None:
 
 
 def _log(function: Callable[[float], float], value: Number) -> float:
-    """Of any size: the logarithm of a number that no float holds is that of its parts."""
+    """Of a number of any size: if no float holds it, from its numerator and denominator."""
     if 1e-300 < value < 1e300:
         return function(float(value))
     exact = Fraction(value)
@@ -177,7 +177,7 @@ def _log(function: Callable[[float], float], value: Number) -> float:
 
 
 def _wave(function: Callable[[float], float], value: Number) -> float:
-    """Near the numbers that people know (sin(pi/6) is 0.5), without the noise of floating point."""
+    """Without floating-point noise near round numbers: sin(pi/6) is 0.5."""
     angle = float(value)
     result = function(angle)
     nearest = round(result, 10)

@@ -1,24 +1,25 @@
-"""The assistant toolset: the web, pages by address, uploaded files, and exact sums."""
+"""The assistant toolset: the web, pages by address, uploaded files, and exact arithmetic."""
 
 import threading
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated
 
 from pydantic import Field
 
-from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset
+from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset, tool
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import UploadedFiles, WebPages
+from idea_explorer.tools import web_search
 from idea_explorer.tools.calculator import calculate
 from idea_explorer.tools.charsets import decode
 from idea_explorer.tools.readable import readable
-from idea_explorer.tools.uploads import UploadIndex
-from idea_explorer.tools.web_search import web_search
+from idea_explorer.tools.upload_search import UploadIndex
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 MAX_URL = 4_000
@@ -61,68 +62,39 @@ class Calculator(Arguments):
 
 
 def assistant_tools(pages: WebPages, files: UploadedFiles, web_search_version: str) -> Toolset:
+    calls = AssistantCalls(pages, files)
+    functions = (calls.http_fetch, calls.file_search, calls.calculator)
     return Toolset(
-        [
-            Tool(
-                name="http_fetch",
-                description=(
-                    "Read ONE public web page whose address is known: one that the user named, or a"
-                    " search result that is needed in full. HTML comes back as text with its title,"
-                    " JSON and plain text as they are. NOT a search: DO NOT guess addresses, use"
-                    " web_search to find pages. NOT for uploaded files. Reaches public http and https"
-                    " addresses only, without a login; no images, PDFs or downloads."
-                ),
-                arguments=HttpFetch,
-                run=_Fetch(pages).fetch,
-                example={"url": "https://www.example.com/permits"},
-                time_limit=limits.FETCH_SECONDS,
-            ),
-            Tool(
-                name="file_search",
-                description=(
-                    "Search USER-UPLOADED files ONLY, and get the passages that hold the words of the"
-                    " query. Use it only when the user says uploaded files, my documents, this file,"
-                    " our notes. DO NOT use it for laws, regulations, permits, government"
-                    " requirements, news or anything on the internet: it cannot see them; use"
-                    " web_search. ALWAYS give a query."
-                ),
-                arguments=FileSearch,
-                run=_Search(files).search,
-                example={"query": "API endpoints", "top_k": 5},
-                note="Note: Use web_search for internet research, not file_search.",
-            ),
-            Tool(
-                name="calculator",
-                description=(
-                    "Compute an arithmetic expression exactly: + - * / and parentheses; ^ and ** are"
-                    " powers; % after a number is per cent (7.5% is 0.075), between two numbers it is"
-                    " modulo; sqrt, abs, round, min, max, log (base 10), ln, exp, sin, cos, tan"
-                    " (radians), pi, e. Numbers ONLY: no variables, units, currency signs or thousands"
-                    " separators, NO program code. NOT for looking numbers up: use web_search."
-                ),
-                arguments=Calculator,
-                run=_calculate,
-                example={"expression": "1200 * (1 + 7.5%) ^ 3"},
-            ),
-        ],
+        [Tool.of(function) for function in functions],
         [web_search(web_search_version)],
-        introduce=partial(_introduced, files),
+        introduce=partial(_introduce, files),
     )
 
 
-def _introduced(files: UploadedFiles) -> str:
+def _introduce(files: UploadedFiles) -> str:
     listed = [f"- {one_line(file.name, 200)} ({file.size:,} bytes)" for file in files.list()]
     if not listed:
         return ""
     return "\n".join(["The user has uploaded these files:", "", "<files>", *listed, "</files>"])
 
 
-class _Fetch:
-    def __init__(self, pages: WebPages) -> None:
-        self._pages = pages
+@dataclass
+class AssistantCalls:
+    """The tools over the web and the files of one exploration. The search index is built on first use."""
 
-    def fetch(self, arguments: HttpFetch) -> ToolOutput:
-        page = self._pages.fetch(arguments.url)
+    pages: WebPages
+    files: UploadedFiles
+    _index: UploadIndex | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @tool(example={"url": "https://www.example.com/permits"}, time_limit=limits.FETCH_SECONDS)
+    def http_fetch(self, arguments: HttpFetch) -> ToolResult:
+        """Read ONE public web page whose address is known: one that the user named, or a search result
+        that is needed in full. HTML comes back as text with its title, JSON and plain text as they are.
+        NOT a search: DO NOT guess addresses, use web_search to find pages. NOT for uploaded files. Reaches
+        public http and https addresses only, without a login; no images, PDFs or downloads.
+        """
+        page = self.pages.fetch(arguments.url)
         is_html = page.content_type in HTML_TYPES
         source = decode(page.body, page.charset, html=is_html)
         title, text, truncated = "", source, len(source) > limits.MAX_PAGE_CHARS
@@ -131,8 +103,8 @@ class _Fetch:
             title, text, truncated = read.title, read.text, read.truncated
         text = text[: limits.MAX_PAGE_CHARS]
         size = len(page.body)
-        return ToolOutput(
-            fields={
+        return ToolResult.success(
+            {
                 "url": page.url,
                 "status": page.status,
                 "contentType": page.content_type,
@@ -141,43 +113,55 @@ class _Fetch:
                 "truncated": truncated,
                 "bytes": size,
             },
-            summary=f"Read {one_line(page.url, 200)} ({size:,} bytes)",
+            f"Read {one_line(page.url, 200)} ({size:,} bytes)",
             size=size,
-            passages=(make_passage(page.url, text, title=title),),
+            passages=[make_passage(page.url, text, title=title)],
         )
 
-
-class _Search:
-    """file_search over the files of one exploration. The index is built on first use and kept."""
-
-    def __init__(self, files: UploadedFiles) -> None:
-        self._files = files
-        self._index: UploadIndex | None = None
-        self._building = threading.Lock()
-
-    def search(self, arguments: FileSearch) -> ToolOutput:
+    @tool(
+        example={"query": "API endpoints", "top_k": 5},
+        note="Note: Use web_search for internet research, not file_search.",
+    )
+    def file_search(self, arguments: FileSearch) -> ToolResult:
+        """Search USER-UPLOADED files ONLY, and get the passages that hold the words of the query. Use it
+        only when the user says uploaded files, my documents, this file, our notes. DO NOT use it for laws,
+        regulations, permits, government requirements, news or anything on the internet: it cannot see
+        them; use web_search. ALWAYS give a query.
+        """
         index = self._searchable()
         found, total = index.search(arguments.query, arguments.top_k)
         results: list[JsonObject] = [
-            {"file": finding.file, "excerpt": finding.excerpt, "score": finding.score}
-            for finding in found
+            {"file": hit.name, "excerpt": hit.excerpt, "score": hit.score} for hit in found
         ]
         fields: JsonObject = {"query": arguments.query, "results": [*results], "totalFound": total}
         if not results:
             fields["note"] = f"Nothing matches. Searched were: {', '.join(index.names)}."
         if index.remarks:
             fields["remarks"] = {**index.remarks}
-        return ToolOutput(
-            fields=fields,
-            summary=f"Found {total} passages matching '{one_line(arguments.query, 100)}'",
+        return ToolResult.success(
+            fields,
+            f"Found {total} passages matching '{one_line(arguments.query, 100)}'",
             result_count=len(results),
-            passages=tuple(make_passage(finding.file, finding.excerpt) for finding in found),
+            passages=[make_passage(hit.name, hit.excerpt) for hit in found],
+        )
+
+    @tool(example={"expression": "1200 * (1 + 7.5%) ^ 3"})
+    def calculator(self, arguments: Calculator) -> ToolResult:
+        """Compute an arithmetic expression exactly: + - * / and parentheses; ^ and ** are powers; % after a
+        number is per cent (7.5% is 0.075), between two numbers it is modulo; sqrt, abs, round, min, max,
+        log (base 10), ln, exp, sin, cos, tan (radians), pi, e. Numbers ONLY: no variables, units, currency
+        signs or thousands separators, NO program code. NOT for looking numbers up: use web_search.
+        """
+        result = calculate(arguments.expression)
+        return ToolResult.success(
+            {"expression": arguments.expression, "result": result},
+            f"{one_line(arguments.expression, 100)} = {one_line(str(result), 100)}",
         )
 
     def _searchable(self) -> UploadIndex:
-        with self._building:
+        with self._lock:
             if self._index is None:
-                self._index = UploadIndex(self._files.read_all())
+                self._index = UploadIndex(self.files.read_all())
         if self._index.names:
             return self._index
         unread = "; ".join(f"{name}: {reason}" for name, reason in self._index.remarks.items())
@@ -187,11 +171,3 @@ class _Search:
             if unread
             else "No files were uploaded. Use web_search for anything on the internet.",
         )
-
-
-def _calculate(arguments: Calculator) -> ToolOutput:
-    result = calculate(arguments.expression)
-    return ToolOutput(
-        fields={"expression": arguments.expression, "result": result},
-        summary=f"{one_line(arguments.expression, 100)} = {one_line(str(result), 100)}",
-    )

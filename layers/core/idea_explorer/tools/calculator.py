@@ -1,4 +1,4 @@
-"""Sums, written as people write them. Parsed and computed here, token by token: nothing is evaluated."""
+"""Arithmetic expressions as people write them, parsed and computed here; Python evaluates nothing."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from idea_explorer.domain.errors import ToolError
 from idea_explorer.tools import arithmetic
 from idea_explorer.tools.arithmetic import Number, bounded
 
-MAX_DEPTH = 50  # deeper nesting is no sum that anybody wrote
+MAX_DEPTH = 50  # nobody writes deeper nesting
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
@@ -32,7 +32,7 @@ _ANY = 500
 _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Number]]] = {
     "sqrt": (1, arithmetic.square_root),
     "abs": (1, abs),
-    "round": (2, arithmetic.rounded),
+    "round": (2, arithmetic.round_half_up),
     "min": (_ANY, lambda *values: min(values)),
     "max": (_ANY, lambda *values: max(values)),
     "log": (2, arithmetic.logarithm),
@@ -45,9 +45,9 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Number]]] = {
 
 
 def calculate(expression: str) -> int | float | str:
-    """The result; large numbers as a string. Any text may be given; raises ToolError."""
+    """The result, as a string if the number is large. Takes any text; raises ToolError."""
     try:
-        return arithmetic.shown(_Parser(expression).result())
+        return arithmetic.to_json(_Parser(expression).result())
     except OverflowError as error:
         raise arithmetic.too_large() from error
 
@@ -64,7 +64,7 @@ class _Token:
 
 
 class _Parser:
-    """Computes while it reads: operators wait for the operands that bind more tightly."""
+    """Computes while it parses, by operator precedence."""
 
     def __init__(self, expression: str) -> None:
         self._tokens = _tokens(expression)

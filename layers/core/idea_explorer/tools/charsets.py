@@ -1,9 +1,9 @@
-"""Bytes to text, whatever their sender claims about them."""
+"""Decoding bytes whose declared encoding may be wrong."""
 
 import codecs
 import re
 
-# What browsers read these labels as: the wider encoding that holds the named one.
+# what browsers use for these labels: a superset of the named encoding
 _WIDER = {
     "ascii": "cp1252",
     "us-ascii": "cp1252",
@@ -20,7 +20,7 @@ _WIDER = {
     "utf-16": "utf-16-le",
     "utf8": "utf-8",
 }
-# Only these: Python has codecs that are no encodings, and some that take quadratic time.
+# no others: some of Python's codecs are not encodings, and some take quadratic time
 _KNOWN = re.compile(
     r"utf-8|utf-16-?[lb]e|iso-8859-\d{1,2}|windows-125\d|cp125\d|koi8-[ru]|gb18030|big5|euc-jp|"
     r"iso-2022-jp|macintosh|cp866|windows-874|tis-620|cp932|cp949"
@@ -33,21 +33,21 @@ _BOMS = {
 _META = re.compile(
     rb"""<meta[^>]{0,400}?charset\s{0,9}=\s{0,9}["']?([\w:.-]{1,40})""", re.IGNORECASE
 )
-META_BYTES = 2_048  # browsers look no further either
+META_BYTES = 2_048  # browsers do not look any further
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n\r"}
 
 
 def decode(data: bytes, charset: str = "", *, html: bool = False) -> str:
-    """The text: by its byte order mark, the claimed charset, an html page's own, UTF-8, or Latin.
+    """Decode by byte order mark, declared charset, an HTML page's meta tag, UTF-8, or else Windows-1252.
 
-    Never fails: what does not fit its encoding shows as U+FFFD. Control characters are left out.
+    Never fails: invalid bytes become U+FFFD. Control characters are left out.
     """
     for mark, codec in _BOMS.items():
         if data.startswith(mark):
             return _clean(data[len(mark) :].decode(codec, "replace"))
     codec = _codec(charset)
     if not codec and html and (meta := _META.search(data[:META_BYTES])):
-        # a page whose meta tag could be read as ASCII is not in UTF-16, whatever it says
+        # a page whose meta tag is readable as ASCII is not in UTF-16, whatever it declares
         codec = _codec(meta.group(1).decode("ascii", "replace")).replace("utf-16-le", "utf-8")
     if codec:
         return _clean(data.decode(codec, "replace"))
@@ -58,7 +58,7 @@ def decode(data: bytes, charset: str = "", *, html: bool = False) -> str:
 
 
 def _codec(label: str) -> str:
-    """The codec for a label, or nothing for one that is not known."""
+    """The codec for a label; empty if it is not known."""
     name = label.strip().lower().replace("_", "-")
     name = _WIDER.get(name, name)
     if not _KNOWN.fullmatch(name):

@@ -1,7 +1,7 @@
-"""HTML as a person would read it: the text with its headings, lists and links, and the title.
+"""The readable text of an HTML page: its title, and its text with headings, lists and links.
 
-Read in one pass, without a tree: a hostile page of 500 KB takes a tree builder beyond 100 MB and the
-standard library's older tokenizers minutes. Here every step moves on, and only the text is kept.
+Read in one pass, without building a tree: for a hostile page of 500 KB, a tree builder needs over 100 MB,
+and the standard library's older tokenizers take minutes. Here every step advances and only text is kept.
 """
 
 import html
@@ -15,7 +15,7 @@ MAX_TITLE = 300
 
 _OPENING = re.compile(r"</?[a-z]", re.IGNORECASE)
 _BOGUS = re.compile(r"<[!?]|</[^a-z]", re.IGNORECASE)
-# A tag up to its end, quoted values included. Possessive throughout, so that nothing is tried twice.
+# A whole tag, quoted values included. Possessive throughout, so that it never backtracks.
 _TAG = re.compile(
     r"""<(/?)([a-z][^\s/>]*+)((?:=\s*+(?:"[^"]*+"|'[^']*+')?+|[^>=]++)*+)>""", re.IGNORECASE
 )
@@ -44,7 +44,7 @@ class Readable:
 
 
 def readable(source: str, *, base_url: str = "", limit: int) -> Readable:
-    """At most `limit` characters of text. Links are made absolute where `base_url` is known."""
+    """At most `limit` characters of text; links are made absolute if `base_url` is given."""
     reader = _Reader(base_url, limit)
     reader.read(source)
     text = reader.page.text
@@ -60,7 +60,7 @@ class _Reader:
         self._depth = 0
 
     def read(self, source: str) -> None:
-        """What is never closed (a comment, a tag, a script) swallows the rest, as it does in browsers."""
+        """A comment, tag or script that is never closed hides the rest, as in browsers."""
         position = 0
         while 0 <= position < len(source) and not self.page.is_full:
             found = source.find("<", position)
@@ -68,7 +68,7 @@ class _Reader:
             position = self._markup(source, found) if found >= 0 else -1
 
     def _markup(self, source: str, start: int) -> int:
-        """Take the markup that begins here; the position after it, or -1 when it has no end."""
+        """Read the markup that begins here; return the position after it, or -1 if it has no end."""
         if source.startswith("<!--", start):
             return _after(source, "-->", start + 2)
         if _BOGUS.match(source, start):
@@ -133,7 +133,7 @@ class _Reader:
 
 
 class _Text:
-    """Lines of text in the making: spaces collapsed, empty lines and empty items left out."""
+    """Text as it is written: spaces are collapsed, empty lines and list items left out."""
 
     def __init__(self, limit: int) -> None:
         self._pieces: list[str] = []
@@ -186,7 +186,7 @@ class _Text:
         self._link_start = -1
 
     def end_link(self) -> None:
-        """Make a link of what was written since its beginning, if that is a text on one line."""
+        """Turn what was written since `begin_link` into a link, if it is on one line."""
         if self._target and self._link_start >= 0:
             words = "".join(self._pieces[self._link_start :])
             if "\n" not in words and "[" not in words:
@@ -215,5 +215,5 @@ def _unescaped(text: str) -> str:
     try:
         return html.unescape(text)
     except ValueError:
-        # a character number of more digits than Python converts
+        # a character reference with more digits than Python converts
         return text

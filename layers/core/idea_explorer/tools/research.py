@@ -1,10 +1,11 @@
 """The research toolset: the web, and the team's own research below `ideas/`."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, Tool, Toolset
+from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, Tool, Toolset, tool
 from idea_explorer.domain.errors import (
     ContentMismatchError,
     DocumentMissingError,
@@ -25,10 +26,10 @@ from idea_explorer.domain.paths import (
 )
 from idea_explorer.domain.publication import is_log
 from idea_explorer.domain.report import find_title
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import ResearchRepository
-from idea_explorer.tools.fulltext import FullText
-from idea_explorer.tools.web_search import web_search
+from idea_explorer.tools import web_search
+from idea_explorer.tools.fulltext import FullText, SearchHit
 
 READ_ERRORS: dict[type[ExternalError], tuple[str, str]] = {
     DocumentMissingError: ("file_not_found", "File not found: {path}"),
@@ -43,18 +44,15 @@ READ_ERRORS: dict[type[ExternalError], tuple[str, str]] = {
         "Failed to read file: Content does not match its sha: {path}",
     ),
 }
-
-
 UNREADABLE = (
     "Documents whose names hold spaces or other signs that read_research does not take are left out."
     " search_research finds their text."
 )
-
 EXCERPT_ONLY = "read_research does not take this path; the excerpt is all there is to see."
 
 
 class ReadResearch(Arguments):
-    # the length is checked with the other path rules, which say more than a schema can
+    # `research_path` checks the length with the other rules, which a schema cannot express
     path: Annotated[
         str,
         Field(
@@ -83,64 +81,32 @@ class SearchResearch(Arguments):
 
 
 def research_tools(repository: ResearchRepository | None, web_search_version: str) -> Toolset:
-    """web_search always; the tools for earlier research only where there is a place to read it from."""
+    """Web search always; the tools for earlier research only where there is any to read."""
     server = [web_search(web_search_version)]
     if repository is None:
         return Toolset([], server)
-    research = _Research(repository)
-    return Toolset(
-        [
-            Tool(
-                name="read_research",
-                description=(
-                    "Read an existing research document of this team: a previous exploration or an"
-                    " internal analysis. The path is relative to ideas/ (do NOT start it with ideas/)."
-                    " Returns JSON with ok true and the content, or ok false and the reason."
-                    " NOT for web pages; never read the same file twice."
-                ),
-                arguments=ReadResearch,
-                run=research.read,
-                example={"path": "market/2024-06.md"},
-            ),
-            Tool(
-                name="list_research",
-                description=(
-                    "List the team's existing research documents with their sizes, as paths that"
-                    " read_research takes. Use it to see what is there. NOT a search: to find"
-                    " documents about a subject use search_research."
-                ),
-                arguments=ListResearch,
-                run=research.list,
-                example={},
-            ),
-            Tool(
-                name="search_research",
-                description=(
-                    "Search the team's existing research for words and get the best documents with"
-                    " excerpts. Searches ONLY this team's documents, NOT the internet: use web_search"
-                    " for market data, news and facts."
-                ),
-                arguments=SearchResearch,
-                run=research.search,
-                example={"query": "subscription retention", "limit": 5},
-            ),
-        ],
-        server,
-    )
+    calls = ResearchCalls(repository)
+    functions = (calls.read_research, calls.list_research, calls.search_research)
+    return Toolset([Tool.of(function) for function in functions], server)
 
 
-class _Research:
-    """The three tools over one repository. The search index is built on first use and kept."""
+@dataclass
+class ResearchCalls:
+    """The tools over one repository. The search index is built on first use."""
 
-    def __init__(self, repository: ResearchRepository) -> None:
-        self._repository = repository
-        self._index: FullText | None = None
+    repository: ResearchRepository
+    _index: FullText | None = None
 
-    def read(self, arguments: ReadResearch) -> ToolOutput:
+    @tool(example={"path": "market/2024-06.md"})
+    def read_research(self, arguments: ReadResearch) -> ToolResult:
+        """Read an existing research document of this team: a previous exploration or an internal
+        analysis. The path is relative to ideas/ (do NOT start it with ideas/). Returns JSON with ok true
+        and the content, or ok false and the reason. NOT for web pages; never read the same file twice.
+        """
         path = arguments.path
         assert isinstance(path, ResearchPath)
         try:
-            document = self._repository.read(path)
+            document = self.repository.read(path)
         except ExternalError as error:
             error_type, message = READ_ERRORS.get(
                 type(error), ("api_error", "Failed to read file: {error}")
@@ -151,16 +117,21 @@ class _Research:
                 transient=error.retryable,
                 retry_after=error.retry_after,
             ) from error
-        return ToolOutput(
-            fields={"content": document.content, "bytes": document.size},
-            summary=f"Read {path} ({document.size:,} bytes)",
+        return ToolResult.success(
+            {"content": document.content, "bytes": document.size},
+            f"Read {path} ({document.size:,} bytes)",
             size=document.size,
-            passages=(make_passage(f"{RESEARCH_ROOT}/{path}", document.content),),
+            passages=[make_passage(f"{RESEARCH_ROOT}/{path}", document.content)],
         )
 
-    def list(self, _: ListResearch) -> ToolOutput:
+    @tool(example={})
+    def list_research(self, arguments: ListResearch) -> ToolResult:
+        """List the team's existing research documents with their sizes, as paths that read_research
+        takes. Use it to see what is there. NOT a search: to find documents about a subject use
+        search_research.
+        """
         try:
-            documents = [d for d in self._repository.list() if not is_log(d.path)]
+            documents = [d for d in self.repository.list() if not is_log(d.path)]
         except ExternalError as error:
             raise _api_error("list", error) from error
         files: list[JsonObject] = [
@@ -169,37 +140,42 @@ class _Research:
         fields: JsonObject = {"files": [*files], "total": len(files)}
         if left_out := len(documents) - len(files):
             fields |= {"leftOut": left_out, "note": UNREADABLE}
-        return ToolOutput(
-            fields=fields,
-            summary=f"{len(files)} research documents",
+        return ToolResult.success(
+            fields,
+            f"{len(files)} research documents",
             result_count=len(files),
         )
 
-    def search(self, arguments: SearchResearch) -> ToolOutput:
+    @tool(example={"query": "subscription retention", "limit": 5})
+    def search_research(self, arguments: SearchResearch) -> ToolResult:
+        """Search the team's existing research for words and get the best documents with excerpts.
+        Searches ONLY this team's documents, NOT the internet: use web_search for market data, news and
+        facts.
+        """
         try:
             index = self._index or FullText(
-                (path, find_title(text, path), text) for path, text in self._repository.read_all()
+                (path, find_title(text, path), text) for path, text in self.repository.read_all()
             )
         except ExternalError as error:
             raise _api_error("search", error) from error
         self._index = index
         hits, total = index.search(arguments.query, arguments.limit)
-        results: list[JsonObject] = [
-            {"path": hit.name, "title": hit.title, "excerpt": hit.excerpt, "score": hit.score}
-            for hit in hits
-        ]
-        for result, hit in zip(results, hits, strict=True):
-            if not is_research_path(hit.name):
-                result["note"] = EXCERPT_ONLY
-        return ToolOutput(
-            fields={"query": arguments.query, "results": [*results], "totalFound": total},
-            summary=f"Found {total} documents matching '{arguments.query}'",
+        results = [_shown(hit) for hit in hits]
+        return ToolResult.success(
+            {"query": arguments.query, "results": [*results], "totalFound": total},
+            f"Found {total} documents matching '{arguments.query}'",
             result_count=len(results),
-            passages=tuple(
+            passages=[
                 make_passage(f"{RESEARCH_ROOT}/{hit.name}", hit.excerpt, title=hit.title)
                 for hit in hits
-            ),
+            ],
         )
+
+
+def _shown(hit: SearchHit) -> JsonObject:
+    note: JsonObject = {} if is_research_path(hit.name) else {"note": EXCERPT_ONLY}
+    fields: JsonObject = {"path": hit.name, "title": hit.title, "excerpt": hit.excerpt}
+    return {**fields, "score": hit.score, **note}
 
 
 def _api_error(action: str, error: ExternalError) -> ToolError:

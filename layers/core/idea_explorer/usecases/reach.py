@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from idea_explorer.agent.retrying import MODEL_CALLS, announce
+from idea_explorer.agent.requests import MODEL_CALLS, announce_retry
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ExternalError, OutOfReachError
 from idea_explorer.domain.retry import Retry, retry
@@ -15,7 +15,7 @@ WAITING_SHARE = 0.5  # of the time for gathering; the rest is for the run itself
 SLICE_SECONDS = 1.0  # how soon a cancel ends a pause
 
 
-def reach(
+def call_until_reachable(
     call: Callable[[], T], deadline: Deadline, sink: EventSink, cancelled: Callable[[], bool]
 ) -> T:
     """Call, and call again while the failure may pass and the deadline leaves time for it.
@@ -25,7 +25,7 @@ def reach(
     clock = deadline.clock
 
     def wait(again: Retry) -> None:
-        sink.emit(announce(again, step=0))
+        sink.emit(announce_retry(again, step=0))
         left = again.seconds
         while left > 0:
             clock.sleep(min(left, SLICE_SECONDS))

@@ -13,17 +13,10 @@ from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.models import PROFILES, ModelProfile
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.toolsets import TOOLSETS, toolsets_taking
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import Spend, Uploads
 
-FILES_TOOLSET = "assistant"
-# Fields that one toolset alone makes anything of, and what it makes of them.
-ONLY_FOR = {
-    "mode": ("research", "has modes"),
-    "if_exists": ("research", "has something to reuse"),
-    "repository": ("code", "reads a repository"),
-    "ref": ("code", "reads a repository"),
-}
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
 
 ANYTHING = "write anything at all"
@@ -112,7 +105,6 @@ class RequestPolicy:
     def check_files(self, request: ExploreRequest, owner: str) -> None:
         if not request.files:
             return
-        check_takes_files(request.toolset)
         for file_id in request.files:
             if self.uploads and not self.uploads.has(owner, file_id):
                 raise _wrong("files", f"there is no file {file_id[:60]!r}; send it first")
@@ -147,10 +139,11 @@ def _rounded_up(usd: float) -> str:
 
 def check_fields_count(request: ExploreRequest) -> None:
     """A field that would change nothing is an error: whoever sent it expects that it does."""
+    special = dict.fromkeys(name for spec in TOOLSETS.values() for name in spec.fields)
     fields = {
-        name: f"only the {toolset} toolset {what}"
-        for name, (toolset, what) in ONLY_FOR.items()
-        if request.toolset != toolset
+        name: _only_for(name)
+        for name in special
+        if not request.spec.takes(name)
         and getattr(request, name) != ExploreRequest.model_fields[name].default
     }
     if request.callback_secret and not request.webhook_url:
@@ -167,8 +160,14 @@ def check_webhook(request: ExploreRequest) -> None:
 
 
 def check_takes_files(toolset: str) -> None:
-    if toolset != FILES_TOOLSET:
-        raise _wrong("files", f"only the {FILES_TOOLSET} toolset searches files")
+    if toolset not in toolsets_taking("files"):
+        raise _wrong("files", _only_for("files"))
+
+
+def _only_for(name: str) -> str:
+    """The rule of a field that only some toolsets take."""
+    takers = toolsets_taking(name)
+    return f"only the {' or '.join(takers)} toolset {next(iter(takers.values()))}"
 
 
 def _wrong(field_name: str, message: str) -> InvalidRequestError:

@@ -1,21 +1,21 @@
-"""The code toolset put together: a repository at one commit, and where approved changes go."""
+"""The parts of the code toolset: a repository at one commit, and where approved changes are written."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from idea_explorer import wiring
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
+from idea_explorer.domain.transcript import ApprovalsDecided
 from idea_explorer.ports import ChangeWriter, Log, PullRequests, Snapshot, Symbols
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.toolsets import github_client
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.github.changes import GitHubChanges
@@ -23,48 +23,36 @@ if TYPE_CHECKING:
     from idea_explorer.adapters.snapshots.disk import Snapshots
     from idea_explorer.adapters.snapshots.shared import S3Packs
     from idea_explorer.tools.code import Workspace
+    from idea_explorer.wiring.toolsets import ToolsetContext
 
 
-def toolset_of(
-    settings: Settings, exploration: Exploration, entries: Sequence[AnyEntry], log: Log
-) -> Toolset:
-    """The tools of one run, over the commit it is bound to and what was approved since."""
+def code_toolset(context: "ToolsetContext") -> Toolset:
+    """The tools over the commit that a run is bound to and what was approved since; outside of a run,
+    over the repository as it is now. A folder holds what was approved itself."""
     from idea_explorer.tools.code import code_tools
 
-    if not _is_remote(settings, exploration.request):  # the folder itself holds what was approved
+    settings, exploration = context.settings, context.exploration
+    request = exploration.request if exploration else ExploreRequest(idea="none")
+    if not _is_remote(settings, request):
         return code_tools(_workspace(settings, partial(_of_folder, settings)))
-    request = exploration.request
-    shared = _shared(settings, request, log)
-    opened = partial(_of_commit, settings, request, exploration.base_commit, shared)
-    workspace = _workspace(settings, opened)
-    for entry in entries:
+    commit = exploration.base_commit if exploration else None
+    shared = _shared(settings, request, context.log)
+    workspace = _workspace(settings, partial(_of_commit, settings, request, commit, shared))
+    for entry in context.entries:
         if isinstance(entry, ApprovalsDecided):
             for change in entry.written:
                 workspace.approve(RepositoryPath(change.path), change.content)
     return code_tools(workspace, shared.finish) if shared else code_tools(workspace)
 
 
-def toolset_by_hand(settings: Settings) -> Toolset:
-    """The tools outside of any run: over the folder as it is, or the repository as it is now."""
-    from idea_explorer.tools.code import code_tools
-
-    request = ExploreRequest(idea="by hand", toolset="code")
-    by_hand = partial(_of_commit, settings, request, None)
-    opened = by_hand if settings.uses_github else partial(_of_folder, settings)
-    return code_tools(_workspace(settings, opened))
-
-
 def base_of(settings: Settings, exploration: Exploration) -> str | None:
-    """The commit that an exploration of code shall read; None where there is no such thing."""
     request = exploration.request
-    if request.toolset != "code" or not _is_remote(settings, request):
-        return None
-    return _commit_of(settings, request)
+    return _commit_of(settings, request) if _is_remote(settings, request) else None
 
 
 def check_repository(settings: Settings, exploration: Exploration) -> None:
-    """Raise what keeps a run from its code on GitHub. Its commit, where it is not known yet, is asked
-    for besides."""
+    """Raise what keeps a run from its code on GitHub. Where its commit is not known yet, asking for that
+    finds out the same."""
     request = exploration.request
     if exploration.base_commit and _is_remote(settings, request):
         from idea_explorer.adapters.github.code import GitHubCode
@@ -73,7 +61,7 @@ def check_repository(settings: Settings, exploration: Exploration) -> None:
 
 
 def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
-    """Whether the code lies on GitHub; one who names a repository means it, and not the folder."""
+    """Whether the code is on GitHub: also if the request names a repository."""
     return settings.uses_github or settings.in_cloud or request.repository is not None
 
 
@@ -86,7 +74,7 @@ def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
 
 
 def pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:
-    """None where changes were written to a folder: they are there already."""
+    """None for a folder, where approved changes are already written."""
     request = exploration.request
     return _github_changes(settings, request) if _is_remote(settings, request) else None
 
@@ -98,7 +86,7 @@ def _github_changes(settings: Settings, request: ExploreRequest) -> "GitHubChang
 
 
 def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
-    """Calls for the repository that a request names, else for the configured one."""
+    """A client for the repository that the request names, or for the configured one."""
     name = request.repository or settings.github_repository
     allowed = {known.casefold() for known in settings.allowed_repositories}
     if not settings.uses_github:
@@ -109,7 +97,7 @@ def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
         raise ConfigurationError(
             f"The repository {name} may not be explored here.", hint="An operator can allow it."
         )
-    return wiring.github_client(settings, name)
+    return github_client(settings, name)
 
 
 def ref_of(settings: Settings, request: ExploreRequest) -> str | None:
@@ -137,14 +125,14 @@ def _of_commit(
 
 
 def _shared(settings: Settings, request: ExploreRequest, log: Log) -> "S3Packs | None":
-    """What the workers of a deployment have fetched for each other."""
+    """The snapshots that the workers of a deployment share."""
     repository = request.repository or settings.github_repository
     if not settings.in_cloud or repository is None:
         return None
     from idea_explorer.adapters.snapshots.shared import S3Packs
+    from idea_explorer.wiring.cloud import bucket
 
-    bucket = wiring.named("BUCKET_NAME", settings.bucket_name)
-    return S3Packs(bucket, wiring.connect("s3", settings), repository, log)
+    return S3Packs(bucket(settings), repository, log)
 
 
 def _of_folder(settings: Settings) -> Snapshot:
@@ -159,7 +147,7 @@ def _workspace(settings: Settings, opened: Callable[[], Snapshot]) -> "Workspace
 
 
 def _cache_folder(settings: Settings) -> Path:
-    """What can be fetched or computed again: in the only place where Lambda lets a function write."""
+    """Where snapshots and symbols are cached; Lambda can only write to its temporary folder."""
     if settings.in_cloud:
         return Path(tempfile.gettempdir()) / "idea-explorer-code"
     return settings.kept / "code"

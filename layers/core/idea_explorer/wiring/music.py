@@ -1,31 +1,35 @@
-"""The parts of the discover toolset: what is indexed, what is owned, and the catalogue."""
+"""The parts of the discover toolset: track index, the listener's library, and catalogue."""
 
 from functools import partial
 from pathlib import Path
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.ports import Clock, Log
+from idea_explorer.ports import Clock
 from idea_explorer.ports.music import Catalogue, Embedder, Library, TrackIndex
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.cloud import cloud_secrets
+from idea_explorer.wiring.local import system_clock
+from idea_explorer.wiring.toolsets import ToolsetContext, missing_settings
 
 MUSIC = "music.db"
 
 
-def discover(settings: Settings, owner: str, clock: Clock, log: Log) -> Toolset:
+def discover(context: ToolsetContext) -> Toolset:
     from idea_explorer.tools.discover import discover_tools
 
+    settings, clock = context.settings, system_clock()
     return discover_tools(
         track_index(settings),
-        library(settings, owner, clock),
+        library(settings, context.owner, clock),
         catalogue(settings, clock),
         clock,
-        log,
+        context.log,
     )
 
 
 def track_index(settings: Settings) -> TrackIndex:
-    """Qdrant where it is set up, a file on this machine otherwise."""
+    """Qdrant if it is configured, else a file on this machine."""
     if settings.qdrant_url:
         from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 
@@ -35,35 +39,27 @@ def track_index(settings: Settings) -> TrackIndex:
             embedder(settings),
             api_key=_qdrant_key(settings),
         )
-    if missing := missing_for_discover(settings):
-        raise ConfigurationError("There is no track index.", hint=missing)
+    if settings.in_cloud:
+        hint = missing_settings(settings)["discover"]
+        raise ConfigurationError("There is no track index.", hint=hint)
     from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
 
     return SqliteTrackIndex(music_file(settings), embedder(settings))
 
 
 def music_file(settings: Settings) -> Path:
-    """Where the embedded index and library are."""
+    """The file of the embedded index and library."""
     return settings.store.with_name(MUSIC)
-
-
-def missing_for_discover(settings: Settings) -> str | None:
-    """What an operator has to set before the toolset can run; None where nothing is missing."""
-    if settings.in_cloud and not settings.qdrant_url:
-        return "An operator sets the deployment's parameter QdrantUrl."
-    return None
 
 
 def _qdrant_key(settings: Settings) -> str | None:
     if settings.qdrant_secret_id:
-        from idea_explorer.wiring import cloud_secrets
-
         return cloud_secrets(settings).get(settings.qdrant_secret_id, "key")
     return settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
 
 
 def embedder(settings: Settings) -> Embedder:
-    """Bedrock in a deployment; on this machine a lexicon that needs nothing from outside."""
+    """Bedrock in a deployment; on this machine a lexicon, which needs no service."""
     if settings.embedding_model:
         from idea_explorer.adapters.aws.client import client
         from idea_explorer.adapters.music.bedrock import BedrockEmbedder
@@ -89,7 +85,7 @@ def library(settings: Settings, owner: str, clock: Clock) -> Library:
 
 
 def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:
-    """Tidal, where there are credentials for it."""
+    """Tidal, if there are credentials for it."""
     if not (settings.tidal_client_id and settings.tidal_client_secret) and not (
         settings.tidal_secret_id
     ):
@@ -98,8 +94,6 @@ def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:
 
     def credentials() -> ClientCredentials:
         if settings.tidal_secret_id:
-            from idea_explorer.wiring import cloud_secrets
-
             secrets = cloud_secrets(settings)
             return ClientCredentials(
                 secrets.get(settings.tidal_secret_id, "client_id"),

@@ -1,26 +1,42 @@
-"""The four toolsets with what they read from and write to."""
+"""The toolsets with what they read from and write to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_secrets
-from idea_explorer.wiring.stores import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
+from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.github.client import GitHubClient
 
-TOOLSETS = ("research", "assistant", "code", "discover")
+
+@dataclass(frozen=True, slots=True)
+class ToolsetContext:
+    """What the tools of a toolset are made from; outside of a run there is no exploration."""
+
+    settings: Settings
+    log: Log
+    files: UploadedFiles
+    exploration: Exploration | None = None
+    entries: Sequence[AnyEntry] = ()
+
+    @property
+    def owner(self) -> str:
+        return self.exploration.owner if self.exploration else LOCAL_OWNER
 
 
 def github_client(settings: Settings, repository: str | None = None) -> "GitHubClient":
-    """Calls for the configured repository, or for another that the same token reaches."""
+    """A client for the configured repository, or for another that the same token can access."""
     from idea_explorer.adapters.github.client import GitHubClient
 
     name = repository or settings.github_repository
@@ -40,7 +56,7 @@ def github_client(settings: Settings, repository: str | None = None) -> "GitHubC
 
 
 def research_repository(settings: Settings) -> ResearchRepository | None:
-    """GitHub where it is set up; else the folder, if it holds research; else nothing to read from."""
+    """GitHub if it is configured, else the folder if it contains research, else None."""
     if settings.uses_github:
         from idea_explorer.adapters.github.document_cache import DocumentCache
         from idea_explorer.adapters.github.research import GitHub
@@ -53,44 +69,22 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
 
 
 def check_folder(settings: Settings) -> None:
-    """Raises ConfigurationError where there is no folder to work in."""
+    """Raises ConfigurationError if the research folder does not exist."""
     from idea_explorer.adapters.folder.research import Folder
 
     Folder(settings.research_dir)
 
 
 def toolset(
-    settings: Settings,
-    name: str,
-    exploration: Exploration | None = None,
-    log: Log | None = None,
-    files: UploadedFiles | None = None,
+    settings: Settings, name: str, *, log: Log | None = None, files: UploadedFiles | None = None
 ) -> Toolset:
-    """A toolset: of one exploration, or to call by hand."""
-    match name:
-        case "research":
-            from idea_explorer.tools.research import research_tools
-
-            return research_tools(research_repository(settings), settings.web_search_version)
-        case "assistant":
-            from idea_explorer.adapters.http.public import PublicHttp
-            from idea_explorer.tools.assistant import assistant_tools
-
-            pages = PublicHttp(system_clock())
-            return assistant_tools(pages, files or given_files([]), settings.web_search_version)
-        case "discover":
-            from idea_explorer.wiring.music import discover
-
-            owner = exploration.owner if exploration else LOCAL_OWNER
-            return discover(settings, owner, system_clock(), log or cli_log(None))
-        case "code":
-            from idea_explorer.wiring import code
-
-            return code.toolset_by_hand(settings)
-        case _:
-            raise ConfigurationError(
-                f"There is no toolset '{name}'.", hint=f"Choose one of: {', '.join(TOOLSETS)}."
-            )
+    """A toolset outside of any run, to show or to call by hand."""
+    if name not in TOOLSETS:
+        raise ConfigurationError(
+            f"There is no toolset '{name}'.", hint=f"Choose one of: {', '.join(TOOLSETS)}."
+        )
+    context = ToolsetContext(settings, log or cli_log(None), files or given_files([]))
+    return _build(name, context)
 
 
 def toolset_for(
@@ -100,13 +94,43 @@ def toolset_for(
     exploration: Exploration,
     entries: Sequence[AnyEntry],
 ) -> Toolset:
-    """The tools of a run, which sees what its own decisions have changed."""
-    if exploration.request.toolset != "code":
-        files = files_of(exploration, uploads)
-        return toolset(settings, exploration.request.toolset, exploration, log, files)
-    from idea_explorer.wiring import code
+    """The tools of a run, which see the changes that were approved in it."""
+    files = files_of(exploration, uploads)
+    context = ToolsetContext(settings, log, files, exploration, entries)
+    return _build(exploration.request.toolset, context)
 
-    return code.toolset_of(settings, exploration, entries, log)
+
+def _build(name: str, context: ToolsetContext) -> Toolset:
+    made = resolve_name(TOOLSETS[name].tools)(context)
+    assert isinstance(made, Toolset)
+    return made
+
+
+def research(context: ToolsetContext) -> Toolset:
+    from idea_explorer.tools.research import research_tools
+
+    settings = context.settings
+    return research_tools(research_repository(settings), settings.web_search_version)
+
+
+def assistant(context: ToolsetContext) -> Toolset:
+    from idea_explorer.adapters.http.public import PublicHttp
+    from idea_explorer.tools.assistant import assistant_tools
+
+    pages = PublicHttp(system_clock())
+    return assistant_tools(pages, context.files, context.settings.web_search_version)
+
+
+def missing_settings(settings: Settings) -> Mapping[str, str]:
+    """The toolsets that cannot run here, each with what an operator does about it."""
+    needs = {
+        name: spec.needs for name, spec in TOOLSETS.items() if settings.in_cloud and spec.needs
+    }
+    return {
+        name: f"An operator sets the deployment's parameter {parameter}."
+        for name, (setting, parameter) in needs.items()
+        if not getattr(settings, setting)
+    }
 
 
 def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
@@ -116,20 +140,21 @@ def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
 
 
 def check_repository(settings: Settings, exploration: Exploration) -> None:
-    """Raise what keeps a run from the repository on GitHub that it reads and writes; elsewhere nothing."""
-    match exploration.request.toolset:
-        case "research" if settings.uses_github:
-            from idea_explorer.wiring import publishing
+    """Raise what keeps a run from the GitHub repository that it reads and writes, if it has one."""
+    spec = exploration.request.spec
+    if spec.publishes_documents and settings.uses_github:
+        from idea_explorer.wiring import publishing
 
-            publishing.publisher(settings, system_clock()).check()
-        case "code":
-            from idea_explorer.wiring import code
+        publishing.publisher(settings).check()
+    elif spec.takes("repository"):
+        from idea_explorer.wiring import code
 
-            code.check_repository(settings, exploration)
+        code.check_repository(settings, exploration)
 
 
 def base_of(settings: Settings, exploration: Exploration) -> str | None:
-    if exploration.request.toolset != "code":
+    """The commit that a run has to read; None where it reads no repository, or a folder."""
+    if not exploration.request.spec.takes("repository"):
         return None
     from idea_explorer.wiring import code
 

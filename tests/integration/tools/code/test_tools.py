@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.agent.tool_calls import side_by_side
+from idea_explorer.agent.tool_calls import run_in_parallel
 from idea_explorer.domain.limits import CodeLimits
 from tests.fakes.code_repository import CodeBench, fill, garden_kit, tarball
 
@@ -111,6 +111,6 @@ def test_calls_side_by_side_do_not_disturb_each_other(tmp_path: Path) -> None:
             ("read_file", {"path": f"m{n}.py"}),
         ]
     ]
-    answers = side_by_side(calls)
+    answers = run_in_parallel(calls)
     counts = [a.get("total", a.get("totalMatches", 1)) for a in answers]
     assert counts == [1] * len(calls)

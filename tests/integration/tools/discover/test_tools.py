@@ -7,7 +7,8 @@ import pytest
 
 from idea_explorer.adapters.music.lexicon import LexiconEmbedder
 from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
-from idea_explorer.agent.tool_calls import Bounded, Executed, Validated
+from idea_explorer.agent.tool_calls import Bounded, Executed
+from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall

@@ -1,6 +1,6 @@
-"""Prompts are markdown files next to this one; a new mode is a new file.
+"""The prompts, each a Markdown file in this folder; a new mode is a new file.
 
-The front matter of a mode says what its reports must have; the model does not see it.
+The front matter of a mode lists what its reports must contain; the model does not see it.
 """
 
 import re
@@ -9,6 +9,7 @@ from importlib import resources
 
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.toolsets import TOOLSETS
 
 SHARED = frozenset(
     """
@@ -16,7 +17,6 @@ SHARED = frozenset(
     fresh_start resume
     """.split()
 )
-TOOLSET_PROMPTS = frozenset({"assistant", "code", "discover"})
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 
@@ -33,7 +33,7 @@ def _text(name: str) -> str:
 
 @cache
 def framework(name: str) -> Framework:
-    """What a report of this mode, or an update, must have."""
+    """What a report of this mode, or an update, must contain."""
     import yaml
 
     matter = _FRONT_MATTER.match(_file(name))
@@ -41,23 +41,23 @@ def framework(name: str) -> Framework:
 
 
 def prompt(name: str, **values: str) -> str:
-    """A prompt with its placeholders filled. Values are inserted as they are, never as templates."""
+    """A prompt with its placeholders filled in. Placeholders within the values are left as they are."""
     return _PLACEHOLDER.sub(lambda match: values[match.group(1)], _text(name))
 
 
 @cache
 def modes() -> tuple[str, ...]:
-    """The research modes: every prompt file that is not something else."""
+    """The research modes: the prompt files that are neither shared nor a toolset's."""
     names = {
         f.name.removesuffix(".md")
         for f in resources.files(__package__).iterdir()
         if f.name.endswith(".md")
     }
-    return tuple(sorted(names - SHARED - TOOLSET_PROMPTS))
+    return tuple(sorted(names - SHARED - TOOLSETS.keys()))
 
 
 def system_prompt(toolset: str, mode: str) -> str:
-    if toolset != "research":
+    if not TOOLSETS[toolset].takes("mode"):
         return prompt(toolset)
     if mode not in modes():
         raise InvalidRequestError(

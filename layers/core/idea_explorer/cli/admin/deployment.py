@@ -3,10 +3,10 @@
 import os
 from dataclasses import dataclass
 
-from idea_explorer import wiring
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.ports import SecretStore
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.cloud import operator_secrets, stack_outputs
 
 # by variable, as in a function's environment, or by the stack's output
 NAMES = {
@@ -29,7 +29,7 @@ def place_of(secret: str, stack: str | None) -> Place:
     """Where a deployment keeps a secret; raises ConfigurationError where no deployment is named."""
     settings = Settings.from_environment(os.environ)
     variable, output = NAMES[secret]
-    secrets = wiring.operator_secrets(settings)
+    secrets = operator_secrets(settings)
     if given := os.environ.get(variable):
         return Place(secrets, given)
     named = stack or os.environ.get("IDEA_STACK")
@@ -37,7 +37,7 @@ def place_of(secret: str, stack: str | None) -> Place:
         raise ConfigurationError(
             "Which deployment?", hint="Name its stack with --stack or IDEA_STACK."
         )
-    outputs = wiring.stack_outputs(settings, named)
+    outputs = stack_outputs(settings, named)
     if output not in outputs:
         raise ConfigurationError(f"The stack {named} has no output {output}.")
     return Place(secrets, outputs[output])

@@ -6,7 +6,7 @@ import sys
 
 from idea_explorer.cli.admin.deployment import Place, place_of
 from idea_explorer.usecases.manage_tokens import add_token, list_tokens, revoke_tokens
-from idea_explorer.wiring import system_clock
+from idea_explorer.wiring.local import system_clock
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from idea_explorer.api.errors import QUOTA_SPENT
+from idea_explorer.api.http import QUOTA_SPENT
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from idea_explorer.api.views import Listing
+from idea_explorer.api.views import ExplorationList
 from idea_explorer.cli.columns import terminal_width
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.cli.remote.shown import row
@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(found, ensure_ascii=False))
         return 0
-    listing = Listing.model_validate(found)
+    listing = ExplorationList.model_validate(found)
     width = terminal_width()
     for line in listing.explorations:
         print(line.id if arguments.quiet else row(line, width))

@@ -5,12 +5,13 @@ import json
 import os
 import sys
 
-from idea_explorer import wiring
 from idea_explorer.cli.environment import settings_for
 from idea_explorer.cli.remote.client import Remote
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.text import strip_control_characters
 from idea_explorer.usecases.find import find
+from idea_explorer.wiring.deps import local_deps
+from idea_explorer.wiring.local import LOCAL_OWNER, cli_log
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -27,10 +28,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _kept_here(arguments: argparse.Namespace) -> str:
-    store = wiring.local_store(settings_for(arguments.research))
-    exploration = find(arguments.id, wiring.LOCAL_OWNER, store)
+    deps = local_deps(settings_for(arguments.research), cli_log(None))
+    exploration = find(arguments.id, LOCAL_OWNER, deps)
     try:
-        return store.load_report(exploration.id)
+        return deps.reports.load_report(exploration.id)
     except MissingError as error:
         raise MissingError(
             f"Exploration {exploration.id} is {exploration.status} and has no report."

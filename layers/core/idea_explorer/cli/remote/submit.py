@@ -14,7 +14,7 @@ from idea_explorer.cli.remote.watch import follow
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.retry import RetryPolicy, retry
 from idea_explorer.domain.text import one_line, strip_control_characters
-from idea_explorer.wiring import system_clock
+from idea_explorer.wiring.local import system_clock
 
 RETRY = RetryPolicy(first=1.0, factor=1.0, attempts=3)
 

@@ -13,8 +13,8 @@ from idea_explorer.cli.remote.events import Told, told
 from idea_explorer.cli.remote.shown import details_in, outcome, print_ending
 from idea_explorer.domain.events import ApprovalRequested
 from idea_explorer.domain.text import one_line
-from idea_explorer.usecases.publish import PUBLISHED_TOOLSETS
-from idea_explorer.wiring import system_clock
+from idea_explorer.domain.toolsets import TOOLSETS
+from idea_explorer.wiring.local import system_clock
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,7 +42,7 @@ def follow(
         shown.rest()
     after_all = details_in(remote.exploration(exploration_id))
     if not arguments.json:
-        stored_only = after_all.toolset not in PUBLISHED_TOOLSETS
+        stored_only = not TOOLSETS[after_all.toolset].publishes_documents
         print_ending(after_all, _report(remote, after_all) if stored_only else "")
     elif concludes:
         print(json.dumps(outcome(after_all, _report(remote, after_all)), ensure_ascii=False))

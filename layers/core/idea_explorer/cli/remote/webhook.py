@@ -27,13 +27,13 @@ def _sent_by_deployment(arguments: argparse.Namespace) -> JsonObject:
 
 
 def _sent(arguments: argparse.Namespace) -> JsonObject:
-    from idea_explorer import wiring
     from idea_explorer.cli.environment import settings_for
     from idea_explorer.usecases.find import find
     from idea_explorer.usecases.notify import resend
+    from idea_explorer.wiring.deps import local_deps
+    from idea_explorer.wiring.local import LOCAL_OWNER, cli_log
 
-    settings = settings_for(arguments.research)
-    service = wiring.local_service(settings, wiring.cli_log(None))
-    exploration = find(arguments.id, wiring.LOCAL_OWNER, service.explorations)
-    delivery: JsonObject = resend(exploration.id, service.sender()).delivery.model_dump(mode="json")
+    deps = local_deps(settings_for(arguments.research), cli_log(None))
+    exploration = find(arguments.id, LOCAL_OWNER, deps)
+    delivery: JsonObject = resend(exploration.id, deps).delivery.model_dump(mode="json")
     return delivery

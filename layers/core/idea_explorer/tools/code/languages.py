@@ -1,4 +1,4 @@
-"""Languages by a file's name: what they are called, and which parser reads them."""
+"""The language of a file and the parser for it, from its name."""
 
 _BY_ENDING = {
     "bash": "sh bash zsh",
@@ -58,7 +58,7 @@ def language_of(path: str) -> str:
 
 
 def grammar_of(path: str) -> str | None:
-    """The parser for this file, or None where there is none."""
+    """The parser for a file; None if there is none."""
     ending = _ending(path)
     if ending == "tsx":
         return "tsx"

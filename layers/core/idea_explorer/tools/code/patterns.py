@@ -1,4 +1,4 @@
-"""Regular expressions and file name patterns from a model: untrusted, so matched in linear time (RE2)."""
+"""Regular expressions and file patterns from a model: untrusted, so matched in linear time (RE2)."""
 
 import re
 from collections.abc import Iterator
@@ -6,10 +6,11 @@ from typing import Protocol
 
 from idea_explorer.domain.errors import ToolError
 
-# a pair of a backslash and something, a class, quoted text, or one character
+MAX_TEXT = 1_000  # of a pattern or a name; longer ones are mistakes
+# an escape, a class, quoted text, or one character
 _TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|.", re.DOTALL)
-# A pattern is matched within a line, so the ends of the text are the ends of the line; a carriage
-# return in front of the line feed is not part of what people see.
+# A pattern matches within a line, so anchors for the whole text mean the line; a carriage return before
+# the line feed does not count.
 _AT_LINE_ENDS = {"$": r"(?:\r?$)", r"\z": r"(?:\r?$)", r"\Z": r"(?:\r?$)", r"\A": "^"}
 
 _GLOB_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}/]*,[^{}/]*\}|.", re.DOTALL)
@@ -28,19 +29,19 @@ class Pattern(Protocol):
 
 
 def line_pattern(pattern: str) -> Pattern:
-    """Matches from the first hit in a line to the line's end; raises ToolError `invalid_pattern`."""
+    """Matches from the first match in a line to its end; raises ToolError `invalid_pattern`."""
     within_line = _TOKEN.sub(lambda token: _AT_LINE_ENDS.get(token[0], token[0]), pattern)
-    _compiled(within_line)  # alone, so that an error speaks of what the model wrote
+    _compiled(within_line)  # alone first, so that an error is about what the model wrote
     return _compiled(f"(?m)(?:{within_line}).*")
 
 
 def literal_pattern(text: str) -> Pattern:
-    """Matches the text itself, wherever it stands."""
+    """Matches the text itself."""
     return _compiled(re.escape(text))
 
 
 def glob(pattern: str) -> Pattern:
-    """`*` and `?` stay within a name, `**` spans folders, `{a,b}` is either; all else is itself."""
+    """`*` and `?` stay within a name, `**` spans folders, `{a,b}` is either one."""
     plain = pattern.removeprefix("./")
     if plain.startswith("/") or ".." in plain.split("/") or "\\" in plain:
         raise ToolError(
@@ -50,7 +51,7 @@ def glob(pattern: str) -> Pattern:
 
 
 def any_depth(pattern: str) -> str:
-    """A name alone is meant wherever it stands, as `*.py` is by everyone who filters a search."""
+    """A pattern without a folder, such as `*.py`, matches in every folder."""
     return pattern if "/" in pattern.removeprefix("./") else f"**/{pattern.removeprefix('./')}"
 
 
@@ -70,7 +71,7 @@ def _compiled(pattern: str) -> Pattern:
     import re2
 
     options = re2.Options()
-    # otherwise `[^x]*` would run on through the whole file, and again for every line
+    # otherwise `[^x]*` would match through the whole file, and again for every line
     options.never_nl = True
     options.never_capture = True
     options.log_errors = False

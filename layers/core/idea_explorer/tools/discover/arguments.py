@@ -1,18 +1,30 @@
-"""What the five tools of music discovery take."""
+"""The arguments of the five tools of music discovery."""
 
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from idea_explorer.agent.toolset import Arguments, Rule
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import Isrc
 from idea_explorer.domain.text import is_blank
 
 MAX_PLAYLIST = 50
 MAX_ISRCS = 100
+EXAMPLE_PLAYLIST: JsonObject = {
+    "title": "Rain on the Ring Road",
+    "tracks": [
+        {
+            "isrc": "ZZMDN2000002",
+            "title": "Exit 17",
+            "artist": "Midnight Overpass",
+            "reasoning": "Opens where the drive does: at a turning she cannot take.",
+        }
+    ],
+}
 
 
-def _said(text: str) -> str:
+def _require_text(text: str) -> str:
     if is_blank(text):
         raise ValueError("must not be blank")
     return text
@@ -39,7 +51,7 @@ class TidalSearch(Arguments):
         Field(min_length=1, max_length=500, description="Words of a title, an artist or an album"),
         Rule("non-empty name to look for, at most 500 characters"),
     ]
-    # spelled as the contract spells it: this is what the model sends
+    # camel case, because the contract names it so
     searchType: Annotated[  # noqa: N815
         Literal["tracks", "albums", "both"],
         Field(description="What to look for"),
@@ -72,12 +84,12 @@ class Suggestion(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     isrc: Isrc
-    title: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_said)]
-    artist: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_said)]
+    title: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_require_text)]
+    artist: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_require_text)]
     reasoning: Annotated[
         str,
         Field(min_length=1, max_length=1_000, description="Why this track, for this listener"),
-        AfterValidator(_said),
+        AfterValidator(_require_text),
     ]
 
 

@@ -1,16 +1,18 @@
-"""The five tools of music discovery over an index, a library and a catalogue."""
+"""The five tools of music discovery: an index, the listener's library, and a catalogue."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
-from idea_explorer.domain.deadline import Clock
+from idea_explorer.agent.toolset import tool
 from idea_explorer.domain.errors import MissingError, ToolError
 from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, IndexedTrack
-from idea_explorer.domain.tools import ToolOutput
+from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import Log
 from idea_explorer.ports.music import Catalogue, CatalogueKind, Library, TrackIndex
 from idea_explorer.tools.discover.arguments import (
+    EXAMPLE_PLAYLIST,
     AlbumTracks,
     BatchMetadata,
     SemanticSearch,
@@ -31,29 +33,28 @@ BY_WORDS = "by words only: nothing here tells what texts mean"
 EMPTY = "the index is empty: add tracks with 'idea index FILE'"
 
 
+@dataclass(frozen=True)
 class DiscoverCalls:
-    """Remembers the albums of tracks it has shown, so that a playlist can name them again."""
+    """The tools. They remember the albums of tracks they have returned, to name them in a playlist."""
 
-    def __init__(
-        self,
-        index: TrackIndex,
-        library: Library,
-        catalogue: Catalogue | None,
-        clock: Clock,
-        log: Log,
-        lookup_seconds: float,
-    ) -> None:
-        self._index = index
-        self._library = library
-        self._catalogue = catalogue
-        self._clock = clock
-        self._log = log
-        self._lookup_seconds = lookup_seconds
-        self._albums: dict[str, str] = {}
+    index: TrackIndex
+    library: Library
+    catalogue: Catalogue | None
+    log: Log
+    lookup_seconds: float
+    _albums: dict[str, str] = field(default_factory=dict)
 
-    def semantic_search(self, arguments: SemanticSearch) -> ToolOutput:
-        began = self._clock.monotonic()
-        found = self._index.search(arguments.query, arguments.limit)
+    @tool(
+        example={"query": "quiet resignation after a breakup, night, empty streets"},
+        name="semanticSearch",
+    )
+    def semantic_search(self, arguments: SemanticSearch) -> ToolResult:
+        """Find indexed tracks by meaning: mood, theme, story, atmosphere, setting, what the lyrics are
+        about. Returns short descriptions, best first. It does NOT understand artist names, titles, albums,
+        years, tempo or key (use tidalSearch for names), and it does NOT understand exclusion: "not sad"
+        finds sad songs.
+        """
+        found = self.index.search(arguments.query, arguments.limit)
         tracks = [hit.track for hit in found.hits]
         flags = self._flags(isrcs=[track.isrc for track in tracks], ask_index=False)
         notes = [
@@ -61,9 +62,7 @@ class DiscoverCalls:
             *([BY_WORDS] if not found.by_meaning and not found.index_is_empty else []),
             *flags.notes,
         ]
-        return self._output(
-            began,
-            _summary(f"Found {_count(found.total, 'track')} matching '{arguments.query}'", notes),
+        return ToolResult.success(
             {
                 "query": arguments.query,
                 "tracks": [
@@ -76,12 +75,20 @@ class DiscoverCalls:
                 ],
                 "totalFound": found.total,
             },
-            len(tracks),
-            [_passage(track, track.short_description) for track in tracks],
+            _summary(f"Found {_count(found.total, 'track')} matching '{arguments.query}'", notes),
+            result_count=len(tracks),
+            passages=[_passage(track, track.short_description) for track in tracks],
         )
 
-    def tidal_search(self, arguments: TidalSearch) -> ToolOutput:
-        began = self._clock.monotonic()
+    @tool(
+        example={"query": "Nina Simone Baltimore", "searchType": "albums", "limit": 5},
+        name="tidalSearch",
+    )
+    def tidal_search(self, arguments: TidalSearch) -> ToolResult:
+        """Find tracks and albums in Tidal's catalogue by the words of their title, artist or album. It does
+        NOT understand moods, themes or descriptions: 'songs for a rainy drive' finds songs that are called
+        so (use semanticSearch for moods).
+        """
         kinds = KINDS[arguments.searchType]
         found = self._configured().search(arguments.query, kinds, arguments.limit)
         flags = self._flags(
@@ -90,9 +97,7 @@ class DiscoverCalls:
         counts = {"tracks": len(found.tracks), "albums": len(found.albums)}
         said = " and ".join(_count(counts[kind], kind.removesuffix("s")) for kind in kinds)
         total = sum(counts.values())
-        return self._output(
-            began,
-            _summary(f"Found {said} matching '{arguments.query}'", flags.notes),
+        return ToolResult.success(
             {
                 "query": arguments.query,
                 "searchType": arguments.searchType,
@@ -100,11 +105,15 @@ class DiscoverCalls:
                 "albums": [_album(album, flags) for album in found.albums],
                 "totalFound": total,
             },
-            total,
+            _summary(f"Found {said} matching '{arguments.query}'", flags.notes),
+            result_count=total,
         )
 
-    def album_tracks(self, arguments: AlbumTracks) -> ToolOutput:
-        began = self._clock.monotonic()
+    @tool(example={"albumId": "75413016"}, name="albumTracks")
+    def album_tracks(self, arguments: AlbumTracks) -> ToolResult:
+        """List the tracks of one album in Tidal's catalogue, in order. It takes an albumId from tidalSearch
+        and does NOT understand titles or artists.
+        """
         try:
             album, tracks = self._configured().album(arguments.albumId)
         except MissingError as error:
@@ -113,9 +122,7 @@ class DiscoverCalls:
         shown = [self._track(track, flags) for track in tracks]
         expected = album.track_count or len(tracks)
         told = f"{len(tracks)} of {expected}" if len(tracks) < expected else str(len(tracks))
-        return self._output(
-            began,
-            _summary(f"Found {told} tracks on '{album.title}'", flags.notes),
+        return ToolResult.success(
             {
                 "album": {
                     **_album(album, flags),
@@ -124,18 +131,24 @@ class DiscoverCalls:
                 },
                 "tracks": [*shown],
             },
-            len(tracks),
+            _summary(f"Found {told} tracks on '{album.title}'", flags.notes),
+            result_count=len(tracks),
         )
 
-    def batch_metadata(self, arguments: BatchMetadata) -> ToolOutput:
-        began = self._clock.monotonic()
+    @tool(
+        example={"isrcs": ["ZZMDN2000002", "ZZHRR1900001"]},
+        name="batchMetadata",
+    )
+    def batch_metadata(self, arguments: BatchMetadata) -> ToolResult:
+        """Get the full descriptions of indexed tracks by ISRC, up to 100 in one call. Use it for the three
+        to five tracks that the choice hangs on. It does NOT search and does NOT take titles or artists;
+        what is not indexed stands in notFound.
+        """
         wanted = list(dict.fromkeys(arguments.isrcs))
-        known = {track.isrc: track for track in self._index.get(wanted)}
+        known = {track.isrc: track for track in self.index.get(wanted)}
         tracks = [known[isrc] for isrc in wanted if isrc in known]
         flags = self._flags(isrcs=[track.isrc for track in tracks], ask_index=False)
-        return self._output(
-            began,
-            _summary(f"Found details of {len(tracks)} of {len(wanted)} tracks", flags.notes),
+        return ToolResult.success(
             {
                 "tracks": [
                     {
@@ -147,20 +160,20 @@ class DiscoverCalls:
                 "found": len(tracks),
                 "notFound": [isrc for isrc in wanted if isrc not in known],
             },
-            len(tracks),
-            [_passage(track, track.description) for track in tracks],
+            _summary(f"Found details of {len(tracks)} of {len(wanted)} tracks", flags.notes),
+            result_count=len(tracks),
+            passages=[_passage(track, track.description) for track in tracks],
         )
 
-    def suggest_playlist(self, arguments: SuggestPlaylist) -> ToolOutput:
-        began = self._clock.monotonic()
+    @tool(example=EXAMPLE_PLAYLIST, name="suggestPlaylist")
+    def suggest_playlist(self, arguments: SuggestPlaylist) -> ToolResult:
+        """Lay the finished playlist before the listener, in listening order, with a reason for every track.
+        It does NOT search or check anything: give it only tracks that the other tools returned, with the
+        ISRC as it was given.
+        """
         isrcs = list(dict.fromkeys(track.isrc for track in arguments.tracks))
         flags = self._flags(isrcs=isrcs, remember=True)
-        return self._output(
-            began,
-            _summary(
-                f"Suggested '{arguments.title}' with {_count(len(arguments.tracks), 'track')}",
-                flags.notes,
-            ),
+        return ToolResult.success(
             {
                 "title": arguments.title,
                 "tracks": [
@@ -179,13 +192,17 @@ class DiscoverCalls:
                     for track in arguments.tracks
                 ],
             },
-            len(arguments.tracks),
+            _summary(
+                f"Suggested '{arguments.title}' with {_count(len(arguments.tracks), 'track')}",
+                flags.notes,
+            ),
+            result_count=len(arguments.tracks),
         )
 
     def _configured(self) -> Catalogue:
-        if self._catalogue is None:
+        if self.catalogue is None:
             raise ToolError("auth_failed", NO_CATALOGUE)
-        return self._catalogue
+        return self.catalogue
 
     def _flags(
         self,
@@ -195,25 +212,25 @@ class DiscoverCalls:
         ask_index: bool = True,
         remember: bool = False,
     ) -> Flags:
-        """Ask library and index once each about the tracks, and once each about the albums."""
+        """Look up all tracks and all albums at once in the library and the index."""
 
         def indexed() -> frozenset[str]:
             if not remember:
-                return self._index.known_isrcs(isrcs)
-            tracks = self._index.get(isrcs)
+                return self.index.known_isrcs(isrcs)
+            tracks = self.index.get(isrcs)
             self._albums.update({track.isrc: track.album for track in tracks})
             return frozenset(track.isrc for track in tracks)
 
         questions: dict[tuple[Source, Kind], Question] = {}
         if isrcs:
-            questions["library", "tracks"] = lambda: self._library.known_isrcs(isrcs)
+            questions["library", "tracks"] = lambda: self.library.known_isrcs(isrcs)
         if albums:
-            questions["library", "albums"] = lambda: self._library.known_albums(albums)
+            questions["library", "albums"] = lambda: self.library.known_albums(albums)
         if isrcs and ask_index:
             questions["index", "tracks"] = indexed
         if albums and ask_index:
-            questions["index", "albums"] = lambda: self._index.known_albums(albums)
-        return look_up(questions, self._log, self._lookup_seconds)
+            questions["index", "albums"] = lambda: self.index.known_albums(albums)
+        return look_up(questions, self.log, self.lookup_seconds)
 
     def _track(
         self, track: IndexedTrack | CatalogueTrack, flags: Flags, *, indexed: Flag = None
@@ -228,22 +245,6 @@ class DiscoverCalls:
             "inLibrary": flags.of("library", "tracks", track.isrc),
             "isIndexed": indexed or flags.of("index", "tracks", track.isrc),
         }
-
-    def _output(
-        self,
-        began: float,
-        summary: str,
-        fields: JsonObject,
-        count: int,
-        passages: Sequence[Passage] = (),
-    ) -> ToolOutput:
-        duration = round((self._clock.monotonic() - began) * 1_000)
-        return ToolOutput(
-            fields={**fields, "summary": summary, "durationMs": duration},
-            summary=summary,
-            result_count=count,
-            passages=tuple(passages),
-        )
 
 
 def _album(album: CatalogueAlbum, flags: Flags) -> JsonObject:

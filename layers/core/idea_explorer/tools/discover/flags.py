@@ -1,7 +1,7 @@
-"""Flags of tracks and albums: asked for a whole result set at once, side by side, and three-valued.
+"""Whether tracks and albums are in the library and the index, looked up for a whole result at once.
 
-None means not known: the look-up failed or came too late, or there is no ISRC to ask for. It never
-becomes false, and a result is shown without its flags rather than not at all.
+None means not known: the look-up failed or took too long, or there is no ISRC to look up. A result is
+returned without its flags rather than not at all.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,11 +9,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Literal, TypeAlias
 
-from idea_explorer.agent.tool_calls import side_by_side
+from idea_explorer.agent.tool_calls import run_in_parallel
 from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.ports import Log
 
-LOOKUP_SECONDS = 0.4  # of the three that a call has; a flag is not worth more
+LOOKUP_SECONDS = 0.4  # of the three seconds that a call has
 
 Flag: TypeAlias = bool | None
 Source: TypeAlias = Literal["library", "index"]
@@ -27,7 +27,7 @@ NOTES: dict[Source, str] = {
 
 
 class Flags:
-    """What a round of look-ups found out."""
+    """The answers of a round of look-ups."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ def look_up(questions: Mapping[tuple[Source, Kind], Question], log: Log, seconds
 
     asking = [partial(ask, *question) for question in questions.items()]
     with suppress(TimeLimitExceededError):
-        run_with_time_limit(lambda: side_by_side(asking), seconds, name="flags")
+        run_with_time_limit(lambda: run_in_parallel(asking), seconds, name="flags")
     in_time = dict(answers)
     return Flags(in_time, [source for source, kind in questions if (source, kind) not in in_time])
 

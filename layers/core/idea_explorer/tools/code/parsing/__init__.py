@@ -1,4 +1,4 @@
-"""From source to symbols. A file that cannot be parsed has none; it never fails a call."""
+"""Parsing source code into symbols. A file that cannot be parsed has none."""
 
 from contextlib import suppress
 
@@ -6,7 +6,7 @@ from idea_explorer.domain.code import ParsedCode
 from idea_explorer.tools.code.parsing.python import parse_python
 from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
 
-# what Python's parser raises for text that is not today's Python, or too deeply nested
+# what Python's parser raises for invalid or deeply nested code
 _REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 

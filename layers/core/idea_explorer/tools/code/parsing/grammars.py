@@ -1,15 +1,15 @@
-"""What is asked of each tree-sitter grammar, as queries.
+"""The queries for each tree-sitter grammar.
 
-@function, @class and @variable mark a definition with its @name; @scope only names what is around others,
-and @container is a method's type where the method does not stand inside it. @import marks a statement with
-its @module, and where there is one the @symbol out of it and its @alias.
+@function, @class and @variable mark a definition with its @name; @scope is only a container of others, and
+@container is a method's type if the method is not inside it. @import marks a statement with its @module,
+and the imported @symbol with its @alias, if any.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from idea_explorer.tools.code.parsing.modules import (
-    Named,
+    ModuleReference,
     go_package,
     java_name,
     path_module,
@@ -24,7 +24,7 @@ class Grammar:
 
     package: str
     query: str
-    names: Callable[[str], list[Named]]
+    names: Callable[[str], list[ModuleReference]]
     function: str = "language"
 
 
@@ -125,7 +125,7 @@ GRAMMARS = {
         _JAVASCRIPT + "(field_definition property: (_) @name) @variable",
         path_module,
     ),
-    # only for what Python's own parser refuses: older syntax, and files in the middle of an edit
+    # for files that Python's own parser rejects: older syntax, or unfinished edits
     "python": Grammar(
         "tree_sitter_python",
         """

@@ -1,9 +1,10 @@
-"""How each language names what it imports, brought to one form: segments, and how far up they begin."""
+"""What each language imports, in one form: path segments, and how many folders up they begin."""
 
 import re
 from dataclasses import dataclass
 
-# endings that an import may leave out or spell otherwise
+MAX_EXCERPT = 200  # characters of a signature or statement
+# endings that an import may leave out or change
 _ENDINGS = re.compile(
     r"\.(d\.ts|py|pyi|pyw|js|jsx|mjs|cjs|ts|tsx|mts|cts|vue|svelte|json|css|scss|less"
     r"|go|rs|java|kt|c|h|cc|cpp|hpp|rb|php)$"
@@ -15,8 +16,8 @@ _UPWARDS = re.compile(r"(?:\.{1,2}(?:/|$))+")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A module, and where it says so what is taken out of it under which name."""
+class ModuleReference:
+    """An imported module, and the symbol imported from it, if any, with its alias."""
 
     module: str
     level: int = 0
@@ -34,37 +35,37 @@ def has_ending(path: str) -> bool:
     return _ENDINGS.search(path) is not None
 
 
-def path_module(text: str) -> list[Named]:
+def path_module(text: str) -> list[ModuleReference]:
     """`./a/b.js`, `../x.h`, `package`."""
     spec = _unquoted(text)
     upwards = _UPWARDS.match(spec)
     if upwards is None:
-        return [Named("/".join(module_segments(spec)))]
+        return [ModuleReference("/".join(module_segments(spec)))]
     steps = [step for step in upwards[0].split("/") if step]
     inner = "/".join(module_segments(spec[upwards.end() :]))
-    return [Named(inner, 1 + steps.count(".."))]
+    return [ModuleReference(inner, 1 + steps.count(".."))]
 
 
-def go_package(text: str) -> list[Named]:
-    return [Named(_unquoted(text))]
+def go_package(text: str) -> list[ModuleReference]:
+    return [ModuleReference(_unquoted(text))]
 
 
-def java_name(text: str) -> list[Named]:
+def java_name(text: str) -> list[ModuleReference]:
     """`a.b.C`: C out of a.b."""
     module, _, symbol = text.replace(" ", "").rpartition(".")
-    return [Named(module.replace(".", "/"), symbol=symbol)]
+    return [ModuleReference(module.replace(".", "/"), symbol=symbol)]
 
 
-def python_module(text: str) -> list[Named]:
+def python_module(text: str) -> list[ModuleReference]:
     name = text.strip()
     inner = name.lstrip(".")
-    return [Named(inner.replace(".", "/"), len(name) - len(inner))]
+    return [ModuleReference(inner.replace(".", "/"), len(name) - len(inner))]
 
 
-def rust_uses(text: str) -> list[Named]:
-    """`a::b::{C, d as e, f::*}`: each of its leaves. `mod a;`: a file below the one that says so."""
+def rust_uses(text: str) -> list[ModuleReference]:
+    """`a::b::{C, d as e, f::*}`: each of its leaves. `mod a;`: a file below this one."""
     if submodule := _RUST_MODULE.search(text):
-        return [Named(submodule[1], 1)]
+        return [ModuleReference(submodule[1], 1)]
     return [_rust_leaf(leaf) for leaf in _rust_leaves("".join(text.split("\n")))]
 
 
@@ -78,7 +79,7 @@ def _rust_leaves(text: str, depth: int = 0) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """At the commas that stand outside of braces."""
+    """At the commas outside of braces."""
     parts = [""]
     depth = 0
     for character in text:
@@ -90,16 +91,22 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _rust_leaf(leaf: str) -> Named:
+def _rust_leaf(leaf: str) -> ModuleReference:
     path, _, alias = leaf.partition(" as ")
     names = [name.strip().removeprefix("r#") for name in path.split("::")]
-    is_whole = names[-1] in {"*", "self"}  # the module itself, not something out of it
+    is_whole = names[-1] in {"*", "self"}  # the module itself, not a symbol of it
     level = names.count("super") + 1 if names[0] in {"self", "super"} else 0
     segments = [name for name in names if name not in {"", "self", "super", "*"}]
     if len(segments) < 2 or is_whole:
-        return Named("/".join(segments), level, alias=alias.strip())
-    return Named("/".join(segments[:-1]), level, segments[-1], alias.strip())
+        return ModuleReference("/".join(segments), level, alias=alias.strip())
+    return ModuleReference("/".join(segments[:-1]), level, segments[-1], alias.strip())
 
 
 def _unquoted(text: str) -> str:
     return text.strip().strip("\"'`<>")
+
+
+def shorten(source: bytes) -> str:
+    """Source code on one line, cut if it is long."""
+    text = " ".join(source[: MAX_EXCERPT * 8].decode("utf-8", "replace").split())
+    return text if len(text) <= MAX_EXCERPT else f"{text[:MAX_EXCERPT]}…"

@@ -1,11 +1,11 @@
-"""Python by its own parser."""
+"""Parsing Python with its own parser."""
 
 import ast
 import warnings
 from collections.abc import Iterator
 
 from idea_explorer.domain.code import Definition, Import, ParsedCode
-from idea_explorer.tools.code.parsing.excerpts import shortened
+from idea_explorer.tools.code.parsing.modules import shorten
 
 _FILE = "<repository>"
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -13,7 +13,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def parse_python(source: bytes) -> ParsedCode:
-    """Raises SyntaxError or ValueError for what is not today's Python, RecursionError for deep nesting."""
+    """Raises SyntaxError or ValueError for invalid code, RecursionError for deep nesting."""
     warnings.filterwarnings("ignore", category=SyntaxWarning, module=_FILE)
     module = ast.parse(source, _FILE)
     lines = source.split(b"\n")
@@ -27,7 +27,7 @@ def parse_python(source: bytes) -> ParsedCode:
 def _walk(
     scope: ast.AST, container: str, lines: list[bytes], *, in_function: bool
 ) -> Iterator[Definition | Import]:
-    """Statements only: what an expression holds is neither defined nor imported by name."""
+    """Statements only: an expression neither defines nor imports a name."""
     for field in _BODIES:
         for node in getattr(scope, field, ()):
             match node:
@@ -45,7 +45,7 @@ def _walk(
                 case ast.Import() | ast.ImportFrom():
                     yield from _imports(node, lines)
                 case ast.Assign() | ast.AnnAssign() if not in_function:
-                    text = shortened(lines[node.lineno - 1])
+                    text = shorten(lines[node.lineno - 1])
                     for name in _assigned(node):
                         yield Definition(name, "variable", node.lineno, text, container)
                 case _:
@@ -60,7 +60,7 @@ def _signature(node: _Function | ast.ClassDef, lines: list[bytes]) -> str:
         text = lines[first][node.col_offset : body.col_offset]
     else:
         text = b" ".join([lines[first][node.col_offset :], *lines[first + 1 : last]])
-    return shortened(text).rstrip().removesuffix(":")
+    return shorten(text).rstrip().removesuffix(":")
 
 
 def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
 
 
 def _imports(node: ast.Import | ast.ImportFrom, lines: list[bytes]) -> Iterator[Import]:
-    statement = shortened(b" ".join(lines[node.lineno - 1 : node.end_lineno]))
+    statement = shorten(b" ".join(lines[node.lineno - 1 : node.end_lineno]))
     if isinstance(node, ast.Import):
         for alias in node.names:
             target = alias.name.replace(".", "/")

@@ -1,4 +1,4 @@
-"""Every other language by its tree-sitter grammar, which also reads files with errors in them."""
+"""Parsing other languages with tree-sitter, which also accepts files with errors."""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.code import Definition, DefinitionKind, Import, ParsedCode
-from idea_explorer.tools.code.parsing.excerpts import shortened
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS
-from idea_explorer.tools.code.parsing.modules import Named
+from idea_explorer.tools.code.parsing.modules import ModuleReference, shorten
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query
@@ -53,7 +52,7 @@ def _tools(grammar: str) -> "tuple[Parser, Query]":
 
 
 def _definitions(matches: list[Captures], source: bytes) -> Iterator[Definition]:
-    """In the order of the source. What a function keeps in variables is its own affair."""
+    """In source order, without the local variables of functions."""
     around: list[_Found] = []
     for found in _found(matches, source):
         while around and around[-1].end <= found.start:
@@ -67,7 +66,7 @@ def _definitions(matches: list[Captures], source: bytes) -> Iterator[Definition]
 
 
 def _found(matches: list[Captures], source: bytes) -> list[_Found]:
-    """Outer ones first. Where several queries match one name, function and class say more."""
+    """Outer definitions first. If several queries match a name, a function or class wins over a variable."""
     best: dict[int, _Found] = {}
     for captures in matches:
         for kind in (*_KINDS, None):
@@ -94,16 +93,16 @@ def _describe(
 
 
 def _signature(node: "Node", source: bytes) -> str:
-    """The source from the words in front (`export`, `pub`) up to the body or the first line's end."""
+    """The source from its modifiers (`export`, `pub`) to the body or the end of the first line."""
     line_start = source.rfind(b"\n", 0, node.start_byte) + 1
     is_alone = _MODIFIERS.fullmatch(source, line_start, node.start_byte)
     start = line_start if is_alone else node.start_byte
     value = node.child_by_field_name("value")
     body = node.child_by_field_name("body") or (value and value.child_by_field_name("body"))
     if body:
-        return shortened(source[start : body.start_byte]).rstrip("{ ")
+        return shorten(source[start : body.start_byte]).rstrip("{ ")
     line_end = source.find(b"\n", start)
-    return shortened(source[start : line_end if line_end >= 0 else None]).rstrip("{; ")
+    return shorten(source[start : line_end if line_end >= 0 else None]).rstrip("{; ")
 
 
 def _imports(grammar: str, matches: list[Captures], source: bytes) -> Iterator[Import]:
@@ -119,11 +118,11 @@ def _imports(grammar: str, matches: list[Captures], source: bytes) -> Iterator[I
                         yield imported
 
 
-def _with_captures(named: Named, captures: Captures) -> Named:
+def _with_captures(named: ModuleReference, captures: Captures) -> ModuleReference:
     if captures.get("all"):
         module = f"{named.module}/{named.symbol}" if named.module else named.symbol
-        return Named(module, named.level)
-    return Named(
+        return ModuleReference(module, named.level)
+    return ModuleReference(
         named.module,
         named.level,
         _first(captures, "symbol") or named.symbol,
@@ -131,7 +130,7 @@ def _with_captures(named: Named, captures: Captures) -> Named:
     )
 
 
-def _as_imports(named: Named, line: int, statement: str) -> Iterator[Import]:
+def _as_imports(named: ModuleReference, line: int, statement: str) -> Iterator[Import]:
     if not named.symbol:
         yield Import(named.module, line, statement, named.level, named.alias)
         return
@@ -141,10 +140,10 @@ def _as_imports(named: Named, line: int, statement: str) -> Iterator[Import]:
 
 
 def _statement(node: "Node", source: bytes) -> tuple[int, str]:
-    """The lines it stands on: a call of require() says little without what it is assigned to."""
+    """Its whole lines: a call of require() says little without its assignment."""
     first = source.rfind(b"\n", 0, node.start_byte) + 1
     last = source.find(b"\n", node.end_byte)
-    return node.start_point[0] + 1, shortened(source[first : last if last >= 0 else None])
+    return node.start_point[0] + 1, shorten(source[first : last if last >= 0 else None])
 
 
 def _first(captures: Captures, name: str) -> str:
@@ -157,5 +156,5 @@ def _text(node: "Node") -> str:
 
 
 def _bare(name: str) -> str:
-    """A name without quotes, pointers and type parameters."""
+    """The name without quotes, pointers and type parameters."""
     return name.strip("*&'\"` ").partition("<")[0].partition("[")[0].rpartition("::")[2]

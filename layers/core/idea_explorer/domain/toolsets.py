@@ -1,0 +1,123 @@
+"""The toolsets: what the rest of the product has to know of each.
+
+Nothing else asks for a toolset by its name. To add one, see docs/adding-a-toolset.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+Publishes = Literal["document", "pull_request"]
+FollowUp = Literal["document", "conversation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsetSpec:
+    """One toolset. Its prompt is `agent/prompts/{name}.md`, unless it takes a mode: then it is the mode's."""
+
+    name: str
+    tools: str  # module:function that makes the tools; imported when a run needs them
+    labels: Mapping[str, str]  # by tool, what a person reads while it runs
+    default_steps: int
+    # what an exploration leaves behind besides its stored report
+    publishes: Publishes | None = None
+    # what a follow-up gets: the report as it was published, or the whole conversation
+    follow_up: FollowUp = "conversation"
+    # request fields of this toolset alone, each with what it does, to complete "only this toolset …"
+    fields: Mapping[str, str] = field(default_factory=dict)
+    # the setting without which it cannot run in a deployment, and the parameter that an operator sets
+    needs: tuple[str, str] | None = None
+
+    def takes(self, request_field: str) -> bool:
+        return request_field in self.fields
+
+    @property
+    def publishes_documents(self) -> bool:
+        return self.publishes == "document"
+
+    @property
+    def proposes_changes(self) -> bool:
+        """Whether the approved changes are its result, and not the text that it ends with."""
+        return self.publishes == "pull_request"
+
+
+_SEARCH = {"web_search": "Searching the web"}
+
+TOOLSETS: Mapping[str, ToolsetSpec] = {
+    spec.name: spec
+    for spec in (
+        ToolsetSpec(
+            name="research",
+            tools="idea_explorer.wiring.toolsets:research",
+            labels={
+                **_SEARCH,
+                "read_research": "Reading earlier research",
+                "list_research": "Looking through earlier research",
+                "search_research": "Searching earlier research",
+            },
+            default_steps=5,
+            publishes="document",
+            follow_up="document",
+            fields={
+                "mode": "has modes",
+                "if_exists": "has something to reuse",
+                "update": "adds to a document",
+            },
+        ),
+        ToolsetSpec(
+            name="assistant",
+            tools="idea_explorer.wiring.toolsets:assistant",
+            labels={
+                **_SEARCH,
+                "http_fetch": "Reading a page",
+                "file_search": "Searching the files",
+                "calculator": "Calculating",
+            },
+            default_steps=10,
+            fields={"files": "searches files"},
+        ),
+        ToolsetSpec(
+            name="code",
+            tools="idea_explorer.wiring.code:code_toolset",
+            labels={
+                "read_file": "Reading a file",
+                "list_files": "Listing files",
+                "search_files": "Searching the code",
+                "find_files": "Looking for files",
+                "find_definition": "Looking for a definition",
+                "find_importers": "Looking for importers",
+                "edit_file": "Proposing an edit",
+                "create_file": "Proposing a file",
+            },
+            default_steps=10,
+            publishes="pull_request",
+            fields={"repository": "reads a repository", "ref": "reads a repository"},
+            needs=("github_repository", "GitHubRepository"),
+        ),
+        ToolsetSpec(
+            name="discover",
+            tools="idea_explorer.wiring.music:discover",
+            labels={
+                "semanticSearch": "Searching the library",
+                "tidalSearch": "Searching the catalogue",
+                "albumTracks": "Reading an album",
+                "batchMetadata": "Looking up tracks",
+                "suggestPlaylist": "Putting a playlist together",
+            },
+            default_steps=5,
+            needs=("qdrant_url", "QdrantUrl"),
+        ),
+    )
+}
+DEFAULT_TOOLSET = "research"
+
+if TYPE_CHECKING:
+    ToolsetName = str
+else:
+    ToolsetName = Literal[tuple(TOOLSETS)]
+
+
+def toolsets_taking(request_field: str) -> dict[str, str]:
+    """The names of the toolsets that take a request field, each with what it does with it."""
+    takers = (spec for spec in TOOLSETS.values() if spec.takes(request_field))
+    return {spec.name: spec.fields[request_field] for spec in takers}

@@ -1,0 +1,140 @@
+"""The repository as the tools see it: a snapshot, and over it the changes approved since."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, blob_sha, ensure_newline
+from idea_explorer.domain.errors import ToolError
+from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.ports import Snapshot
+from idea_explorer.tools.code.parsing.modules import module_segments
+from idea_explorer.tools.code.patterns import Pattern
+from idea_explorer.tools.code.text_buffer import TextBuffer
+
+MAX_HOPS = 40  # as many links as Linux follows before it reports a loop
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """The contents approved since the snapshot, by path."""
+
+    files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
+
+    def approve(self, path: RepositoryPath, content: bytes) -> "Overlay":
+        return Overlay(MappingProxyType({**self.files, path: content}))
+
+    def text_buffer(self, modified: int) -> TextBuffer:
+        entries: list[SnapshotEntry] = []
+        text = bytearray()
+        for path, content in self.files.items():
+            entry = SnapshotEntry(
+                path, "text", len(content), modified, blob_sha(content), len(text)
+            )
+            if b"\x00" in content:
+                entry = replace(entry, content="binary", start=NOT_KEPT)
+            else:
+                text += ensure_newline(content)
+            entries.append(entry)
+        return TextBuffer(memoryview(bytes(text)), entries)
+
+
+class RepositoryTree:
+    """Everything is in memory. Links are resolved here, name by name, and never lead out of the root."""
+
+    def __init__(self, snapshot: Snapshot, overlay: Overlay | None = None) -> None:
+        overlay = overlay or Overlay()
+        below = [entry for entry in snapshot.entries if entry.path not in overlay.files]
+        # approval times are not known here: approved files count as new as the newest file, on every resume
+        newest = max((entry.modified for entry in snapshot.entries), default=0)
+        self.buffers = (TextBuffer(snapshot.text, below), overlay.text_buffer(newest))
+        self._entries = {entry.path: entry for buffer in self.buffers for entry in buffer.entries}
+        self._paths = sorted(self._entries)
+
+    def entry(self, path: str) -> SnapshotEntry | None:
+        return self._entries.get(path)
+
+    def is_folder(self, path: str) -> bool:
+        return path in self._folders
+
+    def children(self, folder: str) -> list[str]:
+        return sorted(self._folders[folder])
+
+    def folders_below(self, folder: str) -> Iterator[str]:
+        return (path for path in self._folders if path and _is_below(path, folder))
+
+    def entries_below(self, folder: str) -> Iterator[SnapshotEntry]:
+        """Sorted by path."""
+        if not folder:
+            return (self._entries[path] for path in self._paths)
+        first = bisect_left(self._paths, f"{folder}/")
+        last = bisect_left(self._paths, f"{folder}0")  # '0' is the character after '/'
+        return (self._entries[path] for path in self._paths[first:last])
+
+    def modified(self, folder: str) -> int:
+        """When anything in the folder was last changed."""
+        return max((entry.modified for entry in self.entries_below(folder)), default=0)
+
+    def content(self, entry: SnapshotEntry) -> bytes:
+        """The bytes of a text file."""
+        return self.buffers[entry.path in self._approved].content(entry)
+
+    def files_with(self, pattern: Pattern) -> Iterator[SnapshotEntry]:
+        for buffer in self.buffers:
+            yield from buffer.files_with(pattern)
+
+    def resolve(self, path: RepositoryPath) -> RepositoryPath:
+        """The path with links resolved; raises `path_validation` if one leads out of the repository."""
+        done: list[str] = []
+        todo = [*reversed(path.split("/"))]
+        hops = 0
+        while todo:
+            segment = todo.pop()
+            if segment == ".." and not done:
+                raise ToolError("path_validation", f"A link leads out of the repository: {path}")
+            if segment == "..":
+                done.pop()
+            elif segment not in {"", "."}:
+                done.append(segment)
+                link = self._entries.get("/".join(done))
+                if link and link.kind == "symlink":
+                    hops += 1
+                    _check_link(link, hops, path)
+                    done.pop()
+                    todo.extend(reversed(link.target.split("/")))
+        return RepositoryPath("/".join(done))
+
+    @cached_property
+    def modules(self) -> frozenset[tuple[str, ...]]:
+        """Every file by the name under which it would be imported."""
+        return frozenset(tuple(module_segments(path)) for path in self._paths)
+
+    @cached_property
+    def _approved(self) -> frozenset[str]:
+        return frozenset(entry.path for entry in self.buffers[1].entries)
+
+    @cached_property
+    def _folders(self) -> dict[str, set[str]]:
+        """Every folder with the paths of its children."""
+        folders: dict[str, set[str]] = {"": set()}
+        for path in self._paths:
+            child = path
+            while child:
+                parent = child.rpartition("/")[0]
+                is_known = parent in folders
+                folders.setdefault(parent, set()).add(child)
+                child = "" if is_known else parent
+        return folders
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return not folder or path.startswith(f"{folder}/")
+
+
+def _check_link(link: SnapshotEntry, hops: int, path: str) -> None:
+    if hops > MAX_HOPS:
+        raise ToolError("path_validation", f"Links lead in a circle: {path}")
+    if link.target.startswith("/"):
+        raise ToolError("path_validation", f"A link leads out of the repository: {path}")

@@ -1,0 +1,94 @@
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from idea_explorer.ports import UploadedFile
+from idea_explorer.tools.upload_search import (
+    MAX_FILE_CHARS,
+    PASSAGE_CHARS,
+    UploadIndex,
+    extract_text,
+    split_passages,
+)
+
+
+def words(count: int, seed: int = 0) -> str:
+    chosen = random.Random(seed)
+    return " ".join(chosen.choice(["alpha", "beta", "gamma", "delta"]) for _ in range(count))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.txt", "grün".encode(), "grün"),
+        ("a.txt", "grün".encode("latin-1"), "grün"),
+        ("a.txt", "grün".encode("utf-16"), "grün"),
+        ("A.MD", b"# Title", "# Title"),
+        ("a.csv", b"a;b\r\n1;2", "a;b\r\n1;2"),
+        ("a.json", b'{"a": 1}', '{"a": 1}'),
+        ("a.html", b"<title>x</title><script>no</script><p>yes", "yes"),
+        ("main.py", b"print(1)", "print(1)"),
+        ("LICENSE", b"MIT", "MIT"),
+        ("a.txt", b"", ""),
+        ("a.pdf", b"%PDF-1.7 plain", None),
+        ("a.txt", b"%PDF-1.7 renamed", None),
+        ("a.docx", b"PK\x03\x04\x00\x00", None),
+        ("a.png", b"\x89PNG\r\n", None),
+        ("a.bin", b"\xff\xfa\xfb", None),
+        ("a.txt", b"text\x00with a zero", None),
+    ],
+)
+def test_the_content_decides_what_is_text(name: str, content: bytes, text: str | None) -> None:
+    assert extract_text(UploadedFile(name, content)) == text
+
+
+@settings(deadline=None)
+@given(st.text(alphabet=st.sampled_from("ab \n"), max_size=5_000))
+def test_passages_hold_the_whole_text_in_pieces_of_bounded_length(text: str) -> None:
+    pieces = list(split_passages(text))
+    assert all(0 < len(piece) <= PASSAGE_CHARS for piece in pieces)
+    assert "".join("".join(pieces).split()) == "".join(text.split())
+
+
+def test_passages_end_between_paragraphs_else_words() -> None:
+    paragraph = words(60).strip()
+    pieces = list(split_passages("\n\n".join([paragraph] * 6)))
+    assert all(piece.startswith(paragraph[:20]) for piece in pieces)
+    assert all(piece.split()[-1] in {"alpha", "beta", "gamma", "delta"} for piece in
+               split_passages(words(1_000)))  # fmt: skip
+
+
+def test_every_excerpt_holds_the_match() -> None:
+    text = f"{words(2_000)} needle {words(2_000, 1)}"
+    index = UploadIndex([UploadedFile("hay.txt", text.encode()), UploadedFile("b.txt", b"nothing")])
+    found, total = index.search("needle", 5)
+    assert total == 1
+    assert found[0].name == "hay.txt"
+    assert "needle" in found[0].excerpt
+    assert len(found[0].excerpt) <= PASSAGE_CHARS
+
+
+def test_a_file_is_not_found_by_its_name_alone() -> None:
+    index = UploadIndex([UploadedFile("needle passage0.txt", b"some hay")])
+    assert index.search("needle", 5) == ([], 0)
+
+
+def test_the_best_passage_comes_first_and_all_are_counted() -> None:
+    files = [
+        UploadedFile("one.md", b"The API has one endpoint. " + words(300).encode()),
+        UploadedFile("two.md", b"API endpoints: GET /users, POST /users are the API endpoints."),
+        UploadedFile("three.md", b"Nothing of that kind."),
+    ]
+    found, total = UploadIndex(files).search("api endpoints", 1)
+    assert [finding.name for finding in found] == ["two.md"]
+    assert total == 2
+
+
+def test_what_is_not_searched_is_told() -> None:
+    long = ("word " * (MAX_FILE_CHARS // 5)).encode() + b"beyond"
+    index = UploadIndex([UploadedFile("a.pdf", b"%PDF-1.7"), UploadedFile("long.txt", long)])
+    assert index.names == ["long.txt"]
+    assert set(index.remarks) == {"a.pdf", "long.txt"}
+    assert index.search("beyond", 5)[1] == 0
