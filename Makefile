@@ -32,7 +32,7 @@ setup: $(DEV) ## Install everything into .venv
 
 demo: $(RUNTIME) ## Run one exploration on this machine: no key, no AWS, no GitHub
 	@test -d demo/ideas || { mkdir -p demo && cp -R examples/ideas demo/ideas; }
-	@IDEA_RESEARCH_DIR=demo $(BIN)/idea explore --if-exists run "A subscription box for urban beekeepers"
+	@$(BIN)/idea explore --research demo --if-exists run "A subscription box for urban beekeepers"
 
 test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope

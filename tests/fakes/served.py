@@ -39,7 +39,7 @@ class Served:
         self._process = start(["serve", "--port", port], [0, writing, 2], env=self.env)
         os.close(writing)
         self._output = os.fdopen(reading)
-        self.url = self._output.readline().rpartition(" ")[2].strip()
+        self.url = self._output.readline().rpartition("=")[2].strip()
         assert self.url.startswith("http://127.0.0.1:"), "it did not start"
         return self
 

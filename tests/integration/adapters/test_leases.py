@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.aws.client import client
+from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.dynamodb.leases import DynamoBranchLease
 from idea_explorer.adapters.dynamodb.table import Table
 from idea_explorer.adapters.folder.publisher import FolderPublisher
@@ -87,7 +88,7 @@ def test_of_many_at_once_one_gets_it(lease: BranchLease) -> None:
 
 @pytest.fixture
 def index(aws: Settings) -> S3ResearchIndex:
-    return S3ResearchIndex(str(aws.bucket_name), lambda: client("s3"))
+    return S3ResearchIndex(Bucket(str(aws.bucket_name), lambda: client("s3")))
 
 
 def with_document(number: int) -> Callable[[Index], Index]:
@@ -101,7 +102,7 @@ def test_an_index_that_is_not_there_is_empty(index: S3ResearchIndex) -> None:
 
 
 def test_what_is_changed_is_read_by_everyone(index: S3ResearchIndex, aws: Settings) -> None:
-    other = S3ResearchIndex(str(aws.bucket_name), lambda: client("s3"))
+    other = S3ResearchIndex(Bucket(str(aws.bucket_name), lambda: client("s3")))
     other.load()
     index.change(with_document(1))
     first = other.load()
@@ -114,7 +115,7 @@ def test_what_is_changed_is_read_by_everyone(index: S3ResearchIndex, aws: Settin
 
 def test_changes_at_once_are_all_kept(index: S3ResearchIndex, aws: Settings) -> None:
     def change(number: int) -> None:
-        own = S3ResearchIndex(str(aws.bucket_name), lambda: client("s3"))
+        own = S3ResearchIndex(Bucket(str(aws.bucket_name), lambda: client("s3")))
         own.change(with_document(number))
 
     def overtaken(known: Index) -> Index:

@@ -105,7 +105,7 @@ def test_a_key_whose_first_request_died_is_locked_only_as_long_as_it_could_have_
     request: dict[str, Any] = {"idea": "bees"}
 
     def nested() -> dict[str, Any]:
-        with pytest.raises(Exception, match="still being worked on"):
+        with pytest.raises(Exception, match="still in progress"):
             once.once("ada", "k", request, lambda: {"n": 2}, seconds=30)
         return {"n": 1}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.cli.remote.client import Remote
+from idea_explorer.cli.targets.client import ApiClient
 from tests.fakes.anthropic_scripts import ByConversation
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
@@ -40,8 +40,8 @@ def run_that_waits(
             monkeypatch.setenv("IDEA_API_TOKEN", TOKEN)
             idea = Idea(capsys)
             _, out, _ = idea("submit", "Renew both files", "--toolset", "code", "--quiet")
-            with Remote(server.url, TOKEN) as remote:
-                until(lambda: remote.exploration(out.strip())["status"] == "awaiting_approval")
+            with ApiClient(server.url, TOKEN) as api:
+                until(lambda: api.get(api.path(out.strip()))["status"] == "awaiting_approval")
             yield idea, out.strip(), tmp_path
     assert model.violations == []
 
@@ -81,7 +81,7 @@ def test_changes_are_shown_approved_and_rejected(waiting: tuple[Idea, str, Path]
     assert (folder / "a.txt").read_text() == "mine\n"
     assert (folder / "b.txt").read_text() == "old b\n"
     code, _, err = idea("approve", exploration_id)
-    assert (code, "waits for no decision" in err) == (1, True)
+    assert (code, "has no changes to decide on" in err) == (1, True)
 
 
 def test_the_first_decision_stands_and_the_next_is_told(waiting: tuple[Idea, str, Path]) -> None:
@@ -112,7 +112,7 @@ def test_cancelled_while_it_waits_it_ends_without_a_report(waiting: tuple[Idea, 
     idea, exploration_id, folder = waiting
 
     code, out, _ = idea("cancel", exploration_id)
-    assert (code, "awaiting_approval, asked to stop soon · " in out) == (0, True)
+    assert (code, "waiting for approval, stopping soon · " in out) == (0, True)
     assert idea("watch", exploration_id, "--quiet")[0] == 4
 
     code, _, err = idea("report", exploration_id)  # what is said beside a call is thinking
@@ -121,7 +121,7 @@ def test_cancelled_while_it_waits_it_ends_without_a_report(waiting: tuple[Idea, 
         f"idea: Exploration {exploration_id} is cancelled and has no report.\n",
     )
     code, _, err = idea("approve", exploration_id)
-    assert (code, "waits for no decision" in err) == (1, True)
+    assert (code, "has no changes to decide on" in err) == (1, True)
     assert (folder / "a.txt").read_text() == "old a\n"
 
 

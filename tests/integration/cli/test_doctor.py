@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.cli.checks import Finding
-from idea_explorer.cli.doctor import examine
+from idea_explorer.cli.checks import CheckResult
+from idea_explorer.cli.doctor import run_checks
 from tests.fakes.anthropic_faults import refusing_url
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.command import idea
@@ -18,10 +18,10 @@ from tests.fakes.tidal_server import FakeTidal
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def found(folder: Path, **environment: str) -> dict[str, Finding]:
+def found(folder: Path, **environment: str) -> dict[str, CheckResult]:
     """By subject; of each the last."""
     variables = {"IDEA_RESEARCH_DIR": str(folder), **environment}
-    return {finding.subject: finding for finding in examine(variables)}
+    return {finding.subject: finding for finding in run_checks(variables)}
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_a_wrong_variable_is_a_finding_among_others(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_one_problem(tmp_path: Path) -> None:
-    findings = list(examine({"IDEA_RESEARCH_DIR": str(tmp_path / "nope")}))
+    findings = list(run_checks({"IDEA_RESEARCH_DIR": str(tmp_path / "nope")}))
 
     about = [finding for finding in findings if "nope" in finding.text]
     assert [(finding.state, finding.subject) for finding in about] == [("problem", "repository")]
@@ -153,12 +153,12 @@ def test_a_limit_that_pays_for_no_research_is_told(
     budget = findings.get("budget")
     assert (budget is None) == (fix is None)
     if budget and fix:
-        assert budget.text.endswith("pays for no research with opus")
+        assert budget.text.endswith("is too low for any research with opus")
         assert fix in budget.fix
 
 
 def test_what_a_provider_lacks_is_told_once_and_the_rest_is_looked_at() -> None:
-    findings = list(examine({"IDEA_MODEL_PROVIDER": "aws"}))
+    findings = list(run_checks({"IDEA_MODEL_PROVIDER": "aws"}))
     told = [finding.text for finding in findings if finding.subject == "settings"]
     assert [text.split()[0] for text in told] == ["ANTHROPIC_AWS_WORKSPACE_ID", "AWS_REGION"]
     assert any(finding.subject == "repository" for finding in findings)

@@ -103,7 +103,7 @@ def test_what_is_held_for_a_command_is_free_once_it_was_killed_and_not_before(
     assert (refused, done) == (1, 0)
     assert "budget" in why
     assert (lost.status, lost.run.stats.steps) == ("failed", 1)
-    assert f"{lost.id} had broken off. Go on with: idea resume {lost.id}" in said
+    assert f"{lost.id} was interrupted. Continue with: idea resume {lost.id}" in said
 
 
 def test_a_server_ends_what_a_killed_command_left_running(machine: Machine) -> None:
@@ -127,7 +127,7 @@ def test_a_run_that_is_alive_is_not_taken_from_its_command(machine: Machine) -> 
 
         assert (done.returncode, done.stderr) == (
             1,
-            f"idea: Exploration {running.id} is running here.\n",
+            f"idea: Exploration {running.id} is already running on this machine.\n",
         )
         assert machine.named("Coffee") == running
     assert len(machine.model.requests) == 2

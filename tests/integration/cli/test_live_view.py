@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from idea_explorer.api.server import ApiServer
-from idea_explorer.cli.remote.client import Remote
-from idea_explorer.cli.remote.events import told
+from idea_explorer.cli.targets.client import ApiClient
+from idea_explorer.cli.targets.deployment import DeploymentTarget
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.ids import new_id
@@ -40,11 +40,11 @@ class Flaky:
 
 
 @contextmanager
-def remote_to(flaky: Flaky) -> Iterator[Remote]:
+def target_of(flaky: Flaky, clock: ManualClock | None = None) -> Iterator[DeploymentTarget]:
     tokens = dump_tokens([make_token_record(TOKEN, "ada", now=START)])
     server = ApiServer(("127.0.0.1", 0), flaky, lambda: tokens)
-    with Listening(server), Remote(server.url, TOKEN) as remote:
-        yield remote
+    with Listening(server), ApiClient(server.url, TOKEN) as api:
+        yield DeploymentTarget(api, clock or ManualClock())
 
 
 def test_a_lost_connection_misses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_a_lost_connection_misses_nothing_and_repeats_nothing(tmp_path: Path) ->
     api.clock.pass_time(60)
     losses: list[str] = []
 
-    with remote_to(Flaky(api, lambda call: call % 2 == 1)) as remote:
-        seen = list(told(remote, running.id, ManualClock(), losses.append))
+    with target_of(Flaky(api, lambda call: call % 2 == 1)) as target:
+        seen = list(target.events(running.id, losses.append))
 
     assert [event.number for event in seen] == list(range(1, 2_502))
     assert [event.event for event in seen[1:]] == words
@@ -79,8 +79,8 @@ def test_what_a_run_waits_for_is_told_once(tmp_path: Path) -> None:
             api.clock.pass_time(60)
         return False
 
-    with remote_to(Flaky(api, ends_after)) as remote:
-        list(told(remote, running.id, ManualClock(), lambda _: None, heard.append))
+    with target_of(Flaky(api, ends_after)) as target:
+        list(target.events(running.id, heard.append))
 
     assert heard == [sentence]
 
@@ -89,8 +89,8 @@ def test_a_deployment_that_stays_away_is_given_up(tmp_path: Path) -> None:
     clock = ManualClock()
     flaky = Flaky(Api(tmp_path), lambda _: True)
 
-    with remote_to(flaky) as remote, pytest.raises(UnavailableError):
-        list(told(remote, new_id(1), clock, lambda _: None))
+    with target_of(flaky, clock) as target, pytest.raises(UnavailableError):
+        list(target.events(new_id(1), lambda _: None))
 
     assert clock.slept == [1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0]
 
@@ -98,7 +98,7 @@ def test_a_deployment_that_stays_away_is_given_up(tmp_path: Path) -> None:
 def test_no_network_at_all_is_given_up_too() -> None:
     with (
         refusing_url() as url,
-        Remote(url, TOKEN) as remote,
+        ApiClient(url, TOKEN) as api,
         pytest.raises(NetworkError, match="could not be reached"),
     ):
-        list(told(remote, new_id(1), ManualClock(), lambda _: None))
+        list(DeploymentTarget(api, ManualClock()).events(new_id(1), lambda _: None))

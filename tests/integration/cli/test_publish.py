@@ -129,7 +129,7 @@ def test_a_script_is_shown_similar_research_and_never_asked(root: Path) -> None:
     quiet = idea(root, "explore", IDEA, "--quiet")
 
     assert (loud.returncode, quiet.returncode) == (0, 0)
-    assert "Similar research is there already" in loud.stderr
+    assert "Similar research already exists" in loud.stderr
     assert "keeping-subscribers-in-seasonal-hobby-boxes/research.md" in loud.stderr
     assert quiet.stderr == ""
 
@@ -153,7 +153,7 @@ def at_a_terminal(root: Path, answer: str) -> tuple[int, str, list[str]]:
         pass  # the other end of the terminal is closed
     code = process.wait()
     os.close(person)
-    assert b"Similar research is there already" in shown
+    assert b"Similar research already exists" in shown
     new = set((root / "ideas").iterdir()) - before
     return code, output.read_text(), sorted(path.name for path in new)
 

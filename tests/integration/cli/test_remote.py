@@ -47,7 +47,7 @@ def done(idea: Idea) -> str:
 def test_an_idea_is_sent_watched_and_read(idea: Idea) -> None:
     code, out, err = idea("submit", "Bees on roofs", "--mode", "exploration")
     exploration_id = out.strip()
-    assert (code, "follow it with: idea watch" in err) == (0, True)
+    assert (code, "Follow it with: idea watch" in err) == (0, True)
 
     code, out, err = idea("watch", exploration_id)
     assert code == 0
@@ -64,14 +64,16 @@ def test_an_idea_is_sent_watched_and_read(idea: Idea) -> None:
 
 def test_the_words_of_the_report_are_shown_as_they_come(idea: Idea) -> None:
     _, _, err = idea("submit", "Bees in parks", "--watch")
+    (newest,) = json.loads(idea("list", "--limit", "1", "--json")[1])["explorations"]
 
     assert "    # Bees in parks" in err
+    assert f"\nexploration {newest['id']}\n" in err
 
 
 def test_an_exploration_is_shown(idea: Idea, done: str) -> None:
     code, out, _ = idea("status", done)
     assert code == 0
-    assert "completed · step" in out
+    assert "completed after 3 steps" in out
 
     assert idea("status", done, "--quiet")[1] == "completed\n"
     assert json.loads(idea("status", done, "--json")[1])["id"] == done
@@ -85,7 +87,7 @@ def test_explorations_are_listed(idea: Idea, done: str) -> None:
     assert idea("list", "--limit", "1", "--quiet")[1].strip() == done
     assert json.loads(idea("list", "--json")[1])["explorations"][0]["id"] == done
     code, out, err = idea("list", "--status", "failed")
-    assert (code, out, err) == (0, "", "idea: no exploration is like that\n")
+    assert (code, out, err) == (0, "", "idea: No exploration matches.\n")
 
 
 QUESTION = ("submit", "What is 6 * 7?", "--toolset", "assistant", "--watch")
@@ -96,6 +98,12 @@ def test_an_answer_that_is_not_published_is_printed(idea: Idea) -> None:
 
     assert (code, err) == (0, "")
     assert "= 42" in out
+
+
+def test_an_answer_is_printed_once(idea: Idea) -> None:
+    _, out, err = idea(*QUESTION)
+
+    assert (out.count("## Calculated"), "## Calculated" in err) == (1, False)
 
 
 def test_a_script_that_submits_and_watches_gets_the_whole_as_the_last_object(idea: Idea) -> None:
@@ -162,14 +170,14 @@ def test_files_are_sent_along(idea: Idea, served: Served, tmp_path: Path) -> Non
 def test_similar_research_is_named(idea: Idea, done: str) -> None:
     _, _, err = idea("submit", "Urban bees")
 
-    assert "idea: similar: Urban bees (ideas/" in err
+    assert "idea: Similar research: Urban bees (ideas/" in err
 
 
 def test_research_that_is_there_is_reused(idea: Idea, done: str) -> None:
     code, out, err = idea("submit", "Urban bees", "--if-exists", "reuse")
 
     assert code == 0
-    assert "answered by ideas/" in err
+    assert "Answered by ideas/" in err
     assert "# Urban bees" in idea("report", out.strip())[1]
 
 
@@ -205,7 +213,8 @@ def test_what_is_not_valid_is_bad_usage(idea: Idea, sentence: str) -> None:
 
 
 def test_a_list_without_decisions_says_so(idea: Idea, done: str) -> None:
-    assert idea("approve", done, "--list") == (0, "", "idea: it asked for no decision\n")
+    sentence = f"idea: Exploration {done} has proposed no changes.\n"
+    assert idea("approve", done, "--list") == (0, "", sentence)
 
 
 def test_nobodys_changes_cannot_be_decided(idea: Idea) -> None:
@@ -218,9 +227,8 @@ def test_nobodys_changes_cannot_be_decided(idea: Idea) -> None:
 # What can be wrong with the environment
 
 SENTENCES = [
-    ({"IDEA_API_URL": ""}, 2, "IDEA_API_URL is not set."),
     ({"IDEA_API_TOKEN": ""}, 2, "IDEA_API_TOKEN is not set."),
-    ({"IDEA_API_TOKEN": "kéy"}, 2, "IDEA_API_TOKEN holds characters that no token has."),
+    ({"IDEA_API_TOKEN": "kéy"}, 2, "IDEA_API_TOKEN contains characters that no token has."),
     ({"IDEA_API_TOKEN": "wrong"}, 1, "The API does not know this token (401)."),
     ({"IDEA_API_URL": "nonsense"}, 2, "IDEA_API_URL is not a URL."),
     ({"IDEA_API_URL": "https://[::1"}, 2, "IDEA_API_URL is not a URL."),
@@ -297,6 +305,6 @@ def test_an_address_where_something_else_listens(
         monkeypatch.setenv("IDEA_API_URL", f"http://127.0.0.1:{server.server_address[1]}")
         code, out, err = idea("list")
 
-    expected = "The API failed (500)" if status == 500 else "does not answer as the API"
+    expected = "The API failed (500)" if status == 500 else "is not the API of Idea Explorer"
     assert (code, out) == (1, "")
     assert expected in err

@@ -51,7 +51,7 @@ def test_a_published_exploration_of_this_machine(
     (pull,) = repo.pulls
     url = f"https://github.com/acme/ideas/pull/{pull.number}"
     assert told.stdout.splitlines()[0] == url
-    assert "Opened a pull request that undoes: ideas/" in told.stdout
+    assert "Opened a pull request that reverts ideas/" in told.stdout
     answer = json.loads(again.stdout)
     assert (answer["id"], answer["new"], answer["url"]) == (exploration_id, False, url)
     assert [file.rpartition("/")[2] for file in answer["files"]] == [
@@ -109,7 +109,7 @@ def test_what_went_to_a_folder_is_undone_there(tmp_path: Path) -> None:
     again = idea("revert", outcome["id"], "--json", env={}, folder=tmp_path)
 
     assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("Undone: ideas/")
+    assert told.stdout.startswith("Reverted: ideas/")
     assert not document.parent.exists()
     assert json.loads(again.stdout)["new"] is False
 
@@ -128,8 +128,8 @@ def test_what_a_server_wrote_to_a_folder_is_undone_there(tmp_path: Path) -> None
 
     assert (far.returncode, far.stderr) == (
         2,
-        f"idea: Exploration {exploration_id} wrote to a folder."
-        f" Undo it there: idea revert {exploration_id} --research DIR.\n",
+        f"idea: Exploration {exploration_id} wrote to a folder: {document}."
+        f" On the machine with that folder, run: idea revert {exploration_id} --research {home}\n",
     )
     assert (near.returncode, near.stderr) == (0, "")
     assert not document.exists()

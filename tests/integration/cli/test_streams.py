@@ -101,13 +101,13 @@ def test_a_run_that_is_told_to_stop_ends_cancelled_and_can_go_on(
         while not server.requests:
             time.sleep(0.01)
         program.send_signal(number)
-        assert any("stopping" in line for line in said)
+        assert any("Stopping and keeping" in line for line in said)
         server.stop()  # which ends the silence
         last = said.read()
 
     assert program.wait() == 4
     assert "cancelled" in last
-    assert "Go on with: idea resume" in last
+    assert "Continue with: idea resume" in last
 
 
 def _idea_without_a_client(arguments: Sequence[str]) -> None:
@@ -156,7 +156,7 @@ def test_an_early_end_says_how_to_go_on(tmp_path: Path) -> None:
         done = idea(*IDEA, "--json", "--quiet", env=env, folder=tmp_path)
 
     assert done.returncode == 3
-    assert f"Go on with: idea resume {json.loads(done.stdout)['id']}" in done.stderr
+    assert f"Continue with: idea resume {json.loads(done.stdout)['id']}" in done.stderr
 
 
 @pytest.mark.parametrize("flags", [("--max-steps", "0"), ("--max-cost-usd", "-1")])

@@ -56,7 +56,7 @@ WRONG_USAGE = [
     (["explore", "Tea", "--toolset", "x"], "--toolset must be one of: research, assistant"),
     (["explore", "Tea", "--repository", "x"], "--repository must look like owner/name."),
     (["explore", "Tea", "--deadline-seconds", "1"], "--deadline-seconds must be at least 60."),
-    (["explore", "Tea", "--context", "notse.md"], "The context notse.md is no file."),
+    (["explore", "Tea", "--context", "notse.md"], "--context: there is no file notse.md."),
     (
         ["explore", "Tea", "--callback-secret", "x"],
         "--callback-secret must come with 'webhook_url'",
@@ -114,7 +114,9 @@ def test_half_of_a_github_is_said_to_do_nothing(tmp_path: Path, missing: str) ->
     done = run("tools", folder=tmp_path, **(both | {missing: ""}))
 
     assert done.returncode == 0
-    assert f"{missing} is not set, so GitHub is not used" in done.stderr
+    assert (
+        f"{missing} is not set, so the folder {tmp_path} is used instead of GitHub." in done.stderr
+    )
 
 
 def test_what_no_model_wrote_names_none(tmp_path: Path) -> None:

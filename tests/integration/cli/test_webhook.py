@@ -11,7 +11,7 @@ import pytest
 
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.api.views import Details, build_details
-from idea_explorer.cli.remote.shown import lines
+from idea_explorer.cli.output import format_details
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.ports import Filter
@@ -96,7 +96,9 @@ def test_a_default_that_cannot_be_is_refused_by_name(
     assert not (tmp_path / "ideas").exists()
 
 
-@pytest.mark.parametrize(("secret", "said"), [("", "without a signature"), ("s3cret", ", signed")])
+@pytest.mark.parametrize(
+    ("secret", "said"), [("", "messages are not signed"), ("s3cret", "messages are signed")]
+)
 def test_the_doctor_names_the_default_and_keeps_its_address(
     tmp_path: Path, secret: str, said: str
 ) -> None:
@@ -152,7 +154,7 @@ def until(true: Callable[[], bool]) -> None:
         (
             Delivery(status="failed", attempts=3, last_error="The server answered 410."),
             "Webhook not delivered after 3 attempts: The server answered 410."
-            " Send it: idea webhook resend ",
+            " Send it again with: idea webhook resend ",
         ),
         (Delivery(status="pending"), None),
         (Delivery(), None),
@@ -161,7 +163,9 @@ def until(true: Callable[[], bool]) -> None:
 def test_status_says_what_became_of_the_webhook(delivery: Delivery, line: str | None) -> None:
     done = an_exploration(status="completed", delivery=delivery)
     details = build_details(done, progress_of(done, [], NOW), "")
-    said = lines(Details.model_validate(json.loads(details.model_dump_json(by_alias=True))))
+    said = format_details(
+        Details.model_validate(json.loads(details.model_dump_json(by_alias=True)))
+    )
 
     assert any(text.startswith("Webhook") for text in said) is (line is not None)
     assert line is None or any(text.startswith(line) for text in said)

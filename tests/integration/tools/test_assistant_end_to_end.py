@@ -143,7 +143,7 @@ def test_asked_for_the_uploaded_documentation_it_finds_it(tmp_path: Path, notes:
     assert "unverified" not in outcome["content"]
     assert not (tmp_path / "ideas").exists()
     replayed = idea("replay", outcome["id"], env={}, folder=tmp_path)
-    assert replayed.stdout.startswith("same report (2 steps, 1 tool calls")
+    assert replayed.stdout.startswith("The same report (2 steps, 1 tool call")
 
 
 def test_a_resumed_run_still_has_files_that_are_gone(tmp_path: Path, notes: Path) -> None:

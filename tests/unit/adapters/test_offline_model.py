@@ -20,7 +20,7 @@ def test_it_reads_related_research_and_writes_the_business_framework(tmp_path: P
     assert "[Tea](../tea.md)" in report
     assert "grown to 3 million" in report
     assert find_verdict(report) is None  # there is none to take over, and none is made up
-    assert "No model was asked" in report
+    assert "no earlier research has a verdict" in report
     for heading in ("Problem", "Market", "Use cases and personas", "Feasibility", "Verdict"):
         assert f"## {heading}" in report
     assert {record.name for record in done.run.stats.tool_calls} >= {
@@ -35,7 +35,9 @@ def test_a_verdict_is_taken_over_from_related_research_and_called_that(tmp_path:
     done = bench.run("A tea room in every library")
 
     assert done.run.verdict == "PIVOT"
-    assert "1 of 1 earlier explorations came to it" in bench.store.load_report(done.id)
+    assert "The most common verdict of related research (1 of 1)." in bench.store.load_report(
+        done.id
+    )
 
 
 def test_it_writes_the_exploration_framework(tmp_path: Path) -> None:

@@ -82,10 +82,11 @@ def test_a_budget_too_small_for_any_research_says_so_and_what_would_do(tmp_path:
     assert done.run.receipt is not None
     told = re.fullmatch(
         r"The budget pays for no research; the report was written without any\. "
-        r"It takes \$(0\.\d\d) at least to resume it with some\.",
+        r"Resuming it with research takes at least \$(0\.\d\d)\.",
         done.run.receipt.message,
     )
     assert told
+    assert done.run.receipt.resume == f"idea resume {done.id} --max-cost-usd {told[1]}"
     bench.with_model(again := scripted([calls(("list_research", {})), says("# Tea, looked up")]))
     bench.resume(done, max_cost_usd=float(told[1]))
     assert again.writing[0] is False

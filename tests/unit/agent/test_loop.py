@@ -8,7 +8,6 @@ import pytest
 from anthropic.types import StopReason
 
 from idea_explorer.agent.moves import AFTER
-from idea_explorer.cli.endings import how_to_go_on
 from idea_explorer.domain.errors import (
     AuthFailedError,
     NetworkError,
@@ -255,7 +254,7 @@ def test_a_refusal_fails_with_its_reason_and_runs_no_tool(tmp_path: Path) -> Non
     assert done.status == "failed"
     assert done.run.receipt is not None
     assert "violates the policy" in done.run.receipt.message
-    assert (done.run.receipt.resume, how_to_go_on(done, None)) == (None, None)
+    assert done.run.receipt.resume is None
     assert not b.seen.of(ToolCallStart)
     assert done.publication.path is None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.cli.progress import PlainScreen, Progress
+from idea_explorer.cli.display import PlainScreen, ProgressDisplay
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import NetworkError, RateLimitedError, UnavailableError
 from idea_explorer.domain.events import MessageStart, RetryScheduled, RunEvent, TextDelta
@@ -126,12 +126,12 @@ def test_an_answer_of_which_nothing_was_told_begins_no_message_again(tmp_path: P
 def test_a_watcher_sees_where_an_answer_is_written_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    progress = Progress(PlainScreen(), text=True)
+    progress = ProgressDisplay(PlainScreen(), show_text=True)
     start = MessageStart(message_id="m", conversation_id="c")
     for event in (start, TextDelta(content="# Te"), start, TextDelta(content="# Tea\n")):
         progress.emit(event)
     assert capsys.readouterr().err.splitlines() == [
-        "    # Te", "  … The answer broke off and is written again.", "    # Tea",
+        "    # Te", "  … The answer was interrupted and is written again.", "    # Tea",
     ]  # fmt: skip
 
 

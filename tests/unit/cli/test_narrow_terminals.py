@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from idea_explorer.api.views import build_summary
-from idea_explorer.cli.checks import Finding
-from idea_explorer.cli.doctor import lines
-from idea_explorer.cli.remote.shown import row
+from idea_explorer.cli.checks import CheckResult
+from idea_explorer.cli.doctor import format_result
+from idea_explorer.cli.output import format_row
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
@@ -19,7 +19,7 @@ WAITING = (
     .started(at=NOW)
     .moved("awaiting_approval", at=NOW, stats=Stats(cost_usd=12.34))
 )
-UNWELL = Finding(
+UNWELL = CheckResult(
     "problem",
     "deployment",
     "https://ideas.example/prod could not be reached: the name is not known here",
@@ -31,7 +31,7 @@ UNWELL = Finding(
 def test_an_exploration_of_the_list_takes_the_lines_it_needs(
     width: int | None, height: int
 ) -> None:
-    shown = row(build_summary(WAITING), width).splitlines()
+    shown = format_row(build_summary(WAITING), width).splitlines()
 
     assert len(shown) == height
     assert "A subscription box" in shown[-1]
@@ -40,7 +40,7 @@ def test_an_exploration_of_the_list_takes_the_lines_it_needs(
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_what_the_doctor_finds_is_wrapped_and_its_fix_is_not(width: int) -> None:
-    *text, fix = lines(UNWELL, width)
+    *text, fix = format_result(UNWELL, width)
 
     assert max(map(len, text)) <= width
     assert " ".join(" ".join(text).split()).endswith(UNWELL.text)
@@ -48,4 +48,4 @@ def test_what_the_doctor_finds_is_wrapped_and_its_fix_is_not(width: int) -> None
 
 
 def test_what_goes_to_a_file_is_not_wrapped() -> None:
-    assert len(lines(UNWELL, None)) == 2
+    assert len(format_result(UNWELL, None)) == 2

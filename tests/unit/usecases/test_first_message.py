@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.cli.explore import request_from
+from idea_explorer.cli.arguments import read_request
 from idea_explorer.cli.parser import build_parser
 from idea_explorer.domain.errors import InvalidRequestError
 
 
 def context(given: str) -> str | None:
-    return request_from(build_parser().parse_args(["explore", "Tea", "--context", given])).context
+    return read_request(build_parser().parse_args(["explore", "Tea", "--context", given])).context
 
 
 @pytest.fixture(autouse=True)
@@ -44,5 +44,5 @@ def test_a_file_is_read(folder: Path) -> None:
 def test_a_path_where_there_is_no_file_is_refused(folder: Path, slip: str) -> None:
     (folder / "docs").mkdir()
 
-    with pytest.raises(InvalidRequestError, match=f"The context {slip} is no file"):
+    with pytest.raises(InvalidRequestError, match=f"there is no file {slip}"):
         context(slip)

@@ -99,7 +99,7 @@ def test_the_command_says_whether_the_report_is_the_same(
     exploration_id = json.loads(capsys.readouterr().out)["id"]
     exported = tmp_path / "t.jsonl"
     assert main(["replay", exploration_id, "--export", str(exported)]) == 0
-    assert capsys.readouterr().out.startswith("same report (1 steps, 0 tool calls")
+    assert capsys.readouterr().out.startswith("The same report (1 step, 0 tool calls")
     assert main(["replay", str(exported)]) == 0
     assert main(["replay", "01890000-0000-7000-8000-000000000000"]) == 1
     assert main(["replay", "no-such-file"]) == 2

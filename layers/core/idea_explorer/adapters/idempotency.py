@@ -1,6 +1,5 @@
-"""Once per Idempotency-Key, by Powertools Idempotency: over DynamoDB, or over SQLite on one machine."""
+"""Idempotency keys with Powertools, stored in DynamoDB, or in SQLite on one machine."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,16 +26,18 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
 
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, IDEMPOTENCY, PK, SK
 from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.adapters.sqlite.schema import SCHEMA
 from idea_explorer.domain.errors import ConflictError, KeyTakenError, UnavailableError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import KEY_SECONDS
+from idea_explorer.ports.stores import Action
 
 PREFIX = "submit"
 
 
 @dataclass(frozen=True)
 class _Context:
-    """Lambda's context as far as Powertools needs it: when a first call that died gives up its key."""
+    """The part of Lambda's context that Powertools needs: when the key of a crashed call is free again."""
 
     seconds: float
 
@@ -45,23 +46,17 @@ class _Context:
 
 
 class IdempotencyStore:
-    """Keeps of a request its hash, and of the answer all: answers must hold no secret."""
+    """Stores a hash of the request and the whole response: responses must hold no secret."""
 
     def __init__(self, records: BasePersistenceLayer) -> None:
         self._records = records
-        # once, before threads share it: Powertools would do it in the middle of the first call
+        # here, before threads share it: Powertools would configure it during the first call
         records.configure(_config(None), key_prefix=PREFIX)
 
     def once(
-        self,
-        owner: str,
-        key: str,
-        request: JsonObject,
-        act: Callable[[], JsonObject],
-        *,
-        seconds: float,
+        self, owner: str, key: str, request: JsonObject, act: Action, *, seconds: float
     ) -> JsonObject:
-        def run(*, sent: JsonObject) -> JsonObject:  # noqa: ARG001  what it is keyed by
+        def run(*, sent: JsonObject) -> JsonObject:  # noqa: ARG001  Powertools reads the key from it
             return act()
 
         guarded = idempotent_function(
@@ -72,17 +67,17 @@ class IdempotencyStore:
             key_prefix=PREFIX,
         )
         try:
-            answer: JsonObject = guarded(sent={"owner": owner, "key": key, "request": request})
+            response: JsonObject = guarded(sent={"owner": owner, "key": key, "request": request})
         except IdempotencyValidationError as error:
             raise KeyTakenError from error
         except (IdempotencyAlreadyInProgressError, IdempotencyInconsistentStateError) as error:
             raise ConflictError(
-                "The first request with this Idempotency-Key is still being worked on.",
+                "The first request with this Idempotency-Key is still in progress.",
                 hint="Try again in a moment.",
             ) from error
         except IdempotencyPersistenceLayerError as error:
-            raise UnavailableError("The record of idempotency keys is not available.") from error
-        return answer
+            raise UnavailableError("The store of idempotency keys is not available.") from error
+        return response
 
 
 def _config(context: Any) -> IdempotencyConfig:
@@ -97,7 +92,7 @@ def _config(context: Any) -> IdempotencyConfig:
 
 
 def dynamodb_records(table: str, client: Any) -> BasePersistenceLayer:
-    """Records beside the explorations, in the same table."""
+    """Records in the same table as the explorations."""
     return DynamoDBPersistenceLayer(
         table,
         key_attr=PK,
@@ -108,11 +103,6 @@ def dynamodb_records(table: str, client: Any) -> BasePersistenceLayer:
     )
 
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS idempotency (
-    key TEXT PRIMARY KEY, status TEXT NOT NULL, expires INTEGER NOT NULL, locked_until INTEGER,
-    payload TEXT NOT NULL, answer TEXT NOT NULL);
-"""
 FREE = "expires < :now OR (status = :working AND locked_until < :now_ms)"
 
 

@@ -1,7 +1,7 @@
-"""Spans on their way out: OTLP over HTTP, as the standard OTEL_ variables say.
+"""Exports spans: OTLP over HTTP, configured by the standard OTEL_ variables.
 
-The provider is ours alone. A global one would have the Anthropic client trace the same calls again, and
-send trace headers along. A collector that is slow, or not there, costs a run three seconds at its end.
+The provider is not the global one, with which the Anthropic client would trace the same calls again and
+send trace headers. A slow or missing collector costs a run three seconds at its end.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from opentelemetry.trace import Tracer
 
 from idea_explorer.domain.time_limit import run_with_time_limit
 
-FLUSH_SECONDS = 3.0  # a frozen Lambda sends nothing, but a run must not wait for its spans
+FLUSH_SECONDS = 3.0  # a frozen Lambda sends nothing, but no run may wait long for its spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Tracing:
     flush: Callable[[], None]
 
 
-@cache  # one provider for the process: it has a thread that sends
+@cache  # one provider per process, because it has a thread that exports
 def otlp_tracing(service: str) -> Tracing:
-    """OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go before what is said here."""
+    """OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence over `service`."""
     named = Resource.create().merge(Resource({SERVICE_NAME: service}))
     provider = TracerProvider(
         resource=named.merge(OTELResourceDetector().detect()), shutdown_on_exit=False

@@ -1,86 +1,144 @@
-"""Where an exploration stands in its owner's list: by time, then by id, since not all ids carry time."""
+"""Rules that the DynamoDB and SQLite stores share: how records sort, page, restore and fit."""
 
 import base64
 import binascii
 import json
 import re
-from collections.abc import Iterable
+import zlib
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.errors import InvalidRequestError, LeaseLostError, MissingError
 from idea_explorer.domain.events import AnyEvent, dump_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.run import Status
+from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
+from idea_explorer.ports.stores import RecordChange
 
+MAX_EVENT_BYTES = 300_000  # a DynamoDB item holds at most 400 KB, and its keys need some of that
+TRUNCATED = " … [cut]"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
-def sortable(moment: datetime) -> str:
-    """A moment as text that sorts as time does."""
+def format_sortable(moment: datetime) -> str:
+    """Format a moment so that the text sorts chronologically."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def position_of(exploration: Exploration) -> str:
-    return f"{sortable(exploration.created_at)}#{exploration.id}"
+def list_position(exploration: Exploration) -> str:
+    """The exploration's sort key in its owner's list: time first, then id, because not every id carries
+    a time."""
+    return f"{format_sortable(exploration.created_at)}#{exploration.id}"
 
 
-def by_due(found: Iterable[Exploration], moment: datetime) -> list[Exploration]:
-    """Those whose message was due before a moment, the longest overdue first."""
+def encode_cursor(position: str) -> str:
+    """An opaque cursor to whatever follows a position."""
+    return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str) -> str:
+    """Raises InvalidRequestError for a cursor that `encode_cursor` did not make."""
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        position = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
+    except (ValueError, binascii.Error) as error:
+        raise _invalid_cursor() from error
+    time, _, exploration_id = position.partition("#")
+    if not _TIME.fullmatch(time) or not is_id(exploration_id):
+        raise _invalid_cursor()
+    return position
+
+
+def _invalid_cursor() -> InvalidRequestError:
+    return InvalidRequestError("'cursor': not one of ours", fields={"cursor": "not one of ours"})
+
+
+def restore_exploration(record: str | bytes, lease: int, cancel_requested: bool) -> Exploration:
+    """Lease and cancel request are stored beside the record, because they change without it."""
+    exploration = Exploration.model_validate_json(record)
+    return exploration.replace(lease=lease, cancel_requested=cancel_requested)
+
+
+def change_and_lease(before: Exploration, change: RecordChange) -> Exploration:
+    return change(before).replace(lease=before.lease + 1)
+
+
+def select_unchanged(
+    found: Iterable[Exploration], status: Status, moment: datetime
+) -> list[Exploration]:
+    """Those still in the status and not updated since the moment, oldest first."""
+    unchanged = [e for e in found if e.status == status and e.updated_at < moment]
+    return sorted(unchanged, key=lambda e: e.updated_at)
+
+
+def select_overdue(found: Iterable[Exploration], moment: datetime) -> list[Exploration]:
+    """Those whose webhook was due before the moment, the longest overdue first."""
     due = [(e.delivery_due, e) for e in found]
     overdue = [(at, e) for at, e in due if at is not None and at < moment]
     return [e for _, e in sorted(overdue, key=lambda pair: pair[0])]
 
 
-def cursor_at(position: str) -> str:
-    """The cursor to what comes after a position. Opaque to callers."""
-    return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
+def lease_lost(exploration_id: str) -> LeaseLostError:
+    return LeaseLostError(f"Another worker has taken over exploration {exploration_id}.")
 
 
-def position_in(cursor: str) -> str:
-    """The position that a cursor names; raises InvalidRequestError unless it is one of ours."""
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        position = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
-    except (ValueError, binascii.Error) as error:
-        raise _foreign() from error
-    time, _, exploration_id = position.partition("#")
-    if not _TIME.fullmatch(time) or not is_id(exploration_id):
-        raise _foreign()
-    return position
+def no_such_exploration(exploration_id: str) -> MissingError:
+    return MissingError(f"There is no exploration {exploration_id}.")
 
 
-def _foreign() -> InvalidRequestError:
-    return InvalidRequestError("'cursor': not one of ours", fields={"cursor": "not one of ours"})
+def no_report(exploration_id: str) -> MissingError:
+    return MissingError(f"Exploration {exploration_id} has no report.")
 
 
-MAX_EVENT_BYTES = 300_000  # DynamoDB's items end at 400 KB; keys and names need little
-CUT = " … [cut]"
+def no_such_approval(approval_id: str) -> MissingError:
+    return MissingError(f"No approval {approval_id} was requested.")
 
 
-def fitting(event: AnyEvent) -> str:
-    """The event as JSON; where it is too large, its large fields are cut and say so."""
+class LeasedTranscript:
+    """A transcript that is read once, when it is opened, and then only appended to.
+
+    `write` stores a compressed entry under its number; it raises LeaseLostError once another worker has
+    taken over.
+    """
+
+    def __init__(self, compressed: Iterable[bytes], write: Callable[[int, bytes], None]) -> None:
+        self._entries = [parse_entry(zlib.decompress(data)) for data in compressed]
+        self._write = write
+
+    @property
+    def entries(self) -> Sequence[AnyEntry]:
+        return tuple(self._entries)
+
+    def append(self, entry: AnyEntry) -> None:
+        self._write(len(self._entries), zlib.compress(dump_entry(entry)))
+        self._entries.append(entry)
+
+
+def truncate_event(event: AnyEvent) -> str:
+    """The event as JSON. If it is too large, its large fields are truncated and marked."""
     data = dump_event(event)
-    keep = MAX_EVENT_BYTES // 2
+    limit = MAX_EVENT_BYTES // 2
     while _size(data) > MAX_EVENT_BYTES:
         fields: dict[str, JsonValue] = json.loads(dump_event(event))
-        data = _spelled({name: _cut(value, keep) for name, value in fields.items()})
-        keep //= 2
+        data = _to_json({name: _truncate(value, limit) for name, value in fields.items()})
+        limit //= 2
     return data
 
 
-def _cut(value: JsonValue, keep: int) -> JsonValue:
-    spelled = value if isinstance(value, str) else _spelled(value)
-    if _size(spelled) <= keep:
+def _truncate(value: JsonValue, limit: int) -> JsonValue:
+    text = value if isinstance(value, str) else _to_json(value)
+    if _size(text) <= limit:
         return value
-    excerpt = spelled.encode()[:keep].decode(errors="ignore")
+    excerpt = text.encode()[:limit].decode(errors="ignore") + TRUNCATED
     if isinstance(value, str):
-        return excerpt + CUT
-    return {"truncated": True, "bytes": _size(spelled), "excerpt": excerpt + CUT}
+        return excerpt
+    return {"truncated": True, "bytes": _size(text), "excerpt": excerpt}
 
 
-def _spelled(value: JsonValue) -> str:
+def _to_json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

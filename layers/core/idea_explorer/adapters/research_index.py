@@ -1,19 +1,21 @@
-"""The index of published research where there is no deployment: made from the documents themselves."""
+"""The index of published research: in the bucket of a deployment, or computed from the documents."""
 
 from collections.abc import Callable
-from typing import Any
 
 from pydantic import ValidationError
 
-from idea_explorer.adapters.aws.client import aws_errors, code_of
-from idea_explorer.domain.errors import UnavailableError
+from idea_explorer.adapters.aws.s3 import Bucket
+from idea_explorer.domain.errors import MissingError, UnavailableError
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.similar_research import Index, index_document
 from idea_explorer.ports import ResearchRepository
 
+KEY = "research/index.json"
+ATTEMPTS = 8
+
 
 class ComputedIndex:
-    """Made from the documents each time: always true, and quick enough on one machine."""
+    """Computed from the documents each time: always current, and fast enough on one machine."""
 
     def __init__(self, repository: ResearchRepository | None) -> None:
         self._repository = repository
@@ -27,72 +29,40 @@ class ComputedIndex:
         )
 
     def change(self, change: Callable[[Index], Index]) -> None:
-        """Nothing to do: what is published is found in the documents."""
-
-
-SYSTEM = "S3"
-KEY = "research/index.json"
-ABSENT = frozenset({"NoSuchKey", "404"})
-UNCHANGED = frozenset({"304", "NotModified"})
-OVERTAKEN = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
-ATTEMPTS = 8
+        """Nothing to do: the documents are the index."""
 
 
 class S3ResearchIndex:
-    """Read at every submit, so it is kept in memory and fetched again only if it has changed."""
+    """Read at every submit, so it stays in memory and is downloaded only after a change."""
 
-    def __init__(self, bucket: str, connect: Callable[[], Any]) -> None:
+    def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
-        self._connect = connect
-        self._known: tuple[str, Index] | None = None
+        self._latest: tuple[Index, str | None] = (Index(), None)
 
     def load(self) -> Index:
-        return self._fetch()[1]
+        return self._fetch()[0]
 
     def change(self, change: Callable[[Index], Index]) -> None:
-        """Written only over what was read: a publisher that was quicker is not undone."""
-        from botocore.exceptions import ClientError
-
+        """Never overwrites what another publisher wrote in the meantime."""
         for _ in range(ATTEMPTS):
-            tag, index = self._fetch()
+            index, etag = self._fetch()
             body = change(index).model_dump_json(exclude_defaults=True).encode()
-            unless_changed = {"IfMatch": tag} if tag else {"IfNoneMatch": "*"}
-            with aws_errors(SYSTEM):
-                try:
-                    self._connect().put_object(
-                        Bucket=self._bucket,
-                        Key=KEY,
-                        Body=body,
-                        ContentType="application/json",
-                        **unless_changed,
-                    )
-                except ClientError as error:
-                    if code_of(error) in OVERTAKEN:
-                        continue
-                    raise
-            return
-        raise UnavailableError("Others change the index of research all the time.")
+            if self._bucket.put_if_unchanged(KEY, body, "application/json", etag):
+                return
+        raise UnavailableError("Too many publishers are changing the research index at once.")
 
-    def _fetch(self) -> tuple[str, Index]:
-        from botocore.exceptions import ClientError
-
-        unless_known = {"IfNoneMatch": self._known[0]} if self._known else {}
-        with aws_errors(SYSTEM):
-            try:
-                answer = self._connect().get_object(Bucket=self._bucket, Key=KEY, **unless_known)
-            except ClientError as error:
-                if self._known and code_of(error) in UNCHANGED:
-                    return self._known
-                if code_of(error) in ABSENT:
-                    return "", Index()
-                raise
-            tag, body = str(answer["ETag"]), answer["Body"].read()
-        self._known = (tag, _parsed(body))
-        return self._known
+    def _fetch(self) -> tuple[Index, str | None]:
+        try:
+            changed = self._bucket.get_if_changed(KEY, self._latest[1])
+        except MissingError:
+            return Index(), None
+        if changed:
+            self._latest = (_parse(changed[0]), changed[1])
+        return self._latest
 
 
-def _parsed(body: bytes) -> Index:
-    """An index that cannot be read counts as empty; the next publication builds it anew."""
+def _parse(body: bytes) -> Index:
+    """An unreadable index counts as empty; the next publication writes a new one."""
     try:
         return Index.model_validate_json(body)
     except ValidationError:

@@ -1,7 +1,6 @@
 """Uploaded files, each in its owner's folder: in the bucket of a deployment, or on this machine.
 
-The folder is named by a hash of the owner, and the id by chance. So an id that another owner names
-leads nowhere.
+The folder's name is a hash of the owner and the id is random, so nobody reaches another owner's file.
 """
 
 import base64
@@ -16,6 +15,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from idea_explorer.adapters.aws.s3 import Bucket
+from idea_explorer.adapters.files import replace_file
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.uploads import (
@@ -29,7 +29,7 @@ from idea_explorer.ports import FileInfo, Upload, UploadedFile, Uploads
 
 Found = TypeVar("Found")
 
-NAME = "name"  # metadata may only be ASCII, so the name is encoded
+NAME = "name"  # metadata is limited to ASCII, so the name is encoded
 
 
 class CloudUploads:
@@ -46,7 +46,7 @@ class CloudUploads:
         file_id = new_file_id()
         encoded = base64.urlsafe_b64encode(name.encode()).decode()
         url, fields = self._bucket.presign(
-            _place(owner, file_id), max_bytes=size, metadata={NAME: encoded}
+            _key(owner, file_id), max_bytes=size, metadata={NAME: encoded}
         )
         return file_id, Upload("POST", url, fields)
 
@@ -59,16 +59,14 @@ class CloudUploads:
 
     def about(self, owner: str, file_id: str) -> FileInfo:
         try:
-            size, metadata = self._bucket.about(_place(owner, check_file_id(file_id)))
+            size, metadata = self._bucket.about(_key(owner, check_file_id(file_id)))
         except MissingError as error:
             raise missing_file_error(file_id) from error
         return FileInfo(_name(metadata), size)
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
         try:
-            content, metadata = self._bucket.get_with_metadata(
-                _place(owner, check_file_id(file_id))
-            )
+            content, metadata = self._bucket.get_with_metadata(_key(owner, check_file_id(file_id)))
         except MissingError as error:
             raise missing_file_error(file_id) from error
         return UploadedFile(_name(metadata), content)
@@ -79,7 +77,7 @@ def _name(metadata: Mapping[str, str]) -> str:
 
 
 class LocalUploads:
-    """`base_url` is where this machine's API takes what is then given to `store`."""
+    """`base_url` is the address of this machine's API, which passes uploads to `store`."""
 
     def __init__(self, folder: Path, base_url: str = "") -> None:
         self._folder = folder
@@ -95,16 +93,14 @@ class LocalUploads:
         return file_id, Upload("PUT", f"{self._base_url}/files/{file_id}", {})
 
     def store(self, owner: str, file_id: str, content: bytes) -> None:
-        """Take what was announced; raises MissingError, or InvalidRequestError where it is larger."""
+        """Store an announced file; raises MissingError, or InvalidRequestError if it is too large."""
         path = self._path(owner, check_file_id(file_id))
         if len(content) > self._about(path).size:
             raise InvalidRequestError("The file is larger than was announced.")
-        part = path.with_suffix(".part")
-        part.write_bytes(content)
-        part.replace(path)
+        replace_file(path, content)
 
     def add(self, owner: str, name: str, content: bytes) -> FileId:
-        """A file that is on this machine already."""
+        """Announce and store a file that is already on this machine."""
         file_id, _ = self.presign(owner, name, len(content))
         self.store(owner, file_id, content)
         return file_id
@@ -132,7 +128,7 @@ class LocalUploads:
             raise missing_file_error(path.name) from error
 
     def _path(self, owner: str, file_id: FileId) -> Path:
-        return self._folder / _place(owner, file_id)
+        return self._folder / _key(owner, file_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,53 +139,53 @@ class _Announced:
 
 @dataclass(frozen=True, slots=True)
 class FilesOf:
-    """The files that came with one exploration. One that is there no longer is left out."""
+    """The files attached to one exploration, without any that have been deleted since."""
 
     uploads: Uploads
     owner: str
     file_ids: Sequence[str]
 
     def list(self) -> Sequence[FileInfo]:
-        return [*self._each(self.uploads.about)]
+        return [*self._for_each(self.uploads.about)]
 
     def read_all(self) -> Iterator[UploadedFile]:
-        """One after the other, so that not all need to be in memory."""
-        return self._each(self.uploads.read)
+        return self._for_each(self.uploads.read)
 
-    def _each(self, look: Callable[[str, str], Found]) -> Iterator[Found]:
+    def _for_each(self, read: Callable[[str, str], Found]) -> Iterator[Found]:
         for file_id in self.file_ids:
             with suppress(MissingError):
-                yield look(self.owner, file_id)
+                yield read(self.owner, file_id)
 
 
 def folder_of(owner: str) -> str:
     return f"uploads/{hashlib.sha256(owner.encode()).hexdigest()[:32]}"
 
 
-def _place(owner: str, file_id: FileId) -> str:
+def _key(owner: str, file_id: FileId) -> str:
     return f"{folder_of(owner)}/{file_id}"
 
 
 class GivenFiles:
-    """Checked when they are named, read when they are searched. Links are followed: a person chose them."""
+    """Files named on the command line: checked at once, read on demand. Links are followed, because a
+    person chose them."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         if len(paths) > limits.MAX_FILES:
             raise InvalidRequestError(f"At most {limits.MAX_FILES} files can be given.")
-        self._files = [(path, _about(path)) for path in paths]
+        self._files = [(path, _check(path)) for path in paths]
 
     def list(self) -> Sequence[FileInfo]:
         return [about for _, about in self._files]
 
     def read_all(self) -> Iterator[UploadedFile]:
         for path, about in self._files:
-            yield UploadedFile(about.name, _head(path, limits.MAX_UPLOAD_BYTES))
+            yield UploadedFile(about.name, _read_start(path, limits.MAX_UPLOAD_BYTES))
 
 
-def _about(path: Path) -> FileInfo:
+def _check(path: Path) -> FileInfo:
     if not path.is_file():
         raise InvalidRequestError(f"{path} is not a file.")
-    _head(path, 1)
+    _read_start(path, 1)
     size = path.stat().st_size
     if size > limits.MAX_UPLOAD_BYTES:
         raise InvalidRequestError(f"{path} is larger than 20 MB.")
@@ -197,7 +193,7 @@ def _about(path: Path) -> FileInfo:
     return FileInfo(path.name, size)
 
 
-def _head(path: Path, size: int) -> bytes:
+def _read_start(path: Path, size: int) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(size)

@@ -1,4 +1,4 @@
-"""What `idea doctor` looks at. What can be asked is asked, for a few seconds at most; nothing is changed."""
+"""The checks of `idea doctor`. They call what is configured, for seconds at most, and change nothing."""
 
 import importlib.util
 import math
@@ -17,9 +17,10 @@ from idea_explorer import __version__
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.minimum_cost import estimate_first_step
 from idea_explorer.agent.prompts import system_prompt
-from idea_explorer.cli.environment import missing_for_github
-from idea_explorer.cli.remote.client import Remote
+from idea_explorer.cli.arguments import missing_github_variable
+from idea_explorer.cli.targets.client import ApiClient
 from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.text import pluralize
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import TOOLS_TOKENS
 from idea_explorer.wiring import music, publishing
@@ -33,31 +34,31 @@ SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     state: State
     subject: str
     text: str
     fix: str = ""
 
 
-Check: TypeAlias = Callable[[Settings, Mapping[str, str]], Iterator[Finding]]
+Check: TypeAlias = Callable[[Settings, Mapping[str, str]], Iterator[CheckResult]]
 
 
-def _program(_settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
-    yield Finding("ok", "idea", f"version {__version__} on Python {platform.python_version()}")
+def _check_program(_settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
+    yield CheckResult("ok", "idea", f"version {__version__} on Python {platform.python_version()}")
 
 
-def _model(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
+def _check_model(settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
     if settings.provider == "offline":
         chosen = settings.model_provider is not None
-        why = "as IDEA_MODEL_PROVIDER says" if chosen else "because there is no ANTHROPIC_API_KEY"
+        why = "set by IDEA_MODEL_PROVIDER" if chosen else "because ANTHROPIC_API_KEY is not set"
         fix = "unset IDEA_MODEL_PROVIDER" if chosen else "export ANTHROPIC_API_KEY=…"
-        text = f"the offline model, {why}: it runs every step and does no research of its own"
-        yield Finding("note", "model", text, fix)
+        text = f"the offline model, {why}; it runs every step but does no research"
+        yield CheckResult("note", "model", text, fix)
         return
-    wrong = _wrong_account(settings) if settings.provider == "aws" else _wrong_key(settings)
-    if wrong:
-        yield wrong
+    check = _check_aws_account if settings.provider == "aws" else _check_api_key
+    if problem := check(settings):
+        yield problem
         return
     at = f" at {settings.anthropic_base_url}" if settings.anthropic_base_url else ""
     if settings.provider == "aws":
@@ -65,19 +66,19 @@ def _model(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Find
     models = ", ".join(f"{name} is {model}" for name, model in settings.models.items())
     unpriced = [model for model in settings.models.values() if model not in settings.prices]
     if unpriced:
-        yield Finding(
+        yield CheckResult(
             "note",
             "model",
-            f"Claude{at}; no price is known for {', '.join(unpriced)}, so cost stays unknown"
+            f"Claude{at}; the price of {', '.join(unpriced)} is not known, so neither is the cost,"
             f" and a run may use {settings.max_total_tokens:,} tokens",
             'export IDEA_PRICES=\'{"MODEL": {"input": …, "output": …, "cache_write": …, "cache_read": …}}\'',
         )
     else:
-        yield Finding("ok", "model", f"Claude{at}: {models}")
+        yield CheckResult("ok", "model", f"Claude{at}: {models}")
 
 
-def _budget(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
-    """A limit below the price of a first look is taken, but buys reports without research."""
+def _check_budget(settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
+    """A limit below the price of a first search is accepted, but pays only for a report without research."""
     if not settings.uses_claude:
         return
     system = system_prompt("research", "business")
@@ -85,29 +86,29 @@ def _budget(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Fin
     for name, model in settings.models.items():
         price, usd = settings.prices.get(model), settings.max_cost_usd
         if price is None and settings.max_total_tokens < least.total_tokens:
-            text = f"IDEA_MAX_TOTAL_TOKENS pays for no research with {name}"
+            text = f"IDEA_MAX_TOTAL_TOKENS is too low for any research with {name}"
             fix = f"export IDEA_MAX_TOTAL_TOKENS={Settings().max_total_tokens}"
-            yield Finding("note", "budget", text, fix)
+            yield CheckResult("note", "budget", text, fix)
         elif price and usd is not None and usd < price.cost(least):
-            text = f"IDEA_MAX_COST_USD pays for no research with {name}"
+            text = f"IDEA_MAX_COST_USD is too low for any research with {name}"
             cents = math.ceil(100 * price.cost(least))
-            yield Finding("note", "budget", text, f"export IDEA_MAX_COST_USD={cents / 100:.2f}")
+            yield CheckResult("note", "budget", text, f"export IDEA_MAX_COST_USD={cents / 100:.2f}")
 
 
-def _wrong_account(settings: Settings) -> Finding | None:
-    """Whether AWS lets this machine's credentials in, asked by a call that costs nothing."""
+def _check_aws_account(settings: Settings) -> CheckResult | None:
+    """Whether AWS accepts this machine's credentials, by a call that costs nothing."""
     try:
         claude(settings).check(SECONDS)
     except ExplorerError as error:
-        return Finding("problem", "model", f"Claude on AWS: {error.message}", error.hint)
+        return CheckResult("problem", "model", f"Claude on AWS: {error.message}", error.hint)
     return None
 
 
-def _wrong_key(settings: Settings) -> Finding | None:
-    """Whether the key is known, asked by a call that costs nothing."""
+def _check_api_key(settings: Settings) -> CheckResult | None:
+    """Whether Anthropic accepts the key, by a call that costs nothing."""
     if settings.anthropic_api_key is None:
         fix = "export ANTHROPIC_API_KEY=…"
-        return Finding("problem", "model", "there is no key for Claude", fix)
+        return CheckResult("problem", "model", "ANTHROPIC_API_KEY is not set", fix)
     key = settings.anthropic_api_key.get_secret_value()
     url = (settings.anthropic_base_url or ANTHROPIC).rstrip("/")
     headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
@@ -116,14 +117,14 @@ def _wrong_key(settings: Settings) -> Finding | None:
             f"{url}/v1/models", params={"limit": 1}, headers=headers, timeout=SECONDS
         ).status_code
     except httpx.HTTPError:
-        return Finding(
+        return CheckResult(
             "problem",
             "model",
             f"Claude could not be reached at {url}",
             "check the network, and ANTHROPIC_BASE_URL if it is set",
         )
     if status in {401, 403}:
-        return Finding(
+        return CheckResult(
             "problem",
             "model",
             f"Anthropic does not accept this key ({status})",
@@ -132,11 +133,11 @@ def _wrong_key(settings: Settings) -> Finding | None:
     return None
 
 
-def _repository(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
-    yield from _on_github(settings) if settings.uses_github else _in_folder(settings)
+def _check_repository(settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
+    yield from _check_github(settings) if settings.uses_github else _check_folder(settings)
 
 
-def _on_github(settings: Settings) -> Iterator[Finding]:
+def _check_github(settings: Settings) -> Iterator[CheckResult]:
     branch = f", branch {settings.github_branch}" if settings.github_branch else ""
     repository = f"GitHub {settings.github_repository}{branch}"
     try:
@@ -145,63 +146,63 @@ def _on_github(settings: Settings) -> Iterator[Finding]:
         paths = [document.path for document in research.list()] if research else []
     except ExplorerError as error:
         fix = error.hint or "export GITHUB_TOKEN=… GITHUB_REPOSITORY=owner/name"
-        yield Finding("problem", "repository", f"{repository}: {error.message}", fix)
+        yield CheckResult("problem", "repository", f"{repository}: {error.message}", fix)
         return
-    yield Finding("ok", "repository", repository)
-    yield _counted(paths, f"in {settings.github_repository}")
+    yield CheckResult("ok", "repository", repository)
+    yield _count_documents(paths, f"in {settings.github_repository}")
 
 
-def _in_folder(settings: Settings) -> Iterator[Finding]:
-    if missing := missing_for_github(settings):
+def _check_folder(settings: Settings) -> Iterator[CheckResult]:
+    if missing := missing_github_variable(settings):
         text = f"{missing} is not set, so GitHub is not used"
-        yield Finding("problem", "repository", text, f"export {missing}=…")
+        yield CheckResult("problem", "repository", text, f"export {missing}=…")
     try:
         research = research_repository(settings)
         publishing.publisher(settings).check()
     except ExplorerError as error:
         absent = not settings.research_dir.exists()
         fix = f"mkdir -p {settings.research_dir / 'ideas'}" if absent else error.hint
-        yield Finding("problem", "repository", error.message, fix)
+        yield CheckResult("problem", "repository", error.message, fix)
         return
     folder = settings.research_dir.resolve()
-    text = f"the folder {folder}; for GitHub set GITHUB_TOKEN, GITHUB_REPOSITORY"
-    yield Finding("ok", "repository", text)
+    text = f"the folder {folder}; for GitHub, set GITHUB_TOKEN and GITHUB_REPOSITORY"
+    yield CheckResult("ok", "repository", text)
     paths = [document.path for document in research.list()] if research else []
-    yield _counted(paths, f"below {folder / 'ideas'}")
+    yield _count_documents(paths, f"below {folder / 'ideas'}")
 
 
-def _counted(paths: Sequence[str], where: str) -> Finding:
+def _count_documents(paths: Sequence[str], where: str) -> CheckResult:
     count = sum(path.endswith(".md") for path in paths)
     if count:
-        return Finding("ok", "research", f"{count} document{'s' * (count > 1)} {where}")
-    return Finding("note", "research", f"none yet {where}", 'idea explore "IDEA"')
+        return CheckResult("ok", "research", f"{pluralize(count, 'document')} {where}")
+    return CheckResult("note", "research", f"none yet {where}", 'idea explore "IDEA"')
 
 
-def _deployment(_settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
+def _check_deployment(_settings: Settings, environment: Mapping[str, str]) -> Iterator[CheckResult]:
     url, token = environment.get("IDEA_API_URL"), environment.get("IDEA_API_TOKEN")
     if not (url or token):
-        yield Finding(
+        yield CheckResult(
             "note",
             "deployment",
-            "none: commands such as `idea submit` need IDEA_API_URL, IDEA_API_TOKEN",
-            "idea serve, which prints both; or deploy, as README.md says",
+            "none; `idea submit` needs IDEA_API_URL and IDEA_API_TOKEN",
+            "run `idea serve`, which prints both, or deploy as README.md describes",
         )
         return
     try:
-        with Remote.from_environment(environment, seconds=SECONDS) as remote:
-            remote.get("/explorations", limit=1)
+        with ApiClient.from_environment(environment, seconds=SECONDS) as api:
+            api.get("/explorations", limit=1)
     except ExplorerError as error:
         where = f"{url}: " if url and url not in error.message else ""
         fix = error.hint or "export IDEA_API_URL=… IDEA_API_TOKEN=…"
-        yield Finding("problem", "deployment", f"{where}{error.message}", fix)
+        yield CheckResult("problem", "deployment", f"{where}{error.message}", fix)
     else:
-        yield Finding("ok", "deployment", str(url))
+        yield CheckResult("ok", "deployment", str(url))
 
 
-def _music(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
+def _check_music(settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
     where = f"Qdrant at {settings.qdrant_url}" if settings.qdrant_url else "a file on this machine"
-    empty = Finding(
-        "note", "music", "no track is indexed", "idea index examples/music/tracks.jsonl"
+    empty = CheckResult(
+        "note", "music", "no tracks are indexed", "idea index examples/music/tracks.jsonl"
     )
     if not settings.qdrant_url and not music.music_file(settings).exists():
         yield empty
@@ -210,12 +211,12 @@ def _music(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Find
         found = music.track_index(settings).search("music", 1)
     except ExplorerError as error:
         fix = error.hint or "check QDRANT_URL, QDRANT_COLLECTION and QDRANT_API_KEY"
-        yield Finding("problem", "music", f"{where}: {error.message}", fix)
+        yield CheckResult("problem", "music", f"{where}: {error.message}", fix)
     else:
-        yield empty if found.index_is_empty else Finding("ok", "music", f"tracks in {where}")
+        yield empty if found.index_is_empty else CheckResult("ok", "music", f"tracks in {where}")
 
 
-def _tidal(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
+def _check_tidal(settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
     given = {
         "TIDAL_CLIENT_ID": settings.tidal_client_id,
         "TIDAL_CLIENT_SECRET": settings.tidal_client_secret,
@@ -225,23 +226,23 @@ def _tidal(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Find
     catalogue = music.catalogue(settings, system_clock())
     if catalogue is None:
         state: State = "note" if len(missing) == len(given) else "problem"
-        text = f"no {' and '.join(missing)}: `discover` has no catalogue to search"
-        yield Finding(state, "tidal", text, fix)
+        text = f"{' and '.join(missing)} not set: `discover` has no catalogue to search"
+        yield CheckResult(state, "tidal", text, fix)
         return
     try:
         catalogue.search("music", ["tracks"], 1)
     except ExplorerError as error:
         fix = error.hint or "export TIDAL_CLIENT_ID=… TIDAL_CLIENT_SECRET=…"
-        yield Finding("problem", "tidal", error.message, fix)
+        yield CheckResult("problem", "tidal", error.message, fix)
     else:
-        yield Finding("ok", "tidal", f"the catalogue of {settings.tidal_country}")
+        yield CheckResult("ok", "tidal", f"the catalogue for {settings.tidal_country}")
 
 
-def _spans(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
+def _check_spans(settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
     if settings.otlp_endpoint is None:
         return
     if importlib.util.find_spec("opentelemetry.sdk") is None:
-        yield Finding(
+        yield CheckResult(
             "problem",
             "spans",
             "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the extra `otel` is not installed",
@@ -250,45 +251,45 @@ def _spans(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Find
         return
     contents = "with" if settings.trace_content else "without"
     to = urlsplit(settings.otlp_endpoint).hostname  # the address may hold a password
-    yield Finding("ok", "spans", f"exported to {to}, {contents} contents")
+    yield CheckResult("ok", "spans", f"exported to {to}, {contents} contents")
 
 
-def _webhook(settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
+def _check_webhook(settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
     if settings.webhook_url is None:
         return
     to = urlsplit(settings.webhook_url).hostname  # the rest of the address may be a secret
-    told = f"{to} is told of every exploration that names no webhook of its own"
+    text = f"{to} is notified of every exploration that has no webhook of its own"
     if settings.webhook_secret:
-        yield Finding("ok", "webhook", f"{told}, signed")
+        yield CheckResult("ok", "webhook", f"{text}; messages are signed")
     else:
         fix = "export IDEA_WEBHOOK_SECRET=…"
-        yield Finding("note", "webhook", f"{told}, without a signature", fix)
+        yield CheckResult("note", "webhook", f"{text}; messages are not signed", fix)
 
 
-def _sam(_settings: Settings, _environment: Mapping[str, str]) -> Iterator[Finding]:
+def _check_sam(_settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
     beside = Path(sys.executable).with_name("sam")
     if beside.exists() or shutil.which("sam"):
         engine = next((name for name in ("docker", "finch", "podman") if shutil.which(name)), None)
-        # whether its engine answers takes seconds to find out; `make invoke` does
+        # whether it is running takes seconds to find out; `make invoke` does
         run_locally = (
-            f"{engine} for `sam local invoke`, if its engine runs"
+            f"{engine} for `sam local invoke`, if it is running"
             if engine
             else "no container engine"
         )
-        yield Finding("ok", "deploying", f"SAM CLI is there; {run_locally}")
+        yield CheckResult("ok", "deploying", f"SAM CLI is installed; {run_locally}")
     else:
-        yield Finding("note", "deploying", "no SAM CLI", "make setup")
+        yield CheckResult("note", "deploying", "SAM CLI is not installed", "make setup")
 
 
 CHECKS: tuple[Check, ...] = (
-    _program,
-    _model,
-    _budget,
-    _repository,
-    _deployment,
-    _music,
-    _tidal,
-    _spans,
-    _webhook,
-    _sam,
+    _check_program,
+    _check_model,
+    _check_budget,
+    _check_repository,
+    _check_deployment,
+    _check_music,
+    _check_tidal,
+    _check_spans,
+    _check_webhook,
+    _check_sam,
 )

@@ -5,29 +5,38 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.arguments import read_settings
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.text import pluralize
+from idea_explorer.settings import Settings
 from idea_explorer.usecases.import_music import import_library, index_tracks
 from idea_explorer.wiring import music
 from idea_explorer.wiring.local import system_clock
 from idea_explorer.wiring.toolsets import check_folder
 
 
-def run(arguments: argparse.Namespace) -> int:
-    settings = settings_for(arguments.research)
-    check_folder(settings)
-    source = _source(arguments.file)
-    if arguments.music == "index":
-        count = index_tracks(source, music.track_index(settings))
-        print(f"{count:,} tracks are indexed")
-    else:
-        owned = music.library(settings, arguments.owner, system_clock())
-        count = import_library(source, owned)
-        print(f"{count:,} tracks are in the library")
+def index(arguments: argparse.Namespace) -> int:
+    settings = _read_settings(arguments)
+    count = index_tracks(_open(arguments.file), music.track_index(settings))
+    print(f"Indexed {pluralize(count, 'track')}")
     return 0
 
 
-def _source(given: str) -> Path | IO[bytes]:
+def import_owned(arguments: argparse.Namespace) -> int:
+    settings = _read_settings(arguments)
+    library = music.library(settings, arguments.owner, system_clock())
+    count = import_library(_open(arguments.file), library)
+    print(f"Imported {pluralize(count, 'track')}")
+    return 0
+
+
+def _read_settings(arguments: argparse.Namespace) -> Settings:
+    settings = read_settings(arguments.research)
+    check_folder(settings)
+    return settings
+
+
+def _open(given: str) -> Path | IO[bytes]:
     if given == "-":
         return sys.stdin.buffer
     path = Path(given)

@@ -1,20 +1,18 @@
 """The commands and their flags. Only argparse is loaded to print help."""
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from idea_explorer import __version__
-from idea_explorer.cli.admin.parser import add_admin_commands
-from idea_explorer.cli.remote.parser import add_remote_commands
 from idea_explorer.domain.toolsets import DEFAULT_TOOLSET, TOOLSETS
 
 if TYPE_CHECKING:
     Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 
 EPILOG = """\
-Without ANTHROPIC_API_KEY an offline model shows the whole way without research.
-`idea doctor` says what is configured and what is missing."""
+Without ANTHROPIC_API_KEY an offline model runs every step but does no research.
+With IDEA_API_URL set, commands on explorations talk to that deployment; without
+it, to this machine. `idea doctor` checks what is configured and what is missing."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -26,30 +24,51 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"idea {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    _explore(commands)
-    _tool(commands)
-    _tools(commands)
-    _replay(commands)
-    _music(commands)
-    _serve(commands)
-    add_remote_commands(partial(_command, commands), add_request_flags)
-    add_admin_commands(partial(_command, commands))
-    _doctor(commands)
+    _add_explore(commands)
+    _add_submit(commands)
+    _add_list(commands)
+    _add_explorations(commands)
+    _add_decisions(commands)
+    _add_tools(commands)
+    _add_replay(commands)
+    _add_music(commands)
+    _add_serve(commands)
+    _add_admin(commands)
+    doctor = _add(
+        commands, "doctor", "doctor.run", "check the set-up: what is missing and how to fix it"
+    )
+    _add_research(doctor)
+    _add_json(doctor)
     return parser
 
 
-def _command(commands: "Commands", name: str, module: str, text: str) -> argparse.ArgumentParser:
+def _add(commands: "Commands", name: str, run: str, text: str) -> argparse.ArgumentParser:
+    """`run` is the command's module and function, loaded when it is called."""
     command = commands.add_parser(name, help=text, description=text)
-    command.set_defaults(module=module, parser=command)
+    command.set_defaults(run=run, parser=command)
     command.add_argument("--debug", action="store_true", help="show tracebacks and the log")
     return command
 
 
-def _explore(commands: "Commands") -> None:
-    command = _command(commands, "explore", "explore", "run one exploration here")
-    command.add_argument("idea", nargs="?", help="the idea; read from stdin when left out or '-'")
-    add_request_flags(command)
-    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
+def _add_research(
+    command: argparse.ArgumentParser, text: str = "the folder that contains ideas/"
+) -> None:
+    command.add_argument("--research", metavar="DIR", help=text)
+
+
+def _add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON instead")
+
+
+def _add_output(command: argparse.ArgumentParser) -> None:
+    _add_json(command)
+    command.add_argument("--quiet", action="store_true", help="print only what a script needs")
+
+
+def _add_explore(commands: "Commands") -> None:
+    command = _add(commands, "explore", "explore.run", "run one exploration on this machine")
+    _add_request(command)
+    _add_research(command)
     command.add_argument(
         "--commit", action="store_true", help="commit the report to the folder's git"
     )
@@ -57,8 +76,21 @@ def _explore(commands: "Commands") -> None:
     command.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
-def add_request_flags(command: argparse.ArgumentParser) -> None:
+def _add_submit(commands: "Commands") -> None:
+    command = _add(commands, "submit", "explorations.submit", "send an idea to a deployment")
+    _add_request(command)
+    command.add_argument("--watch", action="store_true", help="follow it until it ends")
+    command.add_argument(
+        "--idempotency-key",
+        metavar="KEY",
+        help="submitting again with the same key starts nothing new",
+    )
+    _add_output(command)
+
+
+def _add_request(command: argparse.ArgumentParser) -> None:
     """Every field of the request, under its own name. Ranges are checked once, with the request."""
+    command.add_argument("idea", nargs="?", help="the idea; read from stdin when left out or '-'")
     command.add_argument("--toolset", help=_toolset_names(" (default)"))
     command.add_argument("--mode", help="research: business (default) or exploration")
     command.add_argument("--model", help="sonnet (default), opus, or haiku for cheap runs")
@@ -69,7 +101,7 @@ def add_request_flags(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--continue-from", metavar="ID", help="build on an earlier exploration")
     command.add_argument(
-        "--if-exists", metavar="run|reuse", help="reuse: answer with what is there"
+        "--if-exists", metavar="run|reuse", help="reuse: answer with existing research if any"
     )
     command.add_argument(
         "--collect-tool-stats", action="store_true", default=None, help="stats list every tool call"
@@ -77,9 +109,9 @@ def add_request_flags(command: argparse.ArgumentParser) -> None:
     command.add_argument("--max-cost-usd", type=float, metavar="USD", help="the most it may cost")
     command.add_argument("--max-steps", type=int, metavar="N", help="model calls, 1 to 20")
     command.add_argument("--deadline-seconds", type=int, metavar="S", help="60 to 840, default 120")
-    command.add_argument("--webhook-url", metavar="URL", help="https address to be told at the end")
+    command.add_argument("--webhook-url", metavar="URL", help="https URL to notify when it ends")
     command.add_argument(
-        "--callback-secret", metavar="SECRET", help="key of the webhook's signature"
+        "--callback-secret", metavar="SECRET", help="key that signs the webhook's messages"
     )
     command.add_argument("--repository", metavar="OWNER/NAME", help="code: the repository")
     command.add_argument("--ref", help="code: branch, tag or commit")
@@ -97,63 +129,131 @@ def _add_files(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _tool(commands: "Commands") -> None:
-    command = _command(commands, "tool", "tool", "run one tool by hand, without a model")
-    command.add_argument("name", nargs="?", help="the tool's name")
-    command.add_argument("input", nargs="?", help="its arguments as a JSON object")
-    command.add_argument(
-        "--stdin", action="store_true", help='read lines of {"name": …, "input": …}'
-    )
-    command.add_argument("--toolset", default=DEFAULT_TOOLSET, help=_toolset_names())
-    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
-    _add_files(command)
+def _add_list(commands: "Commands") -> None:
+    command = _add(commands, "list", "explorations.list_all", "list explorations, newest first")
+    command.add_argument("--status", help="only those in this status")
+    command.add_argument("--mode", help="only those of this mode")
+    command.add_argument("--toolset", help="only those of this toolset")
+    command.add_argument("--limit", type=int, metavar="N", help="1 to 100, default 20")
+    command.add_argument("--cursor", help="continue where an earlier list stopped")
+    _add_target(command)
 
 
-def _tools(commands: "Commands") -> None:
-    command = _command(commands, "tools", "tools", "show the tools as the model sees them")
-    command.add_argument("--toolset", help="only this toolset")
-    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
-    command.add_argument("--json", action="store_true", help="print the definitions as JSON")
+def _add_explorations(commands: "Commands") -> None:
+    """Commands on one exploration."""
+    texts = {
+        "status": "show the status of an exploration",
+        "watch": "follow an exploration live",
+        "report": "print the report",
+        "cancel": "stop an exploration soon and keep what it has so far",
+        "resume": "continue an exploration that ended early",
+        "revert": "undo what an exploration wrote; on GitHub with a pull request",
+        "webhook": "send an exploration's webhook again",
+    }
+    for name, text in texts.items():
+        command = _add(commands, name, f"explorations.{name}", text)
+        if name == "webhook":
+            command.add_argument("action", choices=["resend"])
+        command.add_argument("id", help="the exploration's id")
+        if name == "resume":
+            command.add_argument(
+                "--max-steps", type=int, metavar="N", help="model calls from now on"
+            )
+            command.add_argument("--max-cost-usd", type=float, metavar="USD", help="for all runs")
+            command.add_argument("--deadline-seconds", type=int, metavar="S", help="for this run")
+            command.add_argument("--watch", action="store_true", help="follow it until it ends")
+        _add_target(command)
 
 
-def _music(commands: "Commands") -> None:
-    index = _command(commands, "index", "music", "index tracks for music discovery")
-    index.set_defaults(music="index")
-    library = commands.add_parser("library", help="tell what music is owned")
-    imported = library.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    owned = _command(imported, "import", "music", "import what the listener owns")
-    owned.set_defaults(music="library")
-    owned.add_argument("--owner", default="local", help="whose, in a deployment: a token's owner")
-    for command in (index, owned):
-        command.add_argument("file", help="a file of JSON lines; - for stdin")
-        command.add_argument("--research", metavar="DIR", help="the folder whose store is used")
+def _add_target(command: argparse.ArgumentParser) -> None:
+    _add_research(command, "without IDEA_API_URL: the folder that the exploration ran in")
+    _add_output(command)
 
 
-def _replay(commands: "Commands") -> None:
-    command = _command(commands, "replay", "replay", "run an exploration again from its transcript")
+def _add_decisions(commands: "Commands") -> None:
+    for name in ("approve", "reject"):
+        command = _add(commands, name, "approvals.run", f"{name} changes that a run proposes")
+        command.set_defaults(approves=name == "approve")
+        command.add_argument("id", help="the exploration's id")
+        command.add_argument("approval", nargs="?", help="which change; all pending by default")
+        if name == "approve":
+            command.add_argument("--content", metavar="FILE", help="approve this content instead")
+        else:
+            command.add_argument("--reason", help="why; the model reads it")
+        command.add_argument("--list", action="store_true", help="only show the changes")
+        _add_target(command)
+
+
+def _add_tools(commands: "Commands") -> None:
+    tool = _add(commands, "tool", "tools.call", "run one tool by hand, without a model")
+    tool.add_argument("name", nargs="?", help="the tool's name")
+    tool.add_argument("input", nargs="?", help="its arguments as a JSON object")
+    tool.add_argument("--stdin", action="store_true", help='read lines of {"name": …, "input": …}')
+    tool.add_argument("--toolset", default=DEFAULT_TOOLSET, help=_toolset_names())
+    _add_research(tool)
+    _add_files(tool)
+    tools = _add(commands, "tools", "tools.list_all", "show the tools as the model sees them")
+    tools.add_argument("--toolset", help="only this toolset")
+    _add_research(tools)
+    tools.add_argument("--json", action="store_true", help="print the definitions as JSON")
+
+
+def _add_replay(commands: "Commands") -> None:
+    command = _add(commands, "replay", "replay.run", "run an exploration again from its transcript")
     command.add_argument("id", help="an exploration's id, or an exported transcript")
     command.add_argument("--export", metavar="FILE", help="also write the transcript to a file")
-    command.add_argument("--research", metavar="DIR", help="the folder whose store is used")
-    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    _add_research(command, "the folder that the exploration ran in")
+    _add_json(command)
 
 
-def _serve(commands: "Commands") -> None:
-    command = _command(commands, "serve", "serve", "the API, the console and workers, here")
+def _add_music(commands: "Commands") -> None:
+    index = _add(commands, "index", "music.index", "index tracks for music discovery")
+    library = commands.add_parser("library", help="import the music you own")
+    library_commands = library.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    owned = _add(library_commands, "import", "music.import_owned", "import the tracks you own")
+    owned.add_argument("--owner", default="local", help="the owner; of a token, in a deployment")
+    for command in (index, owned):
+        command.add_argument("file", help="a file of JSON lines; - for stdin")
+        _add_research(command, "the folder that holds the index")
+
+
+def _add_serve(commands: "Commands") -> None:
+    command = _add(
+        commands, "serve", "serve.run", "run the API, the console and workers on this machine"
+    )
     command.add_argument(
         "--host", default="127.0.0.1", help="address to listen on, default %(default)s"
     )
     command.add_argument(
-        "--port", type=int, default=8765, help="default %(default)s; 0 takes a free one"
+        "--port", type=int, default=8765, help="default %(default)s; 0 for any free port"
     )
     command.add_argument(
         "--workers", type=int, default=2, metavar="N", help="runs at a time, default %(default)s"
     )
-    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
+    _add_research(command)
 
 
-def _doctor(commands: "Commands") -> None:
-    command = _command(
-        commands, "doctor", "doctor", "say what is configured, what is missing, and how to fix it"
-    )
-    command.add_argument("--research", metavar="DIR", help="the folder whose ideas/ is used")
-    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+def _add_admin(commands: "Commands") -> None:
+    admin = _add(commands, "admin", "admin.require_action", "set up a deployment")
+    kinds = admin.add_subparsers(title="what to set up", metavar="KIND")
+    token = kinds.add_parser("token", help="API tokens").add_subparsers(metavar="ACTION")
+    actions = {
+        "add": ("admin.add_token", "print a new token for an owner, once"),
+        "revoke": ("admin.revoke_tokens", "revoke all tokens of an owner"),
+        "list": ("admin.list_tokens", "list the owners of tokens, and since when they have them"),
+    }
+    for action, (run, text) in actions.items():
+        command = _add(token, action, run, text)
+        command.add_argument(
+            "owner", nargs="?" if action == "list" else None, help="the owner, a short name"
+        )
+        _add_stack(command)
+    secret = kinds.add_parser("secret", help="secrets").add_subparsers(metavar="ACTION")
+    command = _add(secret, "set", "admin.set_secret", "set a secret, read from stdin")
+    command.add_argument("name", choices=["github", "anthropic", "qdrant", "tidal", "webhook"])
+    _add_stack(command)
+
+
+def _add_stack(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--stack", metavar="NAME", help="the deployment's stack (or IDEA_STACK)")
+    _add_json(command)

@@ -11,7 +11,7 @@ from functools import partial
 
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.server import ApiServer
-from idea_explorer.cli.environment import settings_for
+from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
@@ -23,32 +23,41 @@ from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.jobs import run_job, settle_abandoned
 from idea_explorer.usecases.notify import deliver_due
 from idea_explorer.wiring.deps import server_deps
-from idea_explorer.wiring.local import cli_log, local_queue, local_uploads, worked_on_here
+from idea_explorer.wiring.local import (
+    LOCAL_OWNER,
+    cli_log,
+    local_queue,
+    local_uploads,
+    worked_on_here,
+)
 from idea_explorer.wiring.toolsets import check_folder
 
-OWNER = "local"  # the owner of what `idea explore` runs in the same folder too
 MAX_PORT = 65_535
-LOST_SECONDS = 10  # a queued exploration without a job, after a crash between storing and queueing
+LOST_SECONDS = 10  # after which a queued exploration without a job was lost in a crash
 
 
 def run(arguments: argparse.Namespace) -> int:
-    _check(arguments)
-    settings = settings_for(arguments.research)
+    _check_arguments(arguments)
+    settings = read_settings(arguments.research, reads_research=True)
     check_folder(settings)
+    # clients are in other folders, so the paths that they get are absolute
+    settings = settings.model_copy(update={"research_dir": settings.research_dir.resolve()})
     log = cli_log(sys.stderr if arguments.debug else None)
     deps = server_deps(settings, log)
     jobs = local_queue(settings)
     uploads = local_uploads(settings)
     worked_on = worked_on_here(settings)
-    token, tokens = _token(deps.clock)
+    token, tokens = _read_token(deps.clock)
     address = (arguments.host, arguments.port)
     with (
         ApiServer(address, build_handler(deps), lambda: tokens, uploads.store) as server,
         Workers(
             jobs,
             lambda job: run_job(job, jobs, deps),
-            _recovery(
-                deps, settings.approval_days, lambda: settle_abandoned(OWNER, deps, worked_on)
+            _build_recovery(
+                deps,
+                settings.approval_days,
+                lambda: settle_abandoned(LOCAL_OWNER, deps, worked_on),
             ),
             arguments.workers,
             log,
@@ -56,40 +65,39 @@ def run(arguments: argparse.Namespace) -> int:
         ),
     ):
         _stop_on_signals(server)
-        print(f"Idea Explorer is on {server.url}")
+        print(f"idea: Serving the API and the console at {server.url}", file=sys.stderr)
         print(f"export IDEA_API_URL={server.url}")
         print(f"export IDEA_API_TOKEN={token}", flush=True)
         server.serve_forever(poll_interval=0.1)
     return 0
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def _check_arguments(arguments: argparse.Namespace) -> None:
     if arguments.workers < 1:
-        raise InvalidRequestError("--workers must be at least 1: nobody would do the work.")
+        raise InvalidRequestError("--workers must be at least 1, or nothing would run.")
     if not 0 <= arguments.port <= MAX_PORT:
         raise InvalidRequestError(f"--port must be between 0 and {MAX_PORT}.")
 
 
-def _token(clock: Clock) -> tuple[str, str]:
-    """The given token or a new one, and the list that knows it."""
+def _read_token(clock: Clock) -> tuple[str, str]:
+    """The token of the environment or a new one, and the list of tokens that contains it."""
     given = os.environ.get("IDEA_API_TOKEN")
     if given:
         if not is_header_safe(given):
-            raise ConfigurationError("IDEA_API_TOKEN holds characters that no token has.")
-        return given, dump_tokens([make_token_record(given, OWNER, now=clock.now())])
-    token, stored = issue_token(OWNER, now=clock.now())
+            raise ConfigurationError("IDEA_API_TOKEN contains characters that no token has.")
+        return given, dump_tokens([make_token_record(given, LOCAL_OWNER, now=clock.now())])
+    token, stored = issue_token(LOCAL_OWNER, now=clock.now())
     return token, dump_tokens([stored])
 
 
-def _recovery(
-    deps: Deps, approval_days: float, settled: Callable[[], Iterable[Exploration]]
+def _build_recovery(
+    deps: Deps, approval_days: float, settle: Callable[[], Iterable[Exploration]]
 ) -> Callable[[], None]:
-    """Sends what is queued or decided and has no job; a job that is there already stays as it is. What
-    nobody decided on in time comes to its end; so does a run whose command was killed, and the job of
-    one that is settled tells of it."""
+    """Queues runs that are queued or decided but have no job; sending a job twice is harmless. Expires
+    approvals that nobody decided on in time, and settles runs whose command was killed."""
 
     def recover() -> None:
-        for exploration in settled():
+        for exploration in settle():
             deps.queue().send(exploration.id, exploration.run.number)
         moment = deps.clock.now() - timedelta(seconds=LOST_SECONDS)
         for exploration in deps.explorations.unchanged_since("queued", moment):

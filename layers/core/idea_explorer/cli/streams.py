@@ -2,17 +2,37 @@
 
 import os
 import sys
+from contextlib import suppress
+from io import TextIOWrapper
 from typing import TextIO, cast
 
 
 def prepare() -> None:
-    """Let nothing that is said on stderr end a run; open what the caller closed."""
-    sys.stdout = sys.stdout or _nowhere()
-    sys.stderr = cast("TextIO", LossyStream(sys.stderr or _nowhere()))
+    """Keep a failing stderr, a closed stream or a missing character from ending a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    sys.stdout = sys.stdout or _open_null()
+    sys.stderr = cast("TextIO", LossyStream(sys.stderr or _open_null()))
+
+
+def flush_stdout() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Python would try to write what is left, and complain, once more at exit."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
 class LossyStream:
-    """A stream whose words are dropped once they cannot be written."""
+    """Drops what cannot be written."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -27,11 +47,11 @@ class LossyStream:
         try:
             self._stream.flush()
         except (OSError, ValueError):
-            self._stream = _nowhere()
+            self._stream = _open_null()
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
 
-def _nowhere() -> TextIO:
+def _open_null() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 -- stays open to the end

@@ -1,27 +1,113 @@
-"""`idea tools`: the definitions as the model sees them."""
+"""`idea tool` calls one tool by hand; `idea tools` lists the tools as the model sees them."""
 
 import argparse
 import json
+import sys
 
-from idea_explorer.cli.environment import settings_for
+from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried
+from idea_explorer.agent.validation import Validated
+from idea_explorer.cli.arguments import read_files, read_settings
+from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.json import text_of
+from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.domain.toolsets import TOOLSETS
+from idea_explorer.settings import Settings
+from idea_explorer.wiring.local import cli_log, system_clock
 from idea_explorer.wiring.toolsets import toolset
 
+LINE_RULE = 'Each line must be a JSON object {"name": …, "input": {…}}.'
 
-def run(arguments: argparse.Namespace) -> int:
-    settings = settings_for(arguments.research)
+
+def call(arguments: argparse.Namespace) -> int:
+    """An unknown tool is answered like any other call, so that exit code 0 says: every call has its line."""
+    if not arguments.stdin and not arguments.name:
+        raise InvalidRequestError(
+            "Name a tool.", hint='Try: idea tool read_research \'{"path": "market.md"}\'.'
+        )
+    given = {} if arguments.stdin else _parse_input(arguments.input)
+    settings = read_settings(arguments.research, reads_research=True)
+    caller = _build_caller(arguments, settings)
+    if not arguments.stdin:
+        result = _call(caller, {"name": arguments.name, "input": given})
+        _print_result(result)
+        if result.payload.get("error_type") == "unknown_tool":
+            _explain_unknown(arguments.name, arguments.toolset, settings)
+        return 0
+    for line in sys.stdin:
+        if line.strip():
+            _print_result(_call_line(caller, line))
+    return 0
+
+
+def list_all(arguments: argparse.Namespace) -> int:
+    settings = read_settings(arguments.research, reads_research=True)
     names = [arguments.toolset] if arguments.toolset else list(TOOLSETS)
-    found = {name: toolset(settings, name).definitions for name in names}
+    definitions = {name: toolset(settings, name).definitions for name in names}
     if arguments.json:
-        shown = found[arguments.toolset] if arguments.toolset else found
+        shown = definitions[arguments.toolset] if arguments.toolset else definitions
         print(json.dumps(shown, indent=2, ensure_ascii=False))
         return 0
-    for name, definitions in found.items():
-        print(f"{name}")
-        for definition in definitions:
+    for name in names:
+        print(name)
+        for definition in definitions[name]:
             description = text_of(definition.get("description")) or "runs at Anthropic"
             print(f"  {definition['name']}")
             for line in description.splitlines():
                 print(f"      {line}")
     return 0
+
+
+def _build_caller(arguments: argparse.Namespace, settings: Settings) -> Caller:
+    log = cli_log(sys.stderr if arguments.debug else None)
+    files = read_files(arguments.file, arguments.toolset)
+    tools = toolset(settings, arguments.toolset, files=files)
+    return Validated(tools, Bounded(Retried(Executed(log), system_clock(), log)), log)
+
+
+def _explain_unknown(name: str, toolset_name: str, settings: Settings) -> None:
+    """Names the toolset that has the tool, or the research folder that is missing for it."""
+    if name in TOOLSETS[toolset_name].labels:
+        folder = settings.research_dir.resolve() / "ideas"
+        hint = (
+            f"There is no research folder: {folder} does not exist."
+            " Name the folder that contains ideas/ with --research or IDEA_RESEARCH_DIR."
+        )
+    else:
+        other = next((spec.name for spec in TOOLSETS.values() if name in spec.labels), None)
+        where = f"Add --toolset {other}." if other else "See them all with: idea tools"
+        hint = f"The {toolset_name} toolset has no tool {name}. {where}"
+    print(f"idea: {hint}", file=sys.stderr)
+
+
+def _parse_input(text: str | None) -> dict[str, object]:
+    try:
+        given = json.loads(text or "{}")
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequestError(f"The arguments are not JSON: {error}.") from error
+    if not isinstance(given, dict):
+        raise InvalidRequestError(
+            "The arguments must be a JSON object.", hint='Try: \'{"path": "market.md"}\'.'
+        )
+    return given
+
+
+def _call_line(caller: Caller, line: str) -> ToolResult:
+    try:
+        return _call(caller, json.loads(line))
+    except (ValueError, RecursionError):
+        return ToolResult.failure("invalid_arguments", LINE_RULE)
+
+
+def _call(caller: Caller, call: object) -> ToolResult:
+    match call:
+        case {"name": str(name), "input": dict(given), **rest} if not rest:
+            return caller.call(ToolCall(id="cli", name=name, input=given))
+        case {"name": str(name), **rest} if not rest:
+            return caller.call(ToolCall(id="cli", name=name, input={}))
+        case _:
+            return ToolResult.failure("invalid_arguments", LINE_RULE)
+
+
+def _print_result(result: ToolResult) -> None:
+    # ASCII, so that a lone surrogate in a model's argument cannot break the output
+    print(json.dumps(result.payload, ensure_ascii=True))

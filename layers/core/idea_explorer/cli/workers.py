@@ -1,4 +1,4 @@
-"""Threads that do the jobs of a queue, and say meanwhile that they live."""
+"""Threads that do the jobs of a queue and renew their claims on them meanwhile."""
 
 import threading
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import Self
 from idea_explorer.ports import Job, Jobs, Log
 
 POLL_SECONDS = 0.2
-BEAT_SECONDS = 1.0
+RENEW_SECONDS = 1.0
 
 
 class Workers:
-    """Nothing that fails ends a thread: what is not done becomes due again."""
+    """No failure ends a thread: a job that was not done becomes due again."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class Workers:
         deliver: Callable[[], bool] = lambda: False,
     ) -> None:
         """`deliver` sends a webhook that is due, if there is one, in a thread of its own: a receiver
-        that hangs holds up neither the jobs nor the word that they live."""
+        that hangs holds up neither the jobs nor their claims."""
         self._jobs = jobs
         self._work = work
         self._recover = recover
@@ -32,8 +32,8 @@ class Workers:
         self._current: dict[int, Job] = {}
         self._threads = [
             *(self._thread(self._do_a_job, POLL_SECONDS) for _ in range(count)),
-            self._thread(self._beat, BEAT_SECONDS),
-            self._thread(deliver, BEAT_SECONDS),
+            self._thread(self._renew_claims, RENEW_SECONDS),
+            self._thread(deliver, RENEW_SECONDS),
         ]
 
     def __enter__(self) -> Self:
@@ -42,19 +42,19 @@ class Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave what is being done to the next start, at once: every step of it is stored."""
+        """Leave unfinished jobs to the next start, without waiting: every step of them is stored."""
         self._stopping.set()
         for job in list(self._current.values()):
             self._jobs.put_back(job)
 
     def _thread(self, act: Callable[[], bool], pause: float) -> threading.Thread:
-        """A thread that acts again and again, with a pause whenever there was nothing to do."""
+        """A thread that acts in a loop, with a pause whenever there was nothing to do."""
 
         def loop() -> None:
             while not self._stopping.is_set():
                 try:
                     acted = act()
-                except Exception as error:  # noqa: BLE001  the next turn may go well
+                except Exception as error:  # noqa: BLE001  the next turn may succeed
                     self._log.error("worker_failed", errorType=type(error).__name__)
                     acted = False
                 if not acted:
@@ -73,7 +73,7 @@ class Workers:
             del self._current[threading.get_ident()]
         return True
 
-    def _beat(self) -> bool:
+    def _renew_claims(self) -> bool:
         for job in list(self._current.values()):
             self._jobs.keep(job)
         self._recover()

@@ -1,4 +1,4 @@
-"""What the engine needs from outside. Adapters keep these promises; fakes in tests keep them too."""
+"""What the engine needs from the outside. Adapters implement these protocols, and so do test fakes."""
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.ports.events import EventSink, Log

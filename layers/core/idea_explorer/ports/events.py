@@ -1,4 +1,4 @@
-"""Who hears of what happens in a run."""
+"""Where a run reports what happens."""
 
 from typing import Protocol
 
@@ -10,7 +10,7 @@ class EventSink(Protocol):
 
 
 class Log(Protocol):
-    """Structured log lines. Never given secrets, file contents or prompts."""
+    """Structured log lines. Never pass it secrets, file contents or prompts."""
 
     def info(self, message: str, **fields: object) -> None: ...
     def warning(self, message: str, **fields: object) -> None: ...

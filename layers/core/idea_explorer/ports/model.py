@@ -1,4 +1,4 @@
-"""One call to the model, and whoever watches it."""
+"""One call to the model, and its watcher."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,8 @@ from idea_explorer.domain.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call.
-
-    `writing` says that the report is asked for now; the tools stay on even then, because another tool
-    choice throws the cached messages away. `tools_off` keeps the tool list and forbids its use.
+    """`writing` means that the report is due now. The tools stay on even then, because changing the tool
+    choice invalidates the cached messages. `tools_off` keeps the tool list and forbids its use.
     """
 
     model_id: str
@@ -37,20 +35,20 @@ class ModelAnswer:
 
 
 class Watcher(Protocol):
-    """Told of everything while an answer streams. Raising from any method breaks the call off."""
+    """Notified while a response streams. Raising from any method aborts the call."""
 
     def tick(self) -> None:
-        """Called several times a second, whether anything arrives or not."""
+        """Called several times a second, whether or not anything arrives."""
         ...
 
     def text(self, delta: str) -> None: ...
 
     def thinking(self, delta: str) -> None:
-        """A piece of the summary of what the model thinks. It is never part of a report."""
+        """A piece of the thinking summary, which is never part of a report."""
         ...
 
     def block(self, block: Block) -> None:
-        """A content block is whole."""
+        """A content block is complete."""
         ...
 
     def usage(self, usage: Usage) -> None:
@@ -60,5 +58,5 @@ class Watcher(Protocol):
 
 class Model(Protocol):
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
-        """Stream one answer; raises ExternalError. What comes back is untrusted data."""
+        """Stream one response; raises ExternalError. The content is untrusted data."""
         ...

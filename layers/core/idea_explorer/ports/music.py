@@ -1,4 +1,4 @@
-"""What music discovery needs from outside: an index, a library, a catalogue, and a sense of meaning."""
+"""What music discovery needs from the outside: an index, a library, a catalogue and embeddings."""
 
 from array import array
 from collections.abc import Collection, Sequence
@@ -14,11 +14,11 @@ else:
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product says how close their meanings are."""
+    """Turns texts into vectors whose dot product measures how close their meanings are."""
 
     @property
     def name(self) -> str:
-        """Names model and size: vectors of different names are never compared."""
+        """Model and vector size: vectors with different names are never compared."""
         ...
 
     @property
@@ -26,23 +26,23 @@ class Embedder(Protocol):
 
     @property
     def floor(self) -> float:
-        """The similarity below which this model has nothing to say."""
+        """Similarities below this mean nothing with this model."""
         ...
 
     def embed(
         self, texts: Sequence[str], purpose: Literal["document", "query"]
     ) -> Sequence[Vector]:
-        """Vectors of length 1, or of zeros for a text that means nothing to it; raises ExternalError."""
+        """Unit vectors, or zeros for a text the model knows nothing about; raises ExternalError."""
         ...
 
 
 class Membership(Protocol):
-    """Answers for a whole result set with one request each; raises ExternalError rather than guess."""
+    """Answers for a whole result set in one request; raises ExternalError rather than guess."""
 
     def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]: ...
 
     def known_albums(self, keys: Collection[str]) -> frozenset[str]:
-        """Which of these album keys has at least one track here."""
+        """Which of these albums have at least one track here."""
         ...
 
 
@@ -54,7 +54,7 @@ class ScoredTrack:
 
 @dataclass(frozen=True, slots=True)
 class FoundTracks:
-    """The best hits, how many there are in all, and whether meaning or only words decided."""
+    """The best hits, the total, and whether they were ranked by meaning or by words alone."""
 
     hits: Sequence[ScoredTrack]
     total: int
@@ -63,23 +63,23 @@ class FoundTracks:
 
 
 class TrackIndex(Membership, Protocol):
-    """Tracks searchable by what they are about. What comes back is untrusted data."""
+    """Tracks searchable by what they are about. Results are untrusted data."""
 
     def add(self, tracks: Sequence[IndexedTrack]) -> None:
-        """Add, or replace where the ISRC is there already. Doing it again changes nothing."""
+        """Add tracks, replacing those with the same ISRC. Idempotent."""
         ...
 
     def search(self, query: str, limit: int) -> FoundTracks:
-        """Any text is a valid query; what means nothing here finds nothing."""
+        """Any text is a valid query; one that matches nothing finds nothing."""
         ...
 
     def get(self, isrcs: Collection[str]) -> Sequence[IndexedTrack]:
-        """Those of them that are indexed, in any order, by one request."""
+        """Those that are indexed, in any order, in one request."""
         ...
 
 
 class Library(Membership, Protocol):
-    """What the listener owns."""
+    """The tracks that the listener owns."""
 
     def add(self, tracks: Sequence[OwnedTrack]) -> None: ...
 
@@ -94,12 +94,12 @@ class FoundInCatalogue:
 
 
 class Catalogue(Protocol):
-    """A streaming service's catalogue; raises ExternalError. What comes back is untrusted data."""
+    """A streaming service's catalogue; raises ExternalError. Results are untrusted data."""
 
     def search(
         self, query: str, kinds: Collection[CatalogueKind], limit: int
     ) -> FoundInCatalogue: ...
 
     def album(self, album_id: str) -> tuple[CatalogueAlbum, Sequence[CatalogueTrack]]:
-        """The album and its tracks in order; raises MissingError for an id it does not know."""
+        """The album and its tracks in order; raises MissingError for an unknown id."""
         ...

@@ -1,4 +1,4 @@
-"""What runs explorations, and what tells of them outside."""
+"""How explorations are queued, run and reported, and where secrets come from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from idea_explorer.domain.json import JsonObject
 
 class Webhooks(Protocol):
     def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
-        """POST to a public https address; gives the 2xx status, raises ExternalError otherwise."""
+        """POST to a public https address and return the 2xx status; raises ExternalError otherwise."""
         ...
 
 
 class WorkQueue(Protocol):
-    """Messages that name a stored exploration. Delivered at least once, in any order."""
+    """Messages that name a stored exploration, delivered at least once and in any order."""
 
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None: ...
 
     def dead_letter(self, body: str, reason: str) -> None:
-        """Put a message that can never be worked on where an operator will find it."""
+        """Park a message that can never be processed where an operator will find it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run to be done. `attempts` counts this one too."""
+    """One run to do. `attempts` includes the current one."""
 
     number: int
     exploration_id: ExplorationId
@@ -35,14 +35,14 @@ class Job:
 
 
 class Jobs(Protocol):
-    """The workers' end of a queue. A job that is taken is due again unless its worker keeps it."""
+    """The workers' end of a queue. A taken job becomes due again unless its worker keeps it."""
 
     def take(self) -> Job | None:
-        """The job that has been due longest, for this worker alone."""
+        """Claim the job that has been due the longest."""
         ...
 
     def keep(self, job: Job) -> None:
-        """Say that the worker lives; to be called about once a second."""
+        """Heartbeat: call it about once a second while the job runs."""
         ...
 
     def put_back(self, job: Job, *, delay_seconds: float = 0.0) -> None: ...
@@ -52,42 +52,38 @@ class Jobs(Protocol):
 
 class Workflow(Protocol):
     def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
-        """Start the execution of a run, once however often it is called.
-
-        False where it is known to have been started before.
-        """
+        """Start the execution of a run; idempotent. False if it is known to have been started before."""
         ...
 
 
 class Notices(Protocol):
     def ask(self, exploration_id: ExplorationId, run: int) -> None:
-        """Have the webhook of a run sent soon, by somebody else; raises ExternalError."""
+        """Request that a run's webhook be sent soon, by another process; raises ExternalError."""
         ...
 
 
 class Executions(Workflow, Protocol):
-    """A workflow whose executions may wait for an answer."""
+    """A workflow whose executions can wait for an answer."""
 
     def answer(self, token: str, output: JsonObject) -> bool:
-        """Let an execution that waits go on; False where it waits no longer."""
+        """Let a waiting execution continue; False if it is no longer waiting."""
         ...
 
 
 class Secrets(Protocol):
     def get(self, name: str, field: str | None = None, *, fresh: bool = False) -> str:
-        """A secret's value, at most some minutes old, or with `fresh` as it is now; raises
-        ConfigurationError.
+        """A secret's value, at most a few minutes old, or current with `fresh`; raises ConfigurationError.
 
-        Where the secret is a JSON object and `field` is given, the value is that field's.
+        If the secret is a JSON object and `field` is given, the value is that field's.
         """
         ...
 
 
 class SecretStore(Protocol):
-    """Secrets as an operator sees them: read and written at once, past every cache."""
+    """Secrets as an operator sees them: read and written directly, past every cache."""
 
     def read(self, name: str) -> str:
-        """The current value, empty where none was set yet."""
+        """The current value; empty if none has been set yet."""
         ...
 
     def write(self, name: str, value: str) -> None: ...

@@ -1,4 +1,4 @@
-"""What the tools read: research, pages, uploaded files, code."""
+"""What the tools read: research, web pages, uploaded files and code."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ class DocumentInfo:
 
 
 class ResearchRepository(Protocol):
-    """A team's research below `ideas/`. Paths are relative to it; nothing outside is ever read."""
+    """A team's research below `ideas/`. Paths are relative to it; nothing outside it is ever read."""
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
-        """Raises DocumentError's kinds, or ExternalError. What comes back is untrusted data."""
+        """Raises DocumentError or ExternalError. The content is untrusted data."""
         ...
 
     def list(self) -> Sequence[DocumentInfo]: ...
@@ -37,7 +37,7 @@ class ResearchRepository(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """What a URL answered. `url` is the last one after redirects, `charset` what its header claims."""
+    """A response. `url` is the final one after redirects; `charset` is what the header claims."""
 
     url: str
     status: int
@@ -47,10 +47,10 @@ class WebPage:
 
 
 class WebPages(Protocol):
-    """Public web pages: of text, html and json types, within bounds of size and time."""
+    """Public web pages: text, HTML and JSON, within limits of size and time."""
 
     def fetch(self, url: str) -> WebPage:
-        """Raises WebError's kinds, or ExternalError. What comes back is untrusted data."""
+        """Raises WebError or ExternalError. The page is untrusted data."""
         ...
 
 
@@ -67,12 +67,12 @@ class FileInfo:
 
 
 class UploadedFiles(Protocol):
-    """The files that the user gave with this exploration, and no others."""
+    """The files that the user attached to this exploration, and no others."""
 
     def list(self) -> Sequence[FileInfo]: ...
 
     def read_all(self) -> Iterable[UploadedFile]:
-        """One file after the other, so that not all need to be in memory. Raises ExternalError."""
+        """One file at a time, so that memory never holds all of them. Raises ExternalError."""
         ...
 
 
@@ -87,27 +87,27 @@ class Snapshot(Protocol):
 
     @property
     def text(self) -> memoryview:
-        """All kept contents, each at its entry's `start` and ending in a line feed (see `ended`)."""
+        """All text files in a row, each at its entry's `start` and ending in a line feed (see `ended`)."""
         ...
 
 
 class Symbols(Protocol):
-    """What parsers found, by a key that names content and parser: good for every commit that has it."""
+    """What parsers found, by a key of content and parser: valid for every commit with that content."""
 
     def unknown(self, keys: Iterable[str]) -> set[str]:
-        """Those of the keys that nothing is stored for yet."""
+        """The keys that have nothing stored yet."""
         ...
 
     def add(self, parsed: Mapping[str, ParsedCode]) -> None: ...
 
     def definitions(self, name: str) -> Sequence[tuple[str, Definition]]:
-        """Whatever defines this name, each with its key. May hold keys of other commits."""
+        """Definitions of this name, each with its key; some may belong to other commits."""
         ...
 
     def imports(self, last: str) -> Sequence[tuple[str, Import]]:
-        """Whatever imports something that ends in this segment, or a folder by a relative import."""
+        """Imports of a path that ends in this segment, and relative imports of a folder."""
         ...
 
     def bindings(self, name: str) -> Sequence[tuple[str, Import]]:
-        """Whatever imports something of this name, or gives this name to what it imports."""
+        """Imports of this name, and imports under this name as an alias."""
         ...

@@ -1,9 +1,9 @@
-"""What is kept of explorations."""
+"""Where explorations are stored."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.events import AnyEvent
@@ -24,7 +24,7 @@ class Transcript(Protocol):
     def entries(self) -> Sequence[AnyEntry]: ...
 
     def append(self, entry: AnyEntry) -> None:
-        """Durable when it returns; raises LeaseLostError when another worker has taken over."""
+        """Durable once it returns; raises LeaseLostError if another worker has taken over."""
         ...
 
 
@@ -41,15 +41,23 @@ class ExplorationPage:
     cursor: str | None
 
 
-class Explorations(Protocol):
-    """Records of explorations. Whoever changes one holds its lease; an older lease writes nothing.
+RecordChange: TypeAlias = Callable[[Exploration], Exploration]
+EventsOfChange: TypeAlias = Callable[[Exploration, Exploration], Sequence[AnyEvent]]
 
-    Events that tell of a change are stored with it, both or neither: whoever sees the new status can
-    read them, and a repetition after a crash does not tell them twice.
+
+def no_events(_before: Exploration, _after: Exploration) -> Sequence[AnyEvent]:
+    return ()
+
+
+class Explorations(Protocol):
+    """Exploration records. A writer must hold the exploration's lease; an older lease writes nothing.
+
+    The events of a change are stored with it atomically: whoever sees the new status can read them, and
+    a retry after a crash does not store them twice.
     """
 
     def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
-        """Store a new one and the first events of its history; False where the id is taken already."""
+        """Store a new record and the first events of its history; False if the id is taken."""
         ...
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
@@ -57,22 +65,19 @@ class Explorations(Protocol):
         ...
 
     def take_over(
-        self,
-        exploration_id: ExplorationId,
-        change: Callable[[Exploration], Exploration],
-        tell: Callable[[Exploration, Exploration], Sequence[AnyEvent]] = lambda *_: (),
+        self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
     ) -> Exploration:
-        """Apply `change` and take a new lease, at once: from now on all older leases are lost.
+        """Apply `change` and take a new lease atomically, which invalidates all older leases.
 
-        What `change` raises is raised, and then nothing has happened. `tell` gives the events of the
-        change from the record before and after it.
+        If `change` raises, nothing is stored. `tell` returns the events of the change, given the record
+        before and after it.
         """
         ...
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         """Raises LeaseLostError unless the stored lease is the exploration's.
 
-        A cancel request that came meanwhile stays: only a take-over can withdraw it.
+        A cancel request made in the meantime survives: only a take-over can withdraw it.
         """
         ...
 
@@ -85,19 +90,18 @@ class Explorations(Protocol):
     def page(
         self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
     ) -> ExplorationPage:
-        """An owner's explorations, newest first; raises InvalidRequestError for a foreign cursor."""
+        """An owner's explorations, newest first; raises InvalidRequestError for an invalid cursor."""
         ...
 
     def count_running(self) -> int: ...
 
     def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
-        """Explorations that have been in a status that is not final, unchanged, since before a moment:
-        oldest first."""
+        """Explorations in a status that is not final, last updated before the moment; oldest first."""
         ...
 
     def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
-        """Explorations that have ended and whose message was due before a moment, by `delivery_due`:
-        the longest overdue first."""
+        """Finished explorations whose webhook was due before the moment (see `delivery_due`); the longest
+        overdue first."""
         ...
 
 
@@ -109,32 +113,32 @@ class NumberedEvent:
 
 
 class EventLog(Protocol):
-    """The history of an exploration: numbers 1, 2, 3 … without gap or repeat."""
+    """The history of an exploration, numbered 1, 2, 3 … without gaps or repeats."""
 
     def append(self, exploration_id: ExplorationId, lease: int | None, event: AnyEvent) -> None:
-        """Raises LeaseLostError when another worker has taken over.
+        """Raises LeaseLostError if another worker has taken over.
 
-        No lease is for those who run nothing and only say what happened, as the API does; they get
-        MissingError where there is no such exploration.
+        Pass no lease to record an event without running the exploration, as the API does; that raises
+        MissingError if there is no such exploration.
         """
         ...
 
     def read(
         self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
     ) -> Sequence[NumberedEvent]:
-        """The next events, at most `limit` and at most about a megabyte; none when there are none."""
+        """The next events: at most `limit`, and at most about a megabyte."""
         ...
 
 
 class Reports(Protocol):
-    """Reports as markdown, readable whatever became of publishing them."""
+    """Reports as markdown, readable whether or not publishing succeeded."""
 
     def save_report(self, exploration_id: ExplorationId, lease: int, markdown: str) -> None:
-        """Raises LeaseLostError when another worker has taken over."""
+        """Raises LeaseLostError if another worker has taken over."""
         ...
 
     def load_report(self, exploration_id: ExplorationId) -> str:
-        """Raises MissingError where nothing was written."""
+        """Raises MissingError if none was written."""
         ...
 
 
@@ -144,7 +148,7 @@ class Transcripts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """How to send a file's content: POST a form of these fields and then `file`, or PUT it as it is."""
+    """How to upload a file: POST a form of these fields followed by `file`, or PUT the bytes."""
 
     method: Literal["POST", "PUT"]
     url: str
@@ -152,19 +156,19 @@ class Upload:
 
 
 class Uploads(Protocol):
-    """Files that owners have sent. Nobody reaches another's, whatever id they name."""
+    """Files that owners have uploaded. Nobody can reach another owner's, whatever id they send."""
 
     @property
     def origin(self) -> str:
-        """Where a browser sends them to; empty where that is the API's own address."""
+        """Where a browser uploads to; empty if that is the API's own address."""
         ...
 
     def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
-        """Make room for a file of at most `size` bytes; raises InvalidRequestError."""
+        """Allow one upload of at most `size` bytes; raises InvalidRequestError."""
         ...
 
     def has(self, owner: str, file_id: str) -> bool:
-        """Whether the owner has sent the file."""
+        """Whether the owner has uploaded the file."""
         ...
 
     def about(self, owner: str, file_id: str) -> FileInfo:
@@ -172,73 +176,66 @@ class Uploads(Protocol):
         ...
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
-        """Raises MissingError. What comes back is untrusted data."""
+        """Raises MissingError. The content is untrusted data."""
         ...
 
 
 class Spend(Protocol):
-    """What each owner's explorations have cost, day by day, and what is held back for those that run."""
+    """What each owner's runs have spent per day, and what is reserved for those still running."""
 
     def reserve(self, owner: str, day: date, run: str, usd: float, *, limit: float) -> float:
-        """Hold `usd` back for a run, or as much of it as the owner's day still has; gives what is held.
+        """Reserve `usd` for a run, or as much as is left of the owner's day; returns the amount reserved.
 
-        However many do so at once, what an owner's runs hold and have spent stays within `limit`. A
-        repeat replaces what the run held before.
+        However many runs reserve at once, what an owner has spent and reserved stays within `limit`. A
+        second reservation for a run replaces the first.
         """
         ...
 
     def record(self, owner: str, day: date, run: str, usd: float) -> None:
-        """What a run has cost in all; nothing is held back for it any more.
+        """Record what a run has cost in total, and release its reservation.
 
-        It may be repeated, and what was recorded is never lowered: a worker that has been overtaken
-        knows less than the one that came after it.
+        It may be repeated, and a recorded amount is never lowered: a worker that has been overtaken
+        knows less than its successor.
         """
         ...
 
     def spent(self, owner: str, day: date) -> float:
-        """What the owner's runs have cost on that day, or hold where that is more."""
+        """The sum over the owner's runs of that day: what each has cost or reserved, whichever is more."""
         ...
 
 
 class Approvals(Protocol):
-    """Requests for a person's decision. A request is stored once, and so is its decision."""
+    """Requests for a person's decision. Each request is stored once, and so is its decision."""
 
     def request_approval(self, approval: Approval) -> None:
-        """Store a request; one that is there stays as it is."""
+        """Store a request; an existing one is left unchanged."""
         ...
 
     def approvals(self, exploration_id: ExplorationId) -> Sequence[Approval]:
-        """All of an exploration, in the order of asking."""
+        """All requests of an exploration, in the order they were made."""
         ...
 
     def decide(self, decided: Approval) -> Approval:
-        """Store the decision unless there is one; what is stored then is returned.
-
-        Raises MissingError where nobody asked.
-        """
+        """Store the decision unless there is one, and return the stored one; raises MissingError."""
         ...
 
     def keep_token(self, exploration_id: ExplorationId, token: str) -> None:
-        """Keep the workflow's token, which never leaves the server."""
+        """Store the workflow's task token, which never leaves the server."""
         ...
 
     def token(self, exploration_id: ExplorationId) -> str | None: ...
 
 
+Action: TypeAlias = Callable[[], JsonObject]
+
+
 class Idempotency(Protocol):
     def once(
-        self,
-        owner: str,
-        key: str,
-        request: JsonObject,
-        act: Callable[[], JsonObject],
-        *,
-        seconds: float,
+        self, owner: str, key: str, request: JsonObject, act: Action, *, seconds: float
     ) -> JsonObject:
-        """Act once per owner and key; a repetition gets the first answer.
+        """Act once per owner and key; a repeated request gets the first response.
 
-        Raises InvalidRequestError where the key came with another request, and ConflictError while
-        the first is being worked on, for at most `seconds`. What `act` raises is raised, and then
-        the key is free again.
+        Raises InvalidRequestError if the key was used with another request, and ConflictError while
+        the first is still in progress, for at most `seconds`. If `act` raises, the key is free again.
         """
         ...

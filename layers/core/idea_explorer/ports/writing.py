@@ -1,9 +1,9 @@
-"""What is written into repositories, once each, and undone."""
+"""What is written to repositories, exactly once, and how it is undone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.exploration import Exploration
@@ -18,29 +18,29 @@ class WrittenAt:
 
 
 class ChangeWriter(Protocol):
-    """Writes approved changes where the exploration's code lives."""
+    """Writes approved changes to the repository or folder that the exploration reads."""
 
     def write_change(self, exploration: Exploration, approval: Approval) -> WrittenAt:
-        """Write once, however often it is called. Raises BaseMovedError where the file is no longer what
-        the proposal was made from; then nothing was written."""
+        """Idempotent. Raises BaseMovedError, and writes nothing, if the file has changed since the
+        proposal was made."""
         ...
 
 
 class Tree(Protocol):
-    """The repository as it is under the change that is being made."""
+    """The repository that a change is being made to."""
 
     def read_text(self, path: str) -> str | None:
-        """A file's text, or None where there is none; raises DocumentError where it cannot be read."""
+        """A file's text, or None if there is no such file; raises DocumentError if it cannot be read."""
         ...
 
     def names(self, path: str) -> Sequence[str]:
-        """Whatever stands directly below a folder; raises NotADocumentError where it is no folder."""
+        """The names directly below a folder; raises NotADocumentError if it is not a folder."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Files to write in one go. `path` is the document that people will open."""
+    """Files to write atomically. `path` is the document that people will open."""
 
     path: str
     message: str
@@ -50,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """`document` is the path within the repository, `path` the one a person opens."""
+    """`document` is the path within the repository, `path` what a person opens."""
 
     document: str
     text: str
@@ -62,42 +62,40 @@ class Published:
 
 
 class PullRequests(Protocol):
-    """Proposes to a team what a person has approved."""
+    """Opens pull requests for changes that a person has approved."""
 
     def open_pull_request(self, exploration: Exploration, body: str) -> Published | None:
-        """Once, however often it is called; None where nothing was written."""
+        """Idempotent; None if nothing was written."""
         ...
+
+
+BuildChange: TypeAlias = Callable[[Tree], Change]
 
 
 class Publisher(Protocol):
     def check(self) -> None:
-        """Raise what makes every publication fail as things are; ConfigurationError where it will last.
+        """Raise whatever would make publishing fail now; ConfigurationError if retrying will not help.
 
-        Nothing is written. To be asked before money is spent on a report.
+        Writes nothing. Call it before spending money on a report.
         """
         ...
 
     def publish(
-        self,
-        exploration_id: ExplorationId,
-        run: int,
-        build: Callable[[Tree], Change],
-        *,
-        since: datetime,
+        self, exploration_id: ExplorationId, run: int, build: BuildChange, *, since: datetime
     ) -> Published:
-        """Write the change once per exploration and run, however often it is called.
+        """Write the change exactly once per exploration and run, however often it is called.
 
-        `build` may be called several times: once for each state of the repository that is tried.
-        Nothing of this exploration was written before `since`.
+        `build` is called once for each state of the repository that is tried. Nothing of this
+        exploration was written before `since`.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What an exploration wrote and is undone, or proposed to be undone in the pull request at `url`.
+    """The files that were reverted, or that the pull request at `url` proposes to revert.
 
-    `is_new` is false where that had been done before.
+    `is_new` is false if that had been done before.
     """
 
     files: Sequence[str]
@@ -107,50 +105,50 @@ class Undone:
 
 
 class Reverter(Protocol):
-    """Proposes to a team to undo what an exploration wrote to their repository."""
+    """Opens pull requests that revert what an exploration wrote."""
 
     def propose_revert(self, exploration_id: ExplorationId, *, since: datetime) -> Undone:
-        """Once, however often it is called. Nothing of the exploration was written before `since`.
+        """Idempotent. Nothing of the exploration was written before `since`.
 
-        Raises ConflictError where a file was changed since by somebody else, and MissingError where
-        nothing was written; then nothing has happened.
+        Raises ConflictError if somebody else has changed a file since, and MissingError if nothing was
+        written; in both cases nothing is changed.
         """
         ...
 
 
 class Restorer(Protocol):
-    """Puts files of a folder back to what they were."""
+    """Restores files of a folder to what they were."""
 
     def restore(
         self, exploration_id: ExplorationId, plan: Callable[[Tree], Mapping[str, str | None]]
     ) -> Undone:
-        """Write the texts of a plan, and remove what is None there; one broken off can be repeated.
+        """Write the texts of a plan and remove the files it maps to None; safe to repeat after a crash.
 
-        There is a commit where the exploration's own work had been committed. What `plan` raises is
-        raised, and then nothing has happened; it may be asked for the last commit as well.
+        Commits if the exploration's own changes were committed. If `plan` raises, nothing is changed; it
+        may also be called with the tree of the last commit.
         """
         ...
 
 
 class BranchLease(Protocol):
-    """Lets one publisher at a time write to a branch. A courtesy: what is written is right without it."""
+    """Lets one publisher at a time write to a branch. It saves retries; publishing is correct without it."""
 
     def acquire(self, branch: str, holder: str, *, seconds: float) -> float:
-        """0 where the branch is the holder's now; else the seconds after which it will be free."""
+        """0 if the holder has the branch now; otherwise the seconds until it is free."""
         ...
 
     def renew(self, branch: str, holder: str, *, seconds: float) -> None:
-        """Hold it for so long from now on, unless somebody else has it by now."""
+        """Extend the lease to `seconds` from now, unless another holder has it."""
         ...
 
     def release(self, branch: str, holder: str) -> None: ...
 
 
 class ResearchIndex(Protocol):
-    """What has been published, small enough to be read whole at every request."""
+    """What has been published, small enough to be read in full at every request."""
 
     def load(self) -> Index: ...
 
     def change(self, change: Callable[[Index], Index]) -> None:
-        """Apply `change` to the latest index; it may be called again where another was quicker."""
+        """Apply `change` to the latest index; it is called again if another writer was faster."""
         ...

@@ -26,6 +26,7 @@ from idea_explorer.domain.paths import (
 )
 from idea_explorer.domain.publication import is_log
 from idea_explorer.domain.report import find_title
+from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools import web_search
@@ -142,7 +143,7 @@ class ResearchCalls:
             fields |= {"leftOut": left_out, "note": UNREADABLE}
         return ToolResult.success(
             fields,
-            f"{len(files)} research documents",
+            pluralize(len(files), "research document"),
             result_count=len(files),
         )
 

@@ -92,7 +92,7 @@ def receipt_for(
         code, message = ENDINGS[finish.stop_reason]
     if finish.status == "failed":
         message += unproposed_changes(exploration, state.entries)
-    return Receipt.of(
+    receipt = Receipt.of(
         exploration.id,
         code,
         message,
@@ -101,6 +101,10 @@ def receipt_for(
         # a model that declined would decline again
         resumable=finish.stop_reason != "refusal",
     )
+    least = _least_budget(stats.cost_usd, min_resume_usd)
+    if finish.stop_reason != "budget" or least is None:
+        return receipt
+    return receipt.model_copy(update={"resume": f"{receipt.resume} --max-cost-usd {least}"})
 
 
 def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) -> str:
@@ -117,10 +121,17 @@ def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) ->
 
 
 def _no_research(spent_usd: float | None, min_resume_usd: float | None) -> str:
-    if spent_usd is None or min_resume_usd is None:
+    least = _least_budget(spent_usd, min_resume_usd)
+    if least is None:
         return NO_RESEARCH
-    cents = math.ceil((spent_usd + min_resume_usd) * 100)
-    return f"{NO_RESEARCH} It takes ${cents / 100:.2f} at least to resume it with some."
+    return f"{NO_RESEARCH} Resuming it with research takes at least ${least}."
+
+
+def _least_budget(spent_usd: float | None, min_resume_usd: float | None) -> str | None:
+    """What all runs must be allowed to cost for a resume to get anywhere."""
+    if spent_usd is None or min_resume_usd is None:
+        return None
+    return f"{math.ceil((spent_usd + min_resume_usd) * 100) / 100:.2f}"
 
 
 # What a person wrote. The rest of the first message may be an earlier report, which is no evidence.

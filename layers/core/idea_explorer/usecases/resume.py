@@ -68,7 +68,7 @@ def _next_run(
     if exploration.status not in RESUMABLE:
         raise ConflictError(
             f"Exploration {exploration.id} is {exploration.status};"
-            f" only one that is {', '.join(sorted(RESUMABLE))} can be resumed."
+            " only one that is cancelled, failed, partial or timed out can be resumed."
         )
     return exploration.moved(
         "queued",

@@ -10,6 +10,7 @@ from idea_explorer.ports import Idempotency, Notices, Secrets, SecretStore, Work
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
+    from idea_explorer.adapters.aws.s3 import Bucket
     from idea_explorer.adapters.dynamodb.table import Table
 
 
@@ -69,6 +70,12 @@ def connect(service: str, settings: Settings) -> Callable[[], Any]:
     from idea_explorer.adapters.aws.client import client
 
     return partial(client, service, settings.aws_endpoint_url)
+
+
+def bucket(settings: Settings) -> "Bucket":
+    from idea_explorer.adapters.aws.s3 import Bucket
+
+    return Bucket(named("BUCKET_NAME", settings.bucket_name), connect("s3", settings))
 
 
 def named(variable: str, value: str | None) -> str:

@@ -15,7 +15,6 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import ApprovalsDecided
 from idea_explorer.ports import ChangeWriter, Log, PullRequests, Snapshot, Symbols
 from idea_explorer.settings import Settings
-from idea_explorer.wiring.cloud import connect, named
 from idea_explorer.wiring.toolsets import github_client
 
 if TYPE_CHECKING:
@@ -131,9 +130,9 @@ def _shared(settings: Settings, request: ExploreRequest, log: Log) -> "S3Packs |
     if not settings.in_cloud or repository is None:
         return None
     from idea_explorer.adapters.snapshots.shared import S3Packs
+    from idea_explorer.wiring.cloud import bucket
 
-    bucket = named("BUCKET_NAME", settings.bucket_name)
-    return S3Packs(bucket, connect("s3", settings), repository, log)
+    return S3Packs(bucket(settings), repository, log)
 
 
 def _of_folder(settings: Settings) -> Snapshot:

@@ -117,10 +117,9 @@ def research_index(settings: Settings) -> ResearchIndex:
     """The index in the deployment's bucket, read by boto3 alone; here, the documents themselves."""
     if settings.in_cloud:
         from idea_explorer.adapters.research_index import S3ResearchIndex
+        from idea_explorer.wiring.cloud import bucket
 
-        return S3ResearchIndex(
-            cloud.named("BUCKET_NAME", settings.bucket_name), cloud.connect("s3", settings)
-        )
+        return S3ResearchIndex(bucket(settings))
     from idea_explorer.adapters.research_index import ComputedIndex
 
     return ComputedIndex(research_repository(settings))

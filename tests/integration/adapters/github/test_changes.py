@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.github.changes import GitHubChanges, branch_of
+from idea_explorer.adapters.github.branches import branch_of
+from idea_explorer.adapters.github.changes import GitHubChanges
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import BaseMovedError, ConfigurationError, UnavailableError
@@ -57,7 +58,7 @@ def approved(
 
 def messages(repo: Repository, exploration: Exploration) -> list[str]:
     """The commits on the exploration's branch, oldest first."""
-    wanted = f"{exploration.base_commit}..{branch_of(exploration)}"
+    wanted = f"{exploration.base_commit}..{branch_of(exploration.id)}"
     log = repo.git.run("log", "--reverse", "--format=%B%x00", wanted).decode()
     return [message.strip() for message in log.split("\0") if message.strip()]
 
@@ -72,7 +73,7 @@ def test_each_change_is_one_commit_on_one_branch(
     second = changes.write_change(exploration, new)
 
     assert first.branch == second.branch == f"idea-explorer/{exploration.id}"
-    assert second.commit == repo.head(branch_of(exploration))
+    assert second.commit == repo.head(branch_of(exploration.id))
     assert messages(repo, exploration) == [
         f"Change {approval.proposal.path}\n\n"
         f"Exploration-Id: {exploration.id}\nApproval-Id: {approval.id}"
@@ -101,7 +102,7 @@ def test_a_file_that_changed_where_it_came_from_is_left_alone(
     with pytest.raises(BaseMovedError):
         changes.write_change(exploration, approved(exploration))
 
-    assert branch_of(exploration) not in repo.branches()
+    assert branch_of(exploration.id) not in repo.branches()
 
 
 def test_what_others_changed_elsewhere_is_no_hindrance(
@@ -116,7 +117,7 @@ def test_a_file_that_somebody_pushed_to_the_branch_is_left_alone(
     changes: GitHubChanges, repo: Repository, exploration: Exploration
 ) -> None:
     changes.write_change(exploration, approved(exploration))
-    repo.commit({"src/app.py": "print('by hand')\n"}, branch=branch_of(exploration))
+    repo.commit({"src/app.py": "print('by hand')\n"}, branch=branch_of(exploration.id))
 
     with pytest.raises(BaseMovedError):
         changes.write_change(exploration, approved(exploration, content="other\n", base=NEW))
@@ -131,7 +132,7 @@ def test_one_pull_request_with_the_report_as_its_text(
     opened = [changes.open_pull_request(exploration, text) for text in ("# One", "# Two")]
 
     (pull,) = repo.pulls
-    assert (pull.title, pull.head, pull.base) == ("Green tea", branch_of(exploration), "main")
+    assert (pull.title, pull.head, pull.base) == ("Green tea", branch_of(exploration.id), "main")
     assert pull.body == f"# Two\n\nExploration-Id: {exploration.id}"
     assert [found and found.url for found in opened] == [
         f"https://github.com/acme/tea/pull/{pull.number}"
@@ -250,7 +251,7 @@ def test_a_run_that_fails_after_an_approval_opens_no_pull_request_until_it_is_re
 
     failed = world.publish(explore(waiting.id, 1, world.deps))
 
-    branch = branch_of(failed)
+    branch = branch_of(failed.id)
     assert (failed.status, failed.publication.url, repo.pulls) == ("failed", None, [])
     assert len(messages(repo, failed)) == 1
     assert failed.run.receipt is not None

@@ -66,11 +66,11 @@ def test_a_pull_request_is_found_in_a_repository_that_went_to_another_owner(
 ) -> None:
     repo.commit({"new.md": "new"}, branch="drafts")
     branches = GitHubBranches(client)
-    opened = branches.propose("drafts", "trunk", title="Drafts", body="")
+    opened = branches.open_pull_request("drafts", "trunk", title="Drafts", body="")
     github.rename_repository("acme/ideas", "labs/ideas")
 
     assert branches.tip("drafts")
-    assert branches.pull("drafts", state="open") == opened.model_copy(
+    assert branches.find_pull_request("drafts", state="open") == opened.model_copy(
         update={"html_url": opened.html_url.replace("acme", "labs")}
     )
 
@@ -112,7 +112,7 @@ def test_another_host_is_never_told_the_token(
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("/repos/acme/ideas", "without an end"),
+        ("/repos/acme/ideas", "redirects too often"),
         ("ftp://example.org/", "not safe"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_proxy_that_lets_nobody_through_is_said(listed: Listed, scheme: str) -
 
     assert answer["ok"] is False
     assert proxy.asked
-    said = "403" if scheme == "http" else "The proxy of the environment gave no connection"
+    said = "403" if scheme == "http" else "The proxy could not connect to GitHub"
     assert said in str(answer["message"])
 
 

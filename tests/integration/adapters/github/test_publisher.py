@@ -484,7 +484,7 @@ ODD_STATES: dict[str, tuple[dict[str, str | bytes | None], str]] = {
     "log that is not JSON": ({LOG: "[{,]"}, "not valid JSON"),
     "log that is no array": ({LOG: '{"a": 1}'}, "not an array"),
     "document that is not UTF-8": ({DOCUMENT: b"\xff\xfe caf\xe9"}, "not UTF-8"),
-    "document of 50 MB": ({DOCUMENT: b"x" * 50_000_000}, "too many to add"),
+    "document of 50 MB": ({DOCUMENT: b"x" * 50_000_000}, "too many to append to"),
 }
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.github.changes import GitHubChanges, branch_of
+from idea_explorer.adapters.github.branches import branch_of
+from idea_explorer.adapters.github.changes import GitHubChanges
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.revert import GitHubReverter
 from idea_explorer.adapters.sqlite.store import SqliteStore
@@ -120,7 +121,7 @@ def test_merged_changes_are_undone_however_they_were_merged(
     write(changes, exploration, "src/app.py", "print('white tea')\n", GREEN)
     write(changes, exploration, "run.sh", "echo green\n", "echo tea\n")
     write(changes, exploration, "docs/kinds.md", "# Kinds\n", None)
-    merge(repo, branch_of(exploration), how=how)
+    merge(repo, branch_of(exploration.id), how=how)
 
     undone = revert(reverter, exploration)
 
@@ -213,7 +214,7 @@ def test_a_file_that_somebody_changed_is_named_and_nothing_is_undone(
         revert(reverter, final)
 
     assert refused.value.message == (f"Changed since: {DOCUMENT}; nothing was undone.")
-    assert refused.value.hint == f"Undo it by hand: git revert {final.publication.commit}"
+    assert refused.value.hint == f"Revert it yourself: git revert {final.publication.commit}"
     assert repo.branches() == ["main"]
     assert repo.pulls == []
 
@@ -222,9 +223,9 @@ def test_a_file_that_somebody_changed_between_two_changes_is_named_too(
     changes: GitHubChanges, repo: Repository, reverter: GitHubReverter, exploration: Exploration
 ) -> None:
     write(changes, exploration, "src/app.py", GREEN, "print('tea')\n")
-    repo.commit({"src/app.py": "print('by hand')\n"}, branch=branch_of(exploration))
+    repo.commit({"src/app.py": "print('by hand')\n"}, branch=branch_of(exploration.id))
     write(changes, exploration, "src/app.py", "print('white')\n", "print('by hand')\n")
-    merge(repo, branch_of(exploration))
+    merge(repo, branch_of(exploration.id))
 
     with pytest.raises(ConflictError, match=r"src/app\.py"):
         revert(reverter, exploration)
@@ -297,7 +298,7 @@ def test_changes_that_were_never_merged_are_left_to_their_pull_request(
         revert(reverter, exploration)
 
     assert (
-        f"is not in main, so there is nothing to undo. Close its pull request instead: {opened.url}"
+        f"is not in main, so there is nothing to revert. Close its pull request instead: {opened.url}"
         in (refused.value.sentence)
     )
     assert len(repo.pulls) == 1

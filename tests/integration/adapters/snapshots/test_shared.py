@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from idea_explorer.adapters.aws.client import client
+from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.snapshots.disk import Snapshots
 from idea_explorer.adapters.snapshots.shared import S3Packs
 from idea_explorer.settings import Settings
@@ -34,7 +35,7 @@ class Worker:
         return io.BytesIO(tarball(FILES))
 
     def open(self, repository: str = "acme/tea", sha: str = SHA) -> list[str]:
-        shared = S3Packs(self._bucket, partial(client, "s3"), repository, self.log)
+        shared = S3Packs(Bucket(self._bucket, partial(client, "s3")), repository, self.log)
         pack = self._snapshots.of_commit(sha, self._download, shared)
         shared.finish()
         assert bytes(pack.text) == "".join(FILES.values()).encode()
@@ -114,7 +115,7 @@ def test_what_is_being_kept_is_waited_for_at_the_end(bucket: str, tmp_path: Path
         return client("s3")
 
     (tmp_path / "a.pack").write_bytes(b"tea")
-    packs = S3Packs(bucket, connect, "acme/tea")
+    packs = S3Packs(Bucket(bucket, connect), "acme/tea")
     packs.keep("a.pack", (tmp_path / "a.pack").open("rb"))
     before = keys(bucket)
     asked.set()

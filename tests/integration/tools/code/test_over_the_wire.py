@@ -134,10 +134,10 @@ def test_adds_a_comment_once_it_is_approved(home: Home) -> None:
         approved = home.idea("approve", outcome["id"], "--research", str(home.folder))
         assert approved.returncode == 0, approved.stderr
         here = f"{outcome['id']} --research {home.folder}"
-        assert approved.stdout.splitlines()[-1] == f"Go on with: idea resume {here}"
+        assert approved.stdout.splitlines()[-1] == f"Continue with: idea resume {here}"
         assert home.read("src/service.ts") == FILES["src/service.ts"]
         again = home.idea("reject", outcome["id"], "--reason", "Too late")
-        assert (again.returncode, "no decision" in again.stderr) == (1, True)
+        assert (again.returncode, "no changes to decide on" in again.stderr) == (1, True)
 
         done = home.idea("resume", outcome["id"], "--json")
 
@@ -149,7 +149,7 @@ def test_adds_a_comment_once_it_is_approved(home: Home) -> None:
     assert server.violations == []
     assert len(server.requests) == 3
     replayed = home.idea("replay", outcome["id"])
-    assert (replayed.returncode, replayed.stdout.split(" (")[0]) == (0, "same report")
+    assert (replayed.returncode, replayed.stdout.split(" (")[0]) == (0, "The same report")
 
 
 def test_a_rejection_reaches_the_model_with_its_reason_and_the_run_ends_well(home: Home) -> None:
@@ -275,7 +275,7 @@ def test_a_person_at_a_terminal_may_leave_it_waiting(home: Home) -> None:
         home.using(server)
         terminal = Terminal(home, *EXPLORE)
         terminal.wait_for("[a]pprove")
-        terminal.type("w")
+        terminal.type("l")
         code = terminal.end()
 
     assert code == 3

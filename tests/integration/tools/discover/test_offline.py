@@ -23,7 +23,7 @@ def test_a_mood_becomes_a_playlist_with_reasons_and_flags(
 ) -> None:
     assert main(["index", str(MUSIC / "tracks.jsonl")]) == 0
     assert main(["library", "import", str(MUSIC / "library.jsonl")]) == 0
-    assert "200 tracks are indexed" in capsys.readouterr().out
+    assert "Indexed 200 tracks" in capsys.readouterr().out
     idea = "melancholic love songs for a rainy drive"
     flags = ["--toolset", "discover", "--json", "--quiet", "--collect-tool-stats"]
     assert main(["explore", idea, *flags]) == 0

@@ -1,1 +1,1 @@
-"""AWS services. boto3 is loaded when the first client is made, not on import."""
+"""AWS services. boto3 is imported when the first client is created, not with these modules."""

@@ -1,41 +1,32 @@
-"""Clients of AWS, one per service and process, and what their failures mean for us."""
+"""AWS clients, one per service and process, and how their failures map to our errors."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from idea_explorer.domain.errors import (
-    AuthFailedError,
-    ConfigurationError,
-    ExplorerError,
-    ExternalError,
-    NetworkError,
-    RateLimitedError,
-    RejectedError,
-    UnavailableError,
-    UpstreamTimeoutError,
-)
+from idea_explorer.domain import errors
+from idea_explorer.domain.errors import ConfigurationError, ExplorerError, ExternalError
 
 CONNECT_SECONDS = 2  # within a region a connection takes milliseconds
 READ_SECONDS = 5
 ATTEMPTS = 4  # with backoff, about as long as a step of a run can wait
-POOL = 32  # tools of one step run side by side and all write events
+POOL = 32  # the tools of a step run in parallel, and all of them write events
 
 _clients: dict[tuple[str, str | None], Any] = {}
 _lock = threading.Lock()
 
 
 def client(service: str, endpoint_url: str | None = None) -> Any:
-    """The process's client of a service; region and credentials come from the usual places."""
-    with _lock:  # boto3 makes clients from a session that threads must not share meanwhile
+    """The process's client for a service, with boto3's usual sources of region and credentials."""
+    with _lock:  # threads must not create clients from one boto3 session at the same time
         key = (service, endpoint_url)
         if key not in _clients:
-            _clients[key] = _connect(service, endpoint_url)
+            _clients[key] = _create_client(service, endpoint_url)
         return _clients[key]
 
 
-def _connect(service: str, endpoint_url: str | None) -> Any:
+def _create_client(service: str, endpoint_url: str | None) -> Any:
     import boto3
     from botocore.config import Config
 
@@ -45,81 +36,96 @@ def _connect(service: str, endpoint_url: str | None) -> Any:
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
         max_pool_connections=POOL,
         signature_version="s3v4" if service == "s3" else None,
-        # a presigned address names the region then; the global one redirects for a new bucket's first hours
+        # presigned URLs then name the region; the global endpoint redirects for a new bucket's first hours
         s3=None if endpoint_url else {"addressing_style": "virtual"},
     )
-    make: Any = boto3.client  # its stubs want one of hundreds of literals
-    with aws_errors(service):
-        return make(service, endpoint_url=endpoint_url, config=config)
+    create: Any = boto3.client  # its stubs want one of hundreds of literals
+    with map_aws_errors(service):
+        return create(service, endpoint_url=endpoint_url, config=config)
 
 
-LIMITS = frozenset(
+RATE_LIMITED = frozenset(
     """Throttling ThrottlingException ThrottledException RequestThrottled RequestThrottledException
     ProvisionedThroughputExceededException RequestLimitExceeded BandwidthLimitExceeded SlowDown
     LimitExceededException ExecutionLimitExceeded TooManyRequestsException OverLimit
     TransactionInProgressException TransactionConflictException""".split()
 )
-REFUSALS = frozenset(
+NOT_ALLOWED = frozenset(
     """403 AccessDenied AccessDeniedException AuthFailure UnauthorizedOperation NotAuthorized
     ExpiredToken ExpiredTokenException InvalidAccessKeyId InvalidClientTokenId InvalidToken
     MissingAuthenticationToken SignatureDoesNotMatch InvalidSignatureException
     UnrecognizedClientException KMSAccessDeniedException KmsAccessDenied""".split()
 )
-ABSENCES = frozenset(
+NOT_FOUND = frozenset(
     """ResourceNotFoundException NoSuchBucket QueueDoesNotExist StateMachineDoesNotExist
     AWS.SimpleQueueService.NonExistentQueue InvalidArn""".split()
 )
 
 
+class ExpectedError(Exception):
+    """AWS refused a request with a code that the caller expects."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 @contextmanager
-def aws_errors(system: str) -> Iterator[None]:
-    """Turns what boto3 raises into our errors. Values that were sent never enter a message."""
+def map_aws_errors(system: str, *, expected: Collection[str] = ()) -> Iterator[None]:
+    """Map boto3's errors to ours, or to ExpectedError. Values that were sent never enter a message."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         yield
-    except (ClientError, BotoCoreError) as error:
-        raise meaning(system, error) from error
+    except ClientError as error:
+        if error_code(error) in expected:
+            raise ExpectedError(error_code(error)) from error
+        raise map_error(system, error) from error
+    except BotoCoreError as error:
+        raise map_error(system, error) from error
 
 
-def meaning(system: str, error: BaseException | None) -> ExplorerError:
-    """Our error for one of boto3's."""
+def map_error(system: str, error: BaseException | None) -> ExplorerError:
     from botocore.exceptions import BotoCoreError, ClientError
 
     match error:
         case ClientError():
-            return _answered(system, error)
+            return _response_error(system, error)
         case BotoCoreError():
-            return _unanswered(system, error)
+            return _connection_error(system, error)
         case _:
             return ExternalError(f"AWS {system} failed.")
 
 
-def code_of(error: Any) -> str:
+def error_code(error: Any) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-def _answered(system: str, error: Any) -> ExplorerError:
-    code = code_of(error)
+def _response_error(system: str, error: Any) -> ExplorerError:
+    code = error_code(error)
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    if code in LIMITS:
-        return RateLimitedError(f"AWS {system} limits the rate ({code}).", hint="Try again.")
-    if code in REFUSALS:
-        return AuthFailedError(
+    if code in RATE_LIMITED:
+        return errors.RateLimitedError(
+            f"AWS {system} is limiting the rate ({code}).", hint="Try again."
+        )
+    if code in NOT_ALLOWED:
+        return errors.AuthFailedError(
             f"AWS {system} does not allow this ({code}).",
             hint="Check the credentials and the role's permissions.",
         )
-    if code in ABSENCES:
+    if code in NOT_FOUND:
         return ConfigurationError(
-            f"AWS {system} does not have what is configured ({code}).",
-            hint="Check the deployment's names and region.",
+            f"AWS {system} does not have the configured resource ({code}).",
+            hint="Check the resource names and the region of the deployment.",
         )
     if status >= 500:
-        return UnavailableError(f"AWS {system} is not available ({code}).", hint="Try again.")
-    return RejectedError(f"AWS {system} rejected the request ({code}).")
+        return errors.UnavailableError(
+            f"AWS {system} is not available ({code}).", hint="Try again."
+        )
+    return errors.RejectedError(f"AWS {system} rejected the request ({code}).")
 
 
-def _unanswered(system: str, error: Exception) -> ExplorerError:
+def _connection_error(system: str, error: Exception) -> ExplorerError:
     from botocore import exceptions
 
     timeouts = (exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError)
@@ -130,12 +136,14 @@ def _unanswered(system: str, error: Exception) -> ExplorerError:
         exceptions.InvalidRegionError,
     )
     if isinstance(error, timeouts):
-        return UpstreamTimeoutError(f"AWS {system} did not answer in time.", hint="Try again.")
+        return errors.UpstreamTimeoutError(
+            f"AWS {system} did not answer in time.", hint="Try again."
+        )
     if isinstance(error, (exceptions.HTTPClientError, exceptions.ConnectionError)):
-        return NetworkError(f"AWS {system} could not be reached.", hint="Check the network.")
+        return errors.NetworkError(f"AWS {system} could not be reached.", hint="Check the network.")
     if isinstance(error, exceptions.NoRegionError):
         return ConfigurationError(
-            "There is no AWS region.", hint="Set AWS_DEFAULT_REGION to that of the deployment."
+            "No AWS region is set.", hint="Set AWS_DEFAULT_REGION to the deployment's region."
         )
     if isinstance(error, setup):
         return ConfigurationError(

@@ -1,10 +1,10 @@
-"""Has the notify function send a webhook, without waiting for it: Lambda keeps and repeats the request."""
+"""Invokes the notify function asynchronously: Lambda queues and retries the request."""
 
 import json
 from collections.abc import Callable
 from typing import Any
 
-from idea_explorer.adapters.aws.client import aws_errors
+from idea_explorer.adapters.aws.client import map_aws_errors
 from idea_explorer.domain.ids import ExplorationId
 
 
@@ -14,9 +14,8 @@ class LambdaNotices:
         self._connect = connect
 
     def ask(self, exploration_id: ExplorationId, run: int) -> None:
-        asked = {"id": exploration_id, "run": run, "unattended": True}
-        payload = json.dumps(asked).encode()
-        with aws_errors("Lambda"):
+        payload = json.dumps({"id": exploration_id, "run": run, "unattended": True}).encode()
+        with map_aws_errors("Lambda"):
             self._connect().invoke(
                 FunctionName=self._function, InvocationType="Event", Payload=payload
             )

@@ -1,18 +1,20 @@
-"""Secrets from Secrets Manager, asked for again once they are too old: rotation needs no deploy."""
+"""Secrets from Secrets Manager, fetched again when they are too old, so rotation needs no deployment."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from idea_explorer.adapters.aws.client import code_of, meaning
+from idea_explorer.adapters.aws.client import (
+    ExpectedError,
+    error_code,
+    map_aws_errors,
+    map_error,
+)
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.text import is_header_safe
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.parameters import SecretsProvider
-from collections.abc import Mapping
-
-from idea_explorer.adapters.aws.client import aws_errors
 
 SYSTEM = "Secrets Manager"
 HINT = "Set it with 'idea admin secret set'."
@@ -27,9 +29,9 @@ class CloudSecrets:
         self._provider: SecretsProvider | None = None
 
     def get(self, name: str, field: str | None = None, *, fresh: bool = False) -> str:
-        value = self._value(name, fresh=fresh).strip()
+        value = self._fetch(name, fresh=fresh).strip()
         if field is not None and value.startswith("{"):
-            value = _field(name, value, field).strip()
+            value = _read_field(name, value, field).strip()
         if not value:
             raise ConfigurationError(f"The secret {name} is empty.", hint=HINT)
         if field is not None and not is_header_safe(value):
@@ -38,7 +40,7 @@ class CloudSecrets:
             )
         return value
 
-    def _value(self, name: str, *, fresh: bool) -> str:
+    def _fetch(self, name: str, *, fresh: bool) -> str:
         from aws_lambda_powertools.utilities.parameters import GetParameterError, SecretsProvider
         from botocore.exceptions import ClientError
 
@@ -48,23 +50,23 @@ class CloudSecrets:
             value = self._provider.get(name, max_age=self._max_age, force_fetch=fresh)
         except GetParameterError as error:
             cause = error.__context__
-            if isinstance(cause, ClientError) and code_of(cause) == "ResourceNotFoundException":
+            if isinstance(cause, ClientError) and error_code(cause) == "ResourceNotFoundException":
                 raise ConfigurationError(f"The secret {name} has no value.", hint=HINT) from error
-            raise meaning(SYSTEM, cause) from error
+            raise map_error(SYSTEM, cause) from error
         return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _field(name: str, value: str, field: str) -> str:
+def _read_field(name: str, value: str, field: str) -> str:
     try:
         return str(json.loads(value)[field])
     except (ValueError, KeyError) as error:
         raise ConfigurationError(
-            f"The secret {name} is not a JSON object with '{field}'.", hint=HINT
+            f"The secret {name} is not a JSON object with a '{field}' field.", hint=HINT
         ) from error
 
 
 class OperatorSecrets:
-    """Reads and writes current values, past every cache. Values never enter a message."""
+    """Reads and writes current values, bypassing every cache. Values never enter a message."""
 
     def __init__(self, connect: Callable[[], Any]) -> None:
         self._connect = connect
@@ -72,37 +74,33 @@ class OperatorSecrets:
     def read(self, name: str) -> str:
         from botocore.exceptions import ClientError
 
-        with aws_errors(SYSTEM):
+        with map_aws_errors(SYSTEM):
             try:
                 found = self._connect().get_secret_value(SecretId=name)
             except ClientError as error:
-                if not _has_no_value_yet(error):
+                if not _has_no_value(error):
                     raise
                 return ""
         return str(found.get("SecretString", ""))
 
     def write(self, name: str, value: str) -> None:
-        with aws_errors(SYSTEM):
+        with map_aws_errors(SYSTEM):
             self._connect().put_secret_value(SecretId=name, SecretString=value)
 
 
-def _has_no_value_yet(error: Any) -> bool:
-    """A secret that was never set and one that does not exist have the same code."""
-    said = str(error.response.get("Error", {}).get("Message", ""))
-    return code_of(error) == "ResourceNotFoundException" and "staging label" in said
+def _has_no_value(error: Any) -> bool:
+    """Tells a secret that was never set from one that does not exist, which has the same code."""
+    message = str(error.response.get("Error", {}).get("Message", ""))
+    return error_code(error) == "ResourceNotFoundException" and "staging label" in message
 
 
 def stack_outputs(stack: str, connect: Callable[[], Any]) -> Mapping[str, str]:
-    from botocore.exceptions import ClientError
-
-    with aws_errors("CloudFormation"):
-        try:
+    try:
+        with map_aws_errors("CloudFormation", expected={"ValidationError"}):
             found = connect().describe_stacks(StackName=stack)["Stacks"][0]
-        except ClientError as error:
-            if code_of(error) != "ValidationError":
-                raise
-            raise ConfigurationError(
-                f"There is no stack {stack} in this account and region.",
-                hint="Name yours with --stack.",
-            ) from error
+    except ExpectedError as error:
+        raise ConfigurationError(
+            f"There is no stack {stack} in this account and region.",
+            hint="Name yours with --stack.",
+        ) from error
     return {out["OutputKey"]: out["OutputValue"] for out in found.get("Outputs", [])}

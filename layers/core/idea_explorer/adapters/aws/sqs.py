@@ -1,23 +1,24 @@
-"""The work queue on SQS, and the dead-letter queue beside it."""
+"""The work queue on SQS, and its dead-letter queue."""
 
 import json
 import re
 from collections.abc import Callable
 from typing import Any
 
-from idea_explorer.adapters.aws.client import aws_errors
+from idea_explorer.adapters.aws.client import map_aws_errors
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.ids import ExplorationId
 
 SYSTEM = "SQS"
-MAX_DELAY_SECONDS = 900  # SQS allows no more
+MAX_DELAY_SECONDS = 900  # the most that SQS allows
 MAX_REASON = 1_000
-MAX_BODY_BYTES = 250_000  # fits, with the reason, where a queue takes 256 KB
-UNSENDABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # by SQS
+MAX_BODY_BYTES = 250_000  # with the reason it fits into the 256 KB of a message
+# Characters that SQS rejects.
+UNSENDABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class SqsWorkQueue:
-    """Functions that set nothing aside need no dead-letter queue."""
+    """Only functions that dead-letter messages need the dead-letter queue."""
 
     def __init__(
         self, queue_url: str, dead_letter_queue_url: str | None, connect: Callable[[], Any]
@@ -27,7 +28,7 @@ class SqsWorkQueue:
         self._connect = connect
 
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None:
-        with aws_errors(SYSTEM):
+        with map_aws_errors(SYSTEM):
             self._connect().send_message(
                 QueueUrl=self._queue,
                 MessageBody=json.dumps({"id": exploration_id, "run": run}),
@@ -40,15 +41,15 @@ class SqsWorkQueue:
                 "DEAD_LETTER_QUEUE_URL is not set.", hint="A deployment sets it."
             )
         text = body.encode(errors="replace")[:MAX_BODY_BYTES].decode(errors="ignore")
-        said = reason[:MAX_REASON].encode(errors="replace").decode()
-        attribute = {"DataType": "String", "StringValue": _sendable(said)}
-        with aws_errors(SYSTEM):
+        shortened = reason[:MAX_REASON].encode(errors="replace").decode()
+        attribute = {"DataType": "String", "StringValue": _clean(shortened)}
+        with map_aws_errors(SYSTEM):
             self._connect().send_message(
                 QueueUrl=self._dead_letters,
-                MessageBody=_sendable(text),
+                MessageBody=_clean(text),
                 MessageAttributes={"reason": attribute},
             )
 
 
-def _sendable(text: str) -> str:
+def _clean(text: str) -> str:
     return UNSENDABLE.sub("?", text) or "(empty)"

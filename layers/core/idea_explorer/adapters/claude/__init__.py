@@ -1,4 +1,4 @@
-"""Claude, on Anthropic's own API or on AWS. Importing this package loads the anthropic SDK."""
+"""Claude, through Anthropic's own API or on AWS. Importing this package loads the anthropic SDK."""
 
 from idea_explorer.adapters.claude.client import Claude
 

@@ -1,7 +1,7 @@
-"""Claude, through the anthropic SDK: one streamed call, mapped to our types and errors.
+"""Claude through the anthropic SDK: one streamed request, mapped to our types and errors.
 
-The SDK's own retries are off: it sleeps as long as a server says and knows no deadline. A stream may be
-silent but for pings for minutes; the deadline, a cancel or a dead connection ends it, nothing else.
+The SDK's own retries are off, because it sleeps as long as the server says and knows no deadline. A
+stream may send nothing but pings for minutes; only the deadline, a cancel or a dead connection ends it.
 """
 
 from collections.abc import Sequence
@@ -10,21 +10,20 @@ from typing import Any
 import anthropic
 import httpx2
 
-from idea_explorer.adapters.claude.errors import ANTHROPIC, AWS, Account, our_errors
-from idea_explorer.adapters.claude.reader import StreamReader, WholeMessage
-from idea_explorer.adapters.claude.stream import Assembly
+from idea_explorer.adapters.claude.errors import ANTHROPIC, AWS, Account, map_sdk_errors
+from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ConfigurationError, ErrorCode, name_system
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
-SILENCE_SECONDS = 90.0  # without a byte: pings come every 15 to 30 s, so the connection is dead
+SILENCE_SECONDS = 90.0  # without a byte the connection is dead: pings come every 15 to 30 s
 CONNECT_TIMEOUT_SECONDS = 10.0
 SYSTEM: ErrorCode = "AI_SERVICE_UNAVAILABLE"
-# An answer that has begun says what it cost so far; one that has not counts as all it may cost.
+# A response that has started says what it has cost so far; one that has not counts at its maximum.
 GRACE_SECONDS = 0.5
 CACHE: Block = {"type": "ephemeral"}
-EFFORT_CHANGES = "mid-conversation-output-config-2026-07-01"  # the beta that takes them
+EFFORT_BETA = "mid-conversation-output-config-2026-07-01"  # allows changes of effort
 
 
 class Claude:
@@ -53,7 +52,7 @@ class Claude:
     def on_aws(
         cls, workspace_id: str, region: str, base_url: str | None = None, **limits: float
     ) -> "Claude":
-        """Claude Platform on AWS, signed with the role or the profile of this process."""
+        """Claude Platform on AWS, signed with the role or profile of this process."""
         import boto3
 
         if boto3.Session().get_credentials() is None:
@@ -71,16 +70,16 @@ class Claude:
         return cls(client, AWS, **limits)
 
     def check(self, seconds: float) -> None:
-        """Raises ExternalError where the account is not let in; costs nothing."""
-        with name_system(SYSTEM), our_errors(self._account):
+        """Raises ExternalError if the account has no access; costs nothing."""
+        with name_system(SYSTEM), map_sdk_errors(self._account):
             self._client.models.list(limit=1, timeout=seconds)
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
-        """Stream one answer. Cut streams and error events raise; a half answer is never returned."""
+        """Stream one response. A broken stream or an error event raises; no half response is returned."""
         left = max(deadline.left, 0.1)
-        # the deadline is watched beside the stream; a timeout for it would be taken for a failure
+        # the watcher enforces the deadline; as a timeout it would look like a failure of Claude's
         timeout = httpx2.Timeout(self._silence_seconds, connect=min(CONNECT_TIMEOUT_SECONDS, left))
-        assembly = Assembly(watcher)
+        message = MessageBuilder(watcher)
 
         def connect() -> anthropic.Stream[Any]:
             stream: anthropic.Stream[Any] = self._client.messages.create(
@@ -89,17 +88,17 @@ class Claude:
             return stream
 
         reader = StreamReader(connect, watcher.tick, grace_seconds=self._grace_seconds)
-        with name_system(SYSTEM), our_errors(self._account), reader as events:
+        with name_system(SYSTEM), map_sdk_errors(self._account), reader as events:
             for event in events:
-                if isinstance(event, WholeMessage):
-                    assembly.take_whole(event.message)
+                if isinstance(event, UnstreamedMessage):
+                    message.add_message(event.message)
                 else:
-                    assembly.take(event.model_dump(mode="json", exclude_unset=True))
-                # what an event tells is counted before the clock can break the answer off; an answer
-                # that is whole is paid for and kept
-                if not assembly.whole:
+                    message.add_event(event.model_dump(mode="json", exclude_unset=True))
+                # an event's usage is counted before the deadline can end the call, and a complete
+                # response is paid for, so it is returned
+                if not message.is_complete:
                     watcher.tick()
-            return assembly.answer()
+            return message.build()
 
 
 def _parameters(request: ModelRequest) -> dict[str, Any]:
@@ -117,30 +116,30 @@ def _parameters(request: ModelRequest) -> dict[str, Any]:
     if request.effort is not None:
         parameters["output_config"] = {"effort": request.effort}
     if any("output_config" in message for message in request.messages):
-        parameters["extra_headers"] = {"anthropic-beta": EFFORT_CHANGES}
+        parameters["extra_headers"] = {"anthropic-beta": EFFORT_BETA}
     return parameters
 
 
 def _cached(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks with a cache breakpoint on the last: all up to it is read from the cache next time."""
+    """The blocks with a cache breakpoint on the last, up to which the next request reads the cache."""
     return [*blocks[:-1], {**blocks[-1], "cache_control": CACHE}] if blocks else []
 
 
 def _cached_messages(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """Breakpoints on the last turns of ours and on a turn that was paused after them.
+    """Breakpoints on our last two turns, and on a paused turn after them.
 
-    A look-up goes back no more than 20 blocks from a breakpoint. The breakpoint before the last is where
-    the request before this one had its own, so that it is found however many blocks came between.
+    The cache is looked up at most 20 blocks back from a breakpoint. The second to last is where the
+    previous request had its breakpoint, so that is found however many blocks came in between.
     """
-    ours = [index for index, message in enumerate(messages) if message["role"] == "user"]
-    marked = set(ours[-2:])
+    user_turns = [index for index, message in enumerate(messages) if message["role"] == "user"]
+    marked = set(user_turns[-2:])
     if messages[-1]["role"] == "assistant":
         marked.add(len(messages) - 1)
-    return [_marked(m) if index in marked else m for index, m in enumerate(messages)]
+    return [_mark(m) if index in marked else m for index, m in enumerate(messages)]
 
 
-def _marked(message: JsonObject) -> JsonObject:
-    """The message with a breakpoint on its last block, where that can bear one: thinking cannot."""
+def _mark(message: JsonObject) -> JsonObject:
+    """The message with a breakpoint on its last block, unless that is thinking, which cannot have one."""
     content = message["content"]
     assert isinstance(content, list)
     blocks = [block for block in content if isinstance(block, dict)]

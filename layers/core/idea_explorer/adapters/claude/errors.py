@@ -1,4 +1,4 @@
-"""The SDK's errors as ours, each with what to do about it on the account that is used."""
+"""Maps the SDK's errors to ours, with a hint that fits the account in use."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,13 +21,13 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.retry_after import parse_retry_after
 
-TOO_LONG = ("prompt is too long", "exceed context limit")  # how a 400 says so
-NO_CREDIT = "credit balance is too low"  # this one too is a 400
+TOO_LONG = ("prompt is too long", "exceed context limit")  # in the message of a 400
+NO_CREDIT = "credit balance is too low"  # in the message of a 400 too
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What to check where a provider does not let us in."""
+    """What to check if a provider refuses access."""
 
     unknown: str
     credentials: str
@@ -53,8 +53,8 @@ AWS = Account(
 
 
 @contextmanager
-def our_errors(account: Account) -> Iterator[None]:
-    """The SDK's errors as ours. Order matters: the SDK's timeout is also a connection error."""
+def map_sdk_errors(account: Account) -> Iterator[None]:
+    """Order matters: the SDK's timeout is also a connection error."""
     try:
         yield
     except anthropic.APITimeoutError as error:
@@ -67,21 +67,21 @@ def our_errors(account: Account) -> Iterator[None]:
             ) from error
         raise NetworkError("The connection to Claude broke off.", hint="Try again.") from error
     except anthropic.APIStatusError as error:
-        raise _status_error(error, account) from error
+        raise _map_status(error, account) from error
     except anthropic.APIError as error:
-        # an error event within a stream that began well
-        raise UnavailableError(f"Claude's answer broke off: {error.message}") from error
+        # an error event in a stream that started well
+        raise UnavailableError(f"Claude's response broke off: {error.message}") from error
     except httpx2.TimeoutException as error:
         raise UpstreamTimeoutError("Claude stopped answering.", hint="Try again.") from error
     except httpx2.HTTPError as error:
         raise NetworkError("The connection to Claude broke off.", hint="Try again.") from error
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise UnavailableError("Claude's answer could not be read.", hint="Try again.") from error
+        raise UnavailableError("Claude's response could not be read.", hint="Try again.") from error
 
 
-def _status_error(error: anthropic.APIStatusError, account: Account) -> ExternalError:
+def _map_status(error: anthropic.APIStatusError, account: Account) -> ExternalError:
     status = error.status_code
-    kind, said = _body(error)
+    kind, reason = _parse_body(error)
     if status == 429 or kind == "rate_limit_error":
         return RateLimitedError(
             "Claude's rate limit was reached.",
@@ -90,13 +90,13 @@ def _status_error(error: anthropic.APIStatusError, account: Account) -> External
         )
     if status == 401 or kind == "authentication_error":
         return ModelRefusesError(account.unknown, hint=account.credentials)
-    if status == 402 or kind == "billing_error" or NO_CREDIT in said:
+    if status == 402 or kind == "billing_error" or NO_CREDIT in reason:
         return ModelRefusesError(
-            f"Claude refused the request ({status}): {said}", hint="Check the account's billing."
+            f"Claude refused the request ({status}): {reason}", hint="Check the account's billing."
         )
     if status == 403 or kind == "permission_error":
         return ModelRefusesError(
-            f"Claude refused the request ({status}): {said}", hint=account.permissions
+            f"Claude refused the request ({status}): {reason}", hint=account.permissions
         )
     if status == 529 or kind == "overloaded_error":
         return UnavailableError("Claude is overloaded (529).", hint="Try again in a few minutes.")
@@ -104,19 +104,21 @@ def _status_error(error: anthropic.APIStatusError, account: Account) -> External
         return UnavailableError(
             f"Claude's API failed ({status}).", hint="Try again in a few minutes."
         )
-    if status == 413 or any(words in said for words in TOO_LONG):
+    if status == 413 or any(words in reason for words in TOO_LONG):
         return TooLongError(
             f"The conversation is too large for Claude ({status}).",
             hint="Use a shorter context or fewer files.",
         )
     if status == 404:
-        return RejectedError(f"Claude does not know this (404): {said}", hint="Check IDEA_MODELS.")
-    return RejectedError(f"Claude rejected the request ({status}): {said}")
+        return RejectedError(
+            f"Claude does not know this model (404): {reason}", hint="Check IDEA_MODELS."
+        )
+    return RejectedError(f"Claude rejected the request ({status}): {reason}")
 
 
-def _body(error: anthropic.APIStatusError) -> tuple[str, str]:
+def _parse_body(error: anthropic.APIStatusError) -> tuple[str, str]:
     body = error.body if isinstance(error.body, dict) else {}
     inner = body.get("error")
-    # AWS says in its own shape what a role may not do
+    # AWS reports missing permissions in a shape of its own
     fields = inner if isinstance(inner, dict) else {"message": body.get("message")}
     return str(fields.get("type") or ""), str(fields.get("message") or "no reason given")[:300]

@@ -1,16 +1,117 @@
-"""Putting an answer of Claude's together from its stream, as native content blocks."""
+"""Claude's stream: read while the deadline and a cancel are watched, and built into one message.
 
+While Claude thinks, nothing may arrive but pings, which the SDK swallows. So a thread reads the stream,
+and the caller checks several times a second whether to go on.
+"""
+
+import contextlib
 import json
+import queue
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
+
+import anthropic
 
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, Watcher
 
+CHECK_SECONDS = 0.2
 
-class Assembly:
-    """Takes the events of one stream, or a message that came whole."""
+Stream = anthropic.Stream[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UnstreamedMessage:
+    """Some gateways answer a streaming request with the whole message."""
+
+    message: Any
+
+
+class StreamReader:
+    """A context manager that opens a stream and yields its events in order; leaving it ends the call.
+
+    `check` is called while nothing arrives, and may raise. A call that has sent nothing yet then gets a
+    grace period, in which its first event may still say what it costs.
+    """
+
+    def __init__(
+        self, connect: Callable[[], Stream], check: Callable[[], None], *, grace_seconds: float
+    ) -> None:
+        self._connect = connect
+        self._check = check
+        self._grace_seconds = grace_seconds
+        self._received: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._stream: Stream | None = None
+        self._ended = threading.Event()
+        self._given_up = threading.Event()
+
+    def __enter__(self) -> Iterator[Any]:
+        threading.Thread(target=self._read, name="claude-stream", daemon=True).start()
+        return self._events()
+
+    def __exit__(self, *_: object) -> None:
+        self._given_up.set()
+        if self._stream is not None and not self._ended.is_set():
+            _disconnect(self._stream)
+
+    def _events(self) -> Iterator[Any]:
+        """Raises what the connection or `check` raises."""
+        begun = False
+        while (item := self._next(self._grace_seconds if not begun else 0.0)) is not _END:
+            if isinstance(item, BaseException):
+                raise item
+            begun = True
+            yield item
+
+    def _next(self, grace_seconds: float) -> Any:
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._received.get(timeout=CHECK_SECONDS)
+            try:
+                self._check()
+            except Exception:
+                with contextlib.suppress(queue.Empty):
+                    return self._received.get(timeout=grace_seconds)
+                raise
+
+    def _read(self) -> None:
+        try:
+            self._stream = stream = self._connect()
+            with stream:
+                if self._given_up.is_set():
+                    return
+                self._forward(stream)
+            self._ended.set()
+            self._received.put(_END)
+        except BaseException as error:  # noqa: BLE001  the caller raises it
+            self._ended.set()
+            self._received.put(error)
+
+    def _forward(self, stream: Stream) -> None:
+        if "json" in stream.response.headers.get("content-type", ""):
+            self._received.put(UnstreamedMessage(json.loads(stream.response.read())))
+            return
+        for event in stream:
+            self._received.put(event)
+
+
+_END = object()
+
+
+def _disconnect(stream: Stream) -> None:
+    """Shut the socket down: merely closing it does not wake the thread that reads from it."""
+    with contextlib.suppress(Exception):
+        connection = stream.response.extensions["network_stream"].get_extra_info("socket")
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class MessageBuilder:
+    """Takes the events of one stream, or a message that was not streamed."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
@@ -19,9 +120,9 @@ class Assembly:
         self._usage: dict[str, Any] = {}
         self._stop_reason: str | None = None
         self._stop_detail = ""
-        self.whole = False
+        self.is_complete = False
 
-    def take(self, event: dict[str, Any]) -> None:
+    def add_event(self, event: dict[str, Any]) -> None:
         match event["type"]:
             case "message_start":
                 self._count(event["message"].get("usage") or {})
@@ -36,13 +137,13 @@ class Assembly:
                 self._stop_detail = _explanation(event["delta"])
                 self._count(event.get("usage") or {})
             case "message_stop":
-                self.whole = True
+                self.is_complete = True
             case _:
                 pass
 
-    def take_whole(self, message: dict[str, Any]) -> None:
+    def add_message(self, message: dict[str, Any]) -> None:
         if not isinstance(message.get("content"), list):
-            raise UnavailableError("Claude's answer could not be read.", hint="Try again.")
+            raise UnavailableError("Claude's response could not be read.", hint="Try again.")
         self._count(message.get("usage") or {})
         for block in message["content"]:
             self._blocks.append(block)
@@ -53,11 +154,11 @@ class Assembly:
             self._watcher.block(block)
         self._stop_reason = message.get("stop_reason")
         self._stop_detail = _explanation(message)
-        self.whole = True
+        self.is_complete = True
 
-    def answer(self) -> ModelAnswer:
-        if not self.whole or self._stop_reason is None:
-            raise NetworkError("Claude's answer broke off.", hint="Try again.")
+    def build(self) -> ModelAnswer:
+        if not self.is_complete or self._stop_reason is None:
+            raise NetworkError("Claude's response broke off.", hint="Try again.")
         return ModelAnswer(
             content=self._blocks,
             stop_reason=self._stop_reason,
@@ -94,13 +195,13 @@ class Assembly:
             try:
                 given = json.loads(partial)
             except (ValueError, RecursionError):
-                # cut off by the output limit, or malformed: validation answers it, nothing runs
+                # truncated by the output limit, or malformed: validation rejects it, nothing runs
                 given = {}
             block["input"] = given if isinstance(given, dict) else {}
         self._watcher.block(block)
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """The counts of message_delta are cumulative; a later number replaces an earlier one."""
+        """The counts are cumulative: a later number replaces an earlier one."""
         self._usage.update({name: value for name, value in usage.items() if value is not None})
         self._watcher.usage(_usage(self._usage))
 

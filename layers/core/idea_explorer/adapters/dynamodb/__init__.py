@@ -1,1 +1,1 @@
-"""Explorations, histories and transcripts in one DynamoDB table; what is large lies in the bucket."""
+"""The deployed stores: one DynamoDB table, and a bucket for what is too large for an item."""

@@ -1,7 +1,7 @@
-"""Requests for decisions, and the decisions: their text in the bucket, what counts of it in the table.
+"""Approval requests and decisions: their text in the bucket, pointers to it in the table.
 
 The object is written first and counts only once the table points to it. A request is one item; a
-decision changes that item on the condition that it holds none yet, so the first one stands.
+decision updates it on the condition that it has none yet, so the first decision stands.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from idea_explorer.adapters.dynamodb.schema import (
     approval_token_key,
 )
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
+from idea_explorer.adapters.records import no_such_approval
 from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId
 
-ZIPPED = "application/zlib"
+ZLIB = "application/zlib"
 
 
 class CloudApprovals:
@@ -34,29 +34,28 @@ class CloudApprovals:
         key = approval_key(approval.exploration_id, approval.id)
         if self._table.get(key, SK) is None:
             number = self._next_number(approval.exploration_id)
-            self._table.put_new({**key, "object": self._keep(approval), "number": number})
+            self._table.put_new({**key, "object": self._upload(approval), "number": number})
 
     def approvals(self, exploration_id: ExplorationId) -> Sequence[Approval]:
         items = sorted(self._items(exploration_id), key=lambda item: (item["number"], item[SK]))
         found = self._bucket.get_all([item["object"] for item in items])
-        return [Approval.model_validate_json(zlib.decompress(data)) for data in found]
+        return [_restore(data) for data in found]
 
     def decide(self, decided: Approval) -> Approval:
         key = approval_key(decided.exploration_id, decided.id)
-        place = self._keep(decided)
+        uploaded = self._upload(decided)
         try:
             self._table.update(
                 key,
                 "SET #object = :object, #decided = :decided",
-                {"object": place, "decided": str(decided.decision)},
+                {"object": uploaded, "decided": str(decided.decision)},
                 when=f"attribute_exists(#{PK}) AND attribute_not_exists(#decided)",
             )
         except ConditionNotMetError as refused:
             stored = self._table.get(key, "object")
             if stored is None:
-                raise MissingError(f"Nobody asked for {decided.id}.") from refused
-            data = self._bucket.get(stored["object"])
-            return Approval.model_validate_json(zlib.decompress(data))
+                raise no_such_approval(decided.id) from refused
+            return _restore(self._bucket.get(stored["object"]))
         return decided
 
     def keep_token(self, exploration_id: ExplorationId, token: str) -> None:
@@ -74,12 +73,16 @@ class CloudApprovals:
         return [item for page in self._table.query(where) for item in page]
 
     def _next_number(self, exploration_id: ExplorationId) -> int:
-        """One worker at a time asks, so counting what is there numbers what comes."""
+        """Only one worker at a time requests approvals, so counting is enough."""
         return len(self._items(exploration_id)) + 1
 
-    def _keep(self, approval: Approval) -> str:
+    def _upload(self, approval: Approval) -> str:
         data = zlib.compress(approval.model_dump_json().encode())
         digest = hashlib.sha256(data).hexdigest()[:16]
-        place = f"approvals/{approval.exploration_id}/{approval.id}-{digest}.json.zz"
-        self._bucket.put(place, data, ZIPPED)
-        return place
+        key = f"approvals/{approval.exploration_id}/{approval.id}-{digest}.json.zz"
+        self._bucket.put(key, data, ZLIB)
+        return key
+
+
+def _restore(data: bytes) -> Approval:
+    return Approval.model_validate_json(zlib.decompress(data))

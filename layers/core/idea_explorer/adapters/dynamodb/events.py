@@ -1,32 +1,43 @@
-"""Histories of explorations in DynamoDB: numbered items, one after the other."""
+"""Event histories of explorations in DynamoDB: numbered items, one after the other.
+
+Whoever writes number n has seen n - 1, and only one writer can create an item. So the numbers have no
+gap and no repeat, however many write.
+"""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from idea_explorer.adapters.dynamodb.explorations import EXISTS, lease_lost
-from idea_explorer.adapters.dynamodb.numbers import event_items, last_number, number_of
-from idea_explorer.adapters.dynamodb.schema import PK, SK, event_key, record_key
+from idea_explorer.adapters.dynamodb.schema import (
+    EVENT,
+    EXISTS,
+    PK,
+    SK,
+    Item,
+    event_key,
+    record_key,
+)
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.domain.errors import MissingError, UnavailableError
+from idea_explorer.adapters.records import lease_lost, no_such_exploration, truncate_event
+from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import NumberedEvent
 
 ATTEMPTS = 50  # each failure is another writer's event
-REMEMBERED = 100  # explorations whose last number this process keeps in mind
+REMEMBERED = 100  # explorations whose last number this process remembers
 
 
 class DynamoEventLog:
-    """No gap and no repeat among the numbers, however many write."""
-
     def __init__(self, table: Table) -> None:
         self._table = table
         self._last: OrderedDict[str, int] = OrderedDict()
-        self._lock = threading.Lock()  # threads of one run would only refuse each other
+        self._lock = (
+            threading.Lock()
+        )  # without it the threads of a run would collide on every number
 
     def append(self, exploration_id: ExplorationId, lease: int | None, event: AnyEvent) -> None:
-        holds = (
+        condition = (
             Condition(EXISTS, {})
             if lease is None
             else Condition("#lease = :lease", {"lease": lease})
@@ -36,13 +47,13 @@ class DynamoEventLog:
                 last = self._last_number(exploration_id)
                 (item,) = event_items(exploration_id, [event], after=last)
                 try:
-                    self._table.put_new_while(item, record_key(exploration_id), holds)
+                    self._table.put_new_while(item, record_key(exploration_id), condition)
                 except ConditionNotMetError as refused:
                     self._last.pop(exploration_id, None)
                     if 0 not in refused.failed:
                         continue
                     if lease is None:
-                        raise MissingError(f"There is no exploration {exploration_id}.") from None
+                        raise no_such_exploration(exploration_id) from None
                     raise lease_lost(exploration_id) from refused
                 self._remember(exploration_id, last + 1)
                 return
@@ -61,10 +72,8 @@ class DynamoEventLog:
                 "last": event_key(exploration_id, after + limit)[SK],
             },
         )
-        page = next(
-            self._table.query(where)
-        )  # at most a megabyte, which is as much as one answer holds
-        return [NumberedEvent(number_of(item[SK]), item["type"], item["data"]) for item in page]
+        page = next(self._table.query(where))  # at most a megabyte, as much as one response holds
+        return [NumberedEvent(_number_of(item), item["type"], item["data"]) for item in page]
 
     def _last_number(self, exploration_id: ExplorationId) -> int:
         if exploration_id not in self._last:
@@ -76,3 +85,24 @@ class DynamoEventLog:
         self._last.move_to_end(exploration_id)
         if len(self._last) > REMEMBERED:
             self._last.popitem(last=False)
+
+
+def last_number(table: Table, exploration_id: str) -> int:
+    """The number of the last event; 0 if there is none."""
+    where = Condition(
+        f"#{PK} = :id AND begins_with(#{SK}, :event)", {"id": exploration_id, "event": EVENT}
+    )
+    found = next(table.query(where, newest_first=True, limit=1))
+    return _number_of(found[0]) if found else 0
+
+
+def event_items(exploration_id: str, events: Sequence[AnyEvent], *, after: int) -> list[Item]:
+    """Events as items, numbered from `after` + 1."""
+    return [
+        {**event_key(exploration_id, number), "type": event.type, "data": truncate_event(event)}
+        for number, event in enumerate(events, start=after + 1)
+    ]
+
+
+def _number_of(item: Item) -> int:
+    return int(item[SK].removeprefix(EVENT))

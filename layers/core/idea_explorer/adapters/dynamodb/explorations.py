@@ -1,16 +1,18 @@
-"""Records of explorations in DynamoDB: one item each, changed only under conditions."""
+"""Exploration records in DynamoDB: one item each, written only on conditions."""
 
 import uuid
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from idea_explorer.adapters.dynamodb.numbers import event_items, last_number
+from idea_explorer.adapters import records
+from idea_explorer.adapters.dynamodb.events import event_items, last_number
 from idea_explorer.adapters.dynamodb.schema import (
     ACTIVE,
     BY_OWNER,
     BY_STATUS,
     CREATED,
+    EXISTS,
     OWNER,
     PK,
     UNDELIVERED,
@@ -20,20 +22,24 @@ from idea_explorer.adapters.dynamodb.schema import (
     record_key,
 )
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.records import by_due, cursor_at, position_in, position_of, sortable
-from idea_explorer.domain.errors import LeaseLostError, MissingError, UnavailableError
+from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.run import Status
-from idea_explorer.ports import ExplorationPage, Filter
+from idea_explorer.ports.stores import (
+    EventsOfChange,
+    ExplorationPage,
+    Filter,
+    RecordChange,
+    no_events,
+)
 
-EXISTS = f"attribute_exists(#{PK})"
-ATTEMPTS = 50  # each failure is another's success, and those are few
+ATTEMPTS = 50  # each failure is another writer's success, and writers are few
 
 
 class DynamoExplorations:
-    """`version` grows with every change of a record, `lease` with every take-over."""
+    """`version` increases with every write of a record, `lease` with every take-over."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -42,32 +48,29 @@ class DynamoExplorations:
         record: Item = {
             **record_key(exploration.id),
             OWNER: exploration.owner,
-            CREATED: position_of(exploration),
+            CREATED: records.list_position(exploration),
             "mode": exploration.request.mode,
             "toolset": exploration.request.toolset,
             "cancel_requested": exploration.cancel_requested,
             "version": 1,
             "lease": exploration.lease,
-            **_changing(exploration),
-            **_active(exploration),
+            **_record_attributes(exploration),
+            **_active_attribute(exploration),
         }
         if not events:
             return self._table.put_new(record)
         return self._table.put_all_new([record, *event_items(exploration.id, events, after=0)])
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
-        return _exploration(self._item(exploration_id))
+        return _restore(self._get(exploration_id))
 
     def take_over(
-        self,
-        exploration_id: ExplorationId,
-        change: Callable[[Exploration], Exploration],
-        tell: Callable[[Exploration, Exploration], Sequence[AnyEvent]] = lambda *_: (),
+        self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
     ) -> Exploration:
         for _ in range(ATTEMPTS):
-            item = self._item(exploration_id)
-            before = _exploration(item)
-            after = change(before).replace(lease=before.lease + 1)
+            item = self._get(exploration_id)
+            before = _restore(item)
+            after = records.change_and_lease(before, change)
             taker = uuid.uuid4().hex
             values: dict[str, Value] = {
                 "lease": after.lease,
@@ -78,7 +81,7 @@ class DynamoExplorations:
             try:
                 self._update(after, values, when, tell(before, after))
             except ConditionNotMetError as refused:
-                # Refused by our own write, when its answer was lost and the client sent it again.
+                # Our own write refuses it if the response was lost and the client sent it again.
                 if refused.found is None or refused.found.get("taker") != taker:
                     continue
             return after
@@ -91,8 +94,8 @@ class DynamoExplorations:
                 self._update(exploration, {}, held, events)
             except ConditionNotMetError as refused:
                 if 0 in refused.failed:
-                    raise lease_lost(exploration.id) from refused
-                continue  # somebody else's event has the number
+                    raise records.lease_lost(exploration.id) from refused
+                continue  # another writer's event took the number
             return
         raise _too_many_writers(exploration.id)
 
@@ -105,7 +108,7 @@ class DynamoExplorations:
                 when=EXISTS,
             )
         except ConditionNotMetError as refused:
-            raise _missing(exploration_id) from refused
+            raise records.no_such_exploration(exploration_id) from refused
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool:
         item = self._table.get(record_key(exploration_id), "cancel_requested")
@@ -116,7 +119,7 @@ class DynamoExplorations:
     ) -> ExplorationPage:
         where = Condition(f"#{OWNER} = :owner", {"owner": owner})
         if cursor is not None:
-            values = {**where.values, "position": position_in(cursor)}
+            values = {**where.values, "position": records.decode_cursor(cursor)}
             where = Condition(f"{where.expression} AND #{CREATED} < :position", values)
         found: list[Item] = []
         for items in self._table.query(
@@ -126,11 +129,11 @@ class DynamoExplorations:
             if len(found) > limit:
                 break
         keys = [record_key(item[PK]) for item in found[:limit]]
-        listed = [_exploration(item) for item in self._table.get_many(keys)]
+        listed = [_restore(item) for item in self._table.get_many(keys)]
         return ExplorationPage(
-            # The index lags a little behind; the records themselves are up to date.
+            # The index lags behind a little; the records themselves are current.
             [e for e in listed if wanted.status in {None, e.status}],
-            cursor_at(found[limit - 1][CREATED]) if len(found) > limit else None,
+            records.encode_cursor(found[limit - 1][CREATED]) if len(found) > limit else None,
         )
 
     def count_running(self) -> int:
@@ -138,34 +141,24 @@ class DynamoExplorations:
         return sum(len(found) for found in self._table.query(where, index=BY_STATUS))
 
     def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
-        where = Condition(
-            f"#{ACTIVE} = :status AND #{UPDATED} < :moment",
-            {"status": status, "moment": sortable(moment)},
-        )
-        keys = [
-            record_key(item[PK])
-            for found in self._table.query(where, index=BY_STATUS)
-            for item in found
-        ]
-        found = [_exploration(item) for item in self._table.get_many(keys)]
-        return [e for e in found if e.status == status and e.updated_at < moment]
+        return records.select_unchanged(self._find_active(status, moment), status, moment)
 
     def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
-        where = Condition(
-            f"#{ACTIVE} = :undelivered AND #{UPDATED} < :moment",
-            {"undelivered": UNDELIVERED, "moment": sortable(moment)},
-        )
-        keys = [
-            record_key(item[PK])
-            for found in self._table.query(where, index=BY_STATUS)
-            for item in found
-        ]
-        return by_due([_exploration(item) for item in self._table.get_many(keys)], moment)
+        return records.select_overdue(self._find_active(UNDELIVERED, moment), moment)
 
-    def _item(self, exploration_id: ExplorationId) -> Item:
+    def _find_active(self, active: str, before: datetime) -> list[Exploration]:
+        where = Condition(
+            f"#{ACTIVE} = :active AND #{UPDATED} < :moment",
+            {"active": active, "moment": records.format_sortable(before)},
+        )
+        pages = self._table.query(where, index=BY_STATUS)
+        keys = [record_key(item[PK]) for page in pages for item in page]
+        return [_restore(item) for item in self._table.get_many(keys)]
+
+    def _get(self, exploration_id: ExplorationId) -> Item:
         item = self._table.get(record_key(exploration_id))
         if item is None:
-            raise _missing(exploration_id)
+            raise records.no_such_exploration(exploration_id)
         return item
 
     def _update(
@@ -175,9 +168,10 @@ class DynamoExplorations:
         when: Condition,
         events: Sequence[AnyEvent],
     ) -> None:
-        changes = {**values, **_changing(after), **_active(after)}
+        active = _active_attribute(after)
+        changes = {**values, **_record_attributes(after), **active}
         sets = ", ".join(f"#{name} = :{name}" for name in changes)
-        removes = "" if _active(after) else f" REMOVE #{ACTIVE}"
+        removes = "" if active else f" REMOVE #{ACTIVE}"
         key, change = record_key(after.id), f"SET {sets}{removes} ADD #version :one"
         given = {**changes, **when.values, "one": 1}
         if not events:
@@ -187,36 +181,26 @@ class DynamoExplorations:
         self._table.update_with(key, change, given, when=when.expression, new=new)
 
 
-def lease_lost(exploration_id: str) -> LeaseLostError:
-    return LeaseLostError(f"Another worker has taken exploration {exploration_id} over.")
-
-
 def _too_many_writers(exploration_id: str) -> UnavailableError:
     return UnavailableError(
-        f"Exploration {exploration_id} is being changed by many at once.", hint="Try again."
+        f"Exploration {exploration_id} has too many writers.", hint="Try again."
     )
 
 
-def _missing(exploration_id: str) -> MissingError:
-    return MissingError(f"There is no exploration {exploration_id}.")
+def _restore(item: Item) -> Exploration:
+    record = zlib.decompress(item["record"])
+    return records.restore_exploration(record, item["lease"], item["cancel_requested"])
 
 
-def _exploration(item: Item) -> Exploration:
-    """The item's own attributes decide: a cancel request changes no record."""
-    exploration = Exploration.model_validate_json(zlib.decompress(item["record"]))
-    current = {"lease": item["lease"], "cancel_requested": item["cancel_requested"]}
-    return exploration.replace(**current)
-
-
-def _changing(exploration: Exploration) -> dict[str, Value]:
+def _record_attributes(exploration: Exploration) -> dict[str, Value]:
     return {
         "status": exploration.status,
-        UPDATED: sortable(exploration.delivery_due or exploration.updated_at),
+        UPDATED: records.format_sortable(exploration.delivery_due or exploration.updated_at),
         "record": zlib.compress(exploration.model_dump_json().encode()),
     }
 
 
-def _active(exploration: Exploration) -> dict[str, Value]:
+def _active_attribute(exploration: Exploration) -> dict[str, Value]:
     if exploration.delivery_due:
         return {ACTIVE: UNDELIVERED}
     return {} if exploration.is_final else {ACTIVE: exploration.status}

@@ -1,4 +1,4 @@
-"""Turns at a branch, kept in the deployment's table: for publishers that run side by side."""
+"""Branch leases in DynamoDB, for publishers that run side by side."""
 
 from idea_explorer.adapters.dynamodb.schema import PK, SK
 from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
@@ -41,7 +41,7 @@ class DynamoBranchLease:
                 when="#holder = :holder",
             )
         except ConditionNotMetError:
-            return  # somebody else's by now
+            return  # another publisher has it by now
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

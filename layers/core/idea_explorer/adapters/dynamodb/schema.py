@@ -1,17 +1,18 @@
-"""The one table. Everything of an exploration stands under its id; only RECORD items are indexed.
+"""The table. All items of an exploration share its id as partition key; only RECORD items are indexed.
 
 | pk              | sk              | holds                                                       |
 |-----------------|-----------------|-------------------------------------------------------------|
 | exploration id  | RECORD          | the record, its lease, version and status; the report's key |
 | exploration id  | EVENT#000000001 | one event of its history                                    |
-| exploration id  | ENTRY#000000000 | where one entry of its transcript lies in the bucket        |
-| exploration id  | APPROVAL#…      | one request for a decision, and the decision once it stands |
-| exploration id  | APPROVALTOKEN   | the workflow's token of the wait for decisions              |
-| SPEND#day#owner | a run           | what the run has cost its owner on that day, and holds back |
-| SPEND#day#owner | TURN            | how often anything was held back on that day                |
-| IDEMPOTENCY     | submit#…        | the answer to a request with a key, until it expires        |
+| exploration id  | ENTRY#000000000 | the key of one transcript entry in the bucket               |
+| exploration id  | APPROVAL#…      | one approval request, and its decision once there is one    |
+| exploration id  | APPROVALTOKEN   | the task token of the workflow that waits for decisions     |
+| SPEND#day#owner | a run           | what the run has spent and reserved of its owner's day      |
+| SPEND#day#owner | TURN            | how many reservations were made on that day                 |
+| IDEMPOTENCY     | submit#…        | the response to a request with a key, until it expires      |
+| LEASE#branch    | LEASE           | who publishes to a branch at the moment                     |
 
-The template declares the same table; a test compares the two.
+template.yaml declares the same table; a test compares the two.
 """
 
 from collections.abc import Mapping
@@ -26,13 +27,16 @@ APPROVAL_TOKEN = "APPROVALTOKEN"  # noqa: S105  the name of an item
 IDEMPOTENCY = "IDEMPOTENCY"
 EXPIRES = "expires"  # the table's time to live, in seconds since 1970
 
-BY_OWNER = "by_owner"  # every exploration of an owner, by the time it was created
-BY_STATUS = "by_status"  # sparse: an exploration that has come to its end has no `active`, but for
-# one whose webhook has yet to be delivered: `updated` is then the time at which that is due.
+EXISTS = f"attribute_exists(#{PK})"
+
+BY_OWNER = "by_owner"  # every exploration of an owner, by creation time
+# Sparse: an exploration that has ended has no `active` attribute unless its webhook is still to be
+# delivered; `updated` is then the time at which that is due.
+BY_STATUS = "by_status"
 UNDELIVERED = "undelivered"
 OWNER, CREATED = "owner", "created"
 ACTIVE, UPDATED = "active", "updated"
-FILTERED = ["status", "mode", "toolset"]  # projected, so that a filter reads no records
+FILTERED = ["status", "mode", "toolset"]  # projected, so that filtering reads no records
 
 TABLE: dict[str, Any] = {
     "BillingMode": "PAY_PER_REQUEST",
@@ -89,20 +93,20 @@ Value: TypeAlias = str | int | float | bytes | bool
 Item: TypeAlias = dict[str, Any]
 
 
-def encoded(values: Mapping[str, Value]) -> Item:
-    return {name: _encoded(value) for name, value in values.items()}
+def encode(values: Mapping[str, Value]) -> Item:
+    return {name: _encode_value(value) for name, value in values.items()}
 
 
-def decoded(item: Mapping[str, Any]) -> Item:
-    return {name: _decoded(value) for name, value in item.items()}
+def decode(item: Mapping[str, Any]) -> Item:
+    return {name: _decode_value(value) for name, value in item.items()}
 
 
 def placeholders(*tables: Mapping[str, Value]) -> Item:
-    """Values as expressions name them."""
-    return {f":{name}": _encoded(value) for table in tables for name, value in table.items()}
+    """Values under the names that expressions use."""
+    return {f":{name}": _encode_value(value) for table in tables for name, value in table.items()}
 
 
-def _encoded(value: Value) -> dict[str, Any]:
+def _encode_value(value: Value) -> dict[str, Any]:
     match value:
         case bool():
             return {"BOOL": value}
@@ -114,7 +118,7 @@ def _encoded(value: Value) -> dict[str, Any]:
             return {"N": repr(value)}
 
 
-def _decoded(value: Mapping[str, Any]) -> Value:
+def _decode_value(value: Mapping[str, Any]) -> Value:
     ((kind, content),) = value.items()
     if kind == "N":
         return float(content) if set(content) & set(".eE") else int(content)

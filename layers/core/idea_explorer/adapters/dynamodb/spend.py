@@ -1,4 +1,4 @@
-"""What owners have spent and hold back, in DynamoDB: one item per run and day, summed when asked."""
+"""What owners have spent and reserved, in DynamoDB: one item per run and day, summed on demand."""
 
 import math
 from datetime import UTC, date, datetime, time, timedelta
@@ -8,9 +8,9 @@ from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetErro
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.usage import limit_hold
 
-KEPT = timedelta(days=35)  # long enough to compare with a month's invoice
+RETENTION = timedelta(days=35)  # long enough to compare with a month's invoice
 TURN = "TURN"
-TURNS = 50  # far more than the runs that an owner may have started at the same moment
+ATTEMPTS = 50  # far more than the runs that one owner can start at the same moment
 
 
 class DynamoSpend:
@@ -18,8 +18,8 @@ class DynamoSpend:
         self._table = table
 
     def reserve(self, owner: str, day: date, run: str, usd: float, *, limit: float) -> float:
-        """Whoever holds something back counts the day's turns on; who was overtaken in that looks again."""
-        for _ in range(TURNS):
+        """Every reservation increments the day's turn; one that was overtaken reads the day again."""
+        for _ in range(ATTEMPTS):
             items = {item[SK]: item for item in self._items(owner, day)}
             turn = items.pop(TURN, {}).get("turn", 0)
             own = items.pop(run, {})
@@ -36,7 +36,9 @@ class DynamoSpend:
             except ConditionNotMetError:
                 continue
             return held
-        raise RateLimitedError("Too many runs of one owner start at once.", hint="Try again.")
+        raise RateLimitedError(
+            "Too many runs of one owner are starting at once.", hint="Try again."
+        )
 
     def record(self, owner: str, day: date, run: str, usd: float) -> None:
         try:
@@ -47,7 +49,7 @@ class DynamoSpend:
                 when="attribute_not_exists(#usd) OR #usd <= :usd",
             )
         except ConditionNotMetError:
-            return  # more is recorded already
+            return  # a higher amount is recorded already
 
     def spent(self, owner: str, day: date) -> float:
         return math.fsum(map(_taken, self._items(owner, day)))
@@ -66,4 +68,4 @@ def _partition(owner: str, day: date) -> str:
 
 
 def _expires(day: date) -> int:
-    return int((datetime.combine(day, time.min, UTC) + KEPT).timestamp())
+    return int((datetime.combine(day, time.min, UTC) + RETENTION).timestamp())

@@ -1,1 +1,1 @@
-"""A folder on this machine in place of a GitHub repository."""
+"""A folder on this machine instead of a GitHub repository."""

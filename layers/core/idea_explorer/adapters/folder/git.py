@@ -1,4 +1,4 @@
-"""Commits in a folder's own git repository, made with the user's git, identity and hooks."""
+"""Commits to the folder's own git repository with the user's git, identity and hooks."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from idea_explorer.adapters.folder.publisher import Committed
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.ports import Tree
 
-GIT_SECONDS = 60.0  # hooks of the user's may take a while
+GIT_SECONDS = 60.0  # the user's hooks may take a while
 
 
 def is_git_folder(root: Path) -> bool:
@@ -20,7 +20,7 @@ def is_git_folder(root: Path) -> bool:
 
 
 class GitFolder:
-    """Commits named files and nothing else; whatever else is changed or staged stays as it is."""
+    """Commits the named files only; whatever else is changed or staged stays as it is."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -36,11 +36,11 @@ class GitFolder:
         return Committed(sha, [name for name in names.split("\0") if name.strip()])
 
     def commit(self, message: str, paths: Sequence[str]) -> str:
-        # one that is gone needs no adding, and cannot be added where somebody has staged that
-        there = [path for path in paths if os.path.lexists(self._root / path)]
+        # a deleted file needs no `git add`, and cannot be added if its deletion is staged already
+        existing = [path for path in paths if os.path.lexists(self._root / path)]
         try:
-            if there:
-                self._run("add", "--", *there)
+            if existing:
+                self._run("add", "--", *existing)
             self._run("commit", "--quiet", "--message", message, "--only", "--", *paths)
         except ExternalError as error:
             raise ConfigurationError(
@@ -55,13 +55,13 @@ class GitFolder:
     def _run(self, *arguments: str) -> str:
         done = _git(self._root, *arguments)
         if done.returncode:
-            said = " ".join((done.stderr or done.stdout).split())
-            raise ExternalError(said[:500] or f"git {arguments[0]} failed")
+            output = " ".join((done.stderr or done.stdout).split())
+            raise ExternalError(output[:500] or f"git {arguments[0]} failed")
         return done.stdout
 
 
 class _LastCommit:
-    """The folder's files in the last commit, with plain line ends."""
+    """The folder's files in the last commit, with LF line endings."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

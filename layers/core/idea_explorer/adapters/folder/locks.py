@@ -1,4 +1,7 @@
-"""Which runs a process of this machine is at work on."""
+"""Locks between the processes of this machine.
+
+SQLite's exclusive lock works on every system, and ends with its process however that ends.
+"""
 
 import sqlite3
 import uuid
@@ -6,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.errors import ExternalError, UnavailableError
 from idea_explorer.domain.ids import ExplorationId
+
+FOLDER_LOCK_SECONDS = 30.0
 
 
 class ProcessLock:
-    """A lock for each process at work, each in a file of its own. SQLite's lock works on every system
-    and ends with its process, however that ends."""
+    """Shows which explorations a process of this machine is running; each process has its own file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -21,31 +25,52 @@ class ProcessLock:
     def held(self, exploration_id: ExplorationId) -> Iterator[None]:
         path = self._folder / f"{exploration_id}.{uuid.uuid4().hex}.lock"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            lock = _locked(path)
-        except (OSError, sqlite3.Error) as error:
-            raise ExternalError(f"{path} cannot be locked: {error}.") from error
-        try:
-            yield
+            with _lock(path, 0.0):
+                yield
         finally:
-            lock.close()
             path.unlink(missing_ok=True)
 
     def is_at_work(self, exploration_id: ExplorationId) -> bool:
-        return any(_is_held(path) for path in self._folder.glob(f"{exploration_id}.*.lock"))
+        return any(_is_locked(path) for path in self._folder.glob(f"{exploration_id}.*.lock"))
 
 
-def _is_held(path: Path) -> bool:
+def _is_locked(path: Path) -> bool:
     try:
-        _locked(path).close()
+        _connect(path, 0.0).close()
     except sqlite3.Error:
         return True
     path.unlink(missing_ok=True)
     return False
 
 
-def _locked(path: Path) -> sqlite3.Connection:
-    lock = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+@contextmanager
+def lock_folder(path: Path) -> Iterator[None]:
+    """Let one publisher at a time write to a folder; raises UnavailableError."""
+    with _lock(path, FOLDER_LOCK_SECONDS):
+        yield
+
+
+@contextmanager
+def _lock(path: Path, seconds: float) -> Iterator[None]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = _connect(path, seconds)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise ExternalError(f"{path} cannot be locked: {error}.") from error
+        raise UnavailableError(
+            "Another process is publishing to this folder.", hint="Try again."
+        ) from error
+    except (OSError, sqlite3.Error) as error:
+        raise ExternalError(f"{path} cannot be locked: {error}.") from error
+    try:
+        yield
+    finally:
+        lock.close()
+
+
+def _connect(path: Path, seconds: float) -> sqlite3.Connection:
+    lock = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error:

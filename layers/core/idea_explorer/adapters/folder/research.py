@@ -1,4 +1,4 @@
-"""A folder as the research repository: documents below its `ideas/`, and nothing outside of it."""
+"""A folder as the research repository: the documents below its `ideas/`, and nothing else."""
 
 import os
 import stat
@@ -20,13 +20,13 @@ SEARCHABLE = (".md", ".markdown", ".txt")
 
 
 class Folder:
-    """Reads without following links, so that nothing outside `ideas/` is reached through one."""
+    """Follows no links, so nothing outside `ideas/` is ever read."""
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            is_not = "is a file, not a folder" if root.exists() else "does not exist"
+            problem = "is a file, not a folder" if root.exists() else "does not exist"
             raise ConfigurationError(
-                f"The research folder {root} {is_not}.",
+                f"The research folder {root} {problem}.",
                 hint="Create one, or name another with --research or IDEA_RESEARCH_DIR.",
             )
         self.root = root
@@ -55,11 +55,13 @@ class Folder:
         return Document(content=data.decode("utf-8", "replace"), size=len(data))
 
     def list(self) -> Sequence[DocumentInfo]:
-        return [DocumentInfo(_shown(path), info.st_size) for path, info in sorted(self._files())]
+        return [
+            DocumentInfo(_displayable(path), info.st_size) for path, info in sorted(self._files())
+        ]
 
     def read_all(self) -> Sequence[tuple[str, str]]:
         return [
-            (_shown(path), self.read(ResearchPath(path)).content)
+            (_displayable(path), self.read(ResearchPath(path)).content)
             for path, info in sorted(self._files())
             if path.endswith(SEARCHABLE) and info.st_size <= limits.MAX_DOCUMENT_BYTES
         ]
@@ -74,13 +76,13 @@ class Folder:
                     yield file.relative_to(self._ideas).as_posix(), info
 
 
-def _shown(path: str) -> str:
-    """A path that can be stored and sent: a file's name may be any bytes."""
+def _displayable(path: str) -> str:
+    """A path that can be stored and sent: file names can contain any bytes."""
     return encode_name(os.fsencode(path))[0]
 
 
 def _read_no_follow(path: Path, limit: int) -> bytes:
-    """Read the file itself even if it becomes a link between check and use."""
+    """Never reads through a link, even if one replaces the file between check and use."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(descriptor, "rb") as file:
         return file.read(limit + 1)

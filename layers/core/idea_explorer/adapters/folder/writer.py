@@ -1,18 +1,17 @@
-"""Approved changes written into a local folder."""
+"""Writes approved changes to a local folder."""
 
-import os
-import tempfile
 from pathlib import Path
 
+from idea_explorer.adapters.files import replace_file
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.code import blob_sha
-from idea_explorer.domain.errors import BaseMovedError, ExternalError
+from idea_explorer.domain.errors import BaseMovedError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import WrittenAt
 
 
 class FolderWriter:
-    """Writes a file whole or not at all, and only where it is still what the proposal was made from."""
+    """Replaces a file atomically, and only if it has not changed since the proposal was made."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
@@ -21,46 +20,31 @@ class FolderWriter:
         proposal = approval.proposal
         content = approval.approved_content.encode("utf-8")
         target = self._target(proposal.path)
-        current = self._current(target)
-        if current != content:  # else an earlier attempt has written it already
-            found = None if current is None else blob_sha(current)
-            if found != proposal.base_sha:
+        current = self._read(target)
+        if current != content:  # otherwise an earlier attempt has written it already
+            current_sha = None if current is None else blob_sha(current)
+            if current_sha != proposal.base_sha:
                 raise BaseMovedError(
                     f"{proposal.path} has changed since the proposal was made, so nothing was written.",
-                    hint="Read it again and propose anew.",
+                    hint="Read it again and make a new proposal.",
                 )
-            write_whole(target, content)
+            replace_file(target, content)
         return WrittenAt(commit=None, branch=None)
 
     def _target(self, path: str) -> Path:
-        """The file below the root; a link on the way there would lead elsewhere."""
+        """Refuses links on the way to the file, which could lead out of the folder."""
         target = self._root / path
-        for place in (target, *target.parents):
-            if place == self._root:
+        for path_part in (target, *target.parents):
+            if path_part == self._root:
                 break
-            if place.is_symlink():
+            if path_part.is_symlink():
                 raise BaseMovedError(f"{path} has become a link, so nothing was written.")
         return target
 
-    def _current(self, target: Path) -> bytes | None:
+    def _read(self, target: Path) -> bytes | None:
         try:
             return target.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise BaseMovedError(f"{target.name} cannot be read: {error.strerror}.") from error
-
-
-def write_whole(target: Path, content: bytes) -> None:
-    """Write beside the target and rename: a reader or a crash never meets half a file."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".idea-")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        temporary = Path(name)
-        temporary.chmod(mode)
-        temporary.replace(target)
-    except OSError as error:
-        raise ExternalError(f"{target.name} cannot be written: {error.strerror}.") from error

@@ -1,30 +1,37 @@
 """Approved changes on GitHub: one branch per exploration, one commit per change, one pull request.
 
-A commit carries trailers that name exploration and approval. Each attempt looks for them on the very
-head that it then builds on, and GitHub moves the branch only if that head still is its head. So a
-change is committed once, however often it is tried and by however many at once.
+Each commit has trailers that name the exploration and the approval. Every attempt looks for them in the
+history of the head that it builds on, and GitHub only fast-forwards the branch. So a change is committed
+exactly once, however often and by however many workers it is tried.
 """
 
-from idea_explorer.adapters.github.branches import GitHubBranches, MovedError, branch_for
-from idea_explorer.adapters.github.client import GitHubClient, safe_to_repeat
+from itertools import chain
+
+from idea_explorer.adapters.github.branches import (
+    GitHubBranches,
+    MovedError,
+    branch_of,
+    list_pages,
+)
+from idea_explorer.adapters.github.client import GitHubClient, make_retryable
 from idea_explorer.adapters.github.code import GitHubCode
-from idea_explorer.adapters.github.responses import Commit, Named, Pull, read
+from idea_explorer.adapters.github.responses import PullRequest, parse
 from idea_explorer.adapters.github.tree import FILE_MODES, GitHubTree
+from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, has_trailers
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import BaseMovedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import Published, WrittenAt
 
-ATTEMPTS = 10  # heads that may move away under one change
-PER_PAGE = 100
-MAX_PAGES = 10  # a thousand changes of one exploration
+ATTEMPTS = 10  # how often the branch may move under one change
+MAX_PAGES = 10  # a thousand changes by one exploration
 MAX_BODY = 60_000  # GitHub takes 65,536 characters
 MAX_TITLE = 200
 
 
 class GitHubChanges:
-    """`ref` is what the exploration reads; None is the default branch."""
+    """`ref` is what the exploration reads; None means the default branch."""
 
     def __init__(self, client: GitHubClient, ref: str | None) -> None:
         self._client = client
@@ -32,74 +39,70 @@ class GitHubChanges:
         self._code = GitHubCode(client)
         self._ref = ref
 
-    @safe_to_repeat()
+    @make_retryable()
     def write_change(self, exploration: Exploration, approval: Approval) -> WrittenAt:
-        branch = branch_of(exploration)
+        branch = branch_of(exploration.id)
         base = exploration.base_commit or self._code.commit_of(self._ref)
         for _ in range(ATTEMPTS):
             tip = self._branches.tip(branch)
             head = tip or base
-            if written := self._written(head, base, approval.id):
+            if written := self._find_commit(head, base, approval.id):
                 return WrittenAt(commit=written, branch=branch)
-            mode = self._checked(head, base, approval)
+            mode = self._check_base(head, base, approval)
             commit = self._commit(head, mode, exploration, approval)
-            point = self._branches.advance if tip else self._branches.create
+            move = self._branches.advance if tip else self._branches.create
             try:
-                point(branch, commit)
+                move(branch, commit)
             except MovedError:
                 continue
             return WrittenAt(commit=commit, branch=branch)
         raise UnavailableError(
-            f"The branch {branch} moved at each of {ATTEMPTS} attempts.", hint="Try again."
+            f"The GitHub branch {branch} moved at each of {ATTEMPTS} attempts.", hint="Try again."
         )
 
-    @safe_to_repeat()
+    @make_retryable()
     def open_pull_request(self, exploration: Exploration, body: str) -> Published | None:
-        """The pull request of what was approved, opened once; None where nothing was."""
-        branch = branch_of(exploration)
+        branch = branch_of(exploration.id)
         tip = self._branches.tip(branch)
         if tip is None:
             return None
         text = _with_trailer(body, exploration)
-        pull = self._branches.pull(branch, state="all")
+        pull = self._branches.find_pull_request(branch, state="all")
         if pull is None:
             title = one_line(exploration.run.title or exploration.request.idea, MAX_TITLE)
-            base = self._branches.base(self._ref)
-            pull = self._branches.propose(branch, base, title=title, body=text)
+            base = self._branches.find_base(self._ref)
+            pull = self._branches.open_pull_request(branch, base, title=title, body=text)
         elif pull.state == "open":
-            pull = read(Pull, self._client.patch(f"/pulls/{pull.number}", {"body": text}))
+            pull = parse(PullRequest, self._client.patch(f"/pulls/{pull.number}", {"body": text}))
         return Published(document="", text="", path=pull.html_url, url=pull.html_url, commit=tip)
 
-    def _written(self, head: str, base: str, approval_id: str) -> str | None:
-        """The commit that carries this approval, looked for from the head back to the base."""
-        for page in range(1, MAX_PAGES + 1):
-            answer = self._client.get("/commits", sha=head, per_page=PER_PAGE, page=page)
-            commits = read(list[Commit], answer)
-            for commit in commits:
-                if commit.sha == base:
-                    return None
-                if f"Approval-Id: {approval_id}" in commit.commit.message.splitlines():
-                    return commit.sha
-            if len(commits) < PER_PAGE:
-                break
+    def _find_commit(self, head: str, base: str, approval_id: str) -> str | None:
+        """The commit with this approval's trailer between the base and the head."""
+        for commit in chain.from_iterable(list_pages(self._client, head, MAX_PAGES)):
+            if commit.sha == base:
+                return None
+            if has_trailers(commit.commit.message, approval_trailer(approval_id)):
+                return commit.sha
         return None
 
-    def _checked(self, head: str, base: str, approval: Approval) -> str:
-        """The mode that the file shall have; raises BaseMovedError where it is not what was proposed on.
+    def _check_base(self, head: str, base: str, approval: Approval) -> str:
+        """Returns the file's mode; raises BaseMovedError if it has changed since the proposal.
 
-        It must be that on the exploration's branch, and the branch it came from must not have changed it.
+        Neither the exploration's branch nor the branch it started from may have changed the file.
         """
         path = approval.proposal.path
         entry = GitHubTree(self._client, head).find(path)
         if (entry.sha if entry else None) != approval.proposal.base_sha:
-            raise _moved(path, "Read it again and propose anew.")
+            raise _base_moved(path, "Read it again and make a new proposal.")
         if entry and entry.mode not in FILE_MODES:
-            raise _moved(path, "It is no plain file any more.")
+            raise _base_moved(path, "It is no longer a plain file.")
         now = self._code.commit_of(self._ref)
         if now != base:
             before, after = (GitHubTree(self._client, sha).find(path) for sha in (base, now))
             if (before.sha if before else None) != (after.sha if after else None):
-                raise _moved(path, "Start a new exploration, which reads it as it is now.")
+                raise _base_moved(
+                    path, "Start a new exploration, which will read the current version."
+                )
         return entry.mode if entry else "100644"
 
     def _commit(self, head: str, mode: str, exploration: Exploration, approval: Approval) -> str:
@@ -110,27 +113,17 @@ class GitHubChanges:
             "type": "blob",
             "content": approval.approved_content,
         }
-        tree = self._client.post("/git/trees", {"base_tree": head, "tree": [file]})
         subject = one_line(proposal.description, 72)
-        trailers = f"Exploration-Id: {exploration.id}\nApproval-Id: {approval.id}"
-        body = {
-            "message": f"{subject}\n\n{trailers}",
-            "tree": read(Named, tree).sha,
-            "parents": [head],
-        }
-        return read(Named, self._client.post("/git/commits", body)).sha
+        trailers = f"{exploration_trailer(exploration.id)}\n{approval_trailer(approval.id)}"
+        return self._branches.create_commit(head, [file], f"{subject}\n\n{trailers}")
 
 
-def branch_of(exploration: Exploration) -> str:
-    return branch_for(exploration.id)
-
-
-def _moved(path: str, hint: str) -> BaseMovedError:
+def _base_moved(path: str, hint: str) -> BaseMovedError:
     return BaseMovedError(
         f"{path} has changed since the proposal was made, so nothing was written.", hint=hint
     )
 
 
 def _with_trailer(body: str, exploration: Exploration) -> str:
-    cut = body if len(body) <= MAX_BODY else body[:MAX_BODY] + "\n\n(cut)"
-    return f"{cut}\n\nExploration-Id: {exploration.id}"
+    text = body if len(body) <= MAX_BODY else body[:MAX_BODY] + "\n\n(cut)"
+    return f"{text}\n\n{exploration_trailer(exploration.id)}"

@@ -1,11 +1,11 @@
-"""A GitHub repository as code at one commit: which commit a ref names, and its tarball."""
+"""A GitHub repository as code: the commit that a ref names, and its tarball."""
 
 from contextlib import AbstractContextManager
 from typing import BinaryIO, cast
 from urllib.parse import quote
 
 from idea_explorer.adapters.github.client import GitHubClient
-from idea_explorer.adapters.github.responses import Commit, read
+from idea_explorer.adapters.github.responses import Commit, parse
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,
@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import (
     UpstreamConflictError,
 )
 
-MAX_ARCHIVE_BYTES = 209_715_200  # 200 MB zipped; what it unpacks to has its own limit
+MAX_ARCHIVE_BYTES = 209_715_200  # 200 MB compressed; unpacking has a limit of its own
 
 
 class GitHubCode:
@@ -22,24 +22,24 @@ class GitHubCode:
         self._client = client
 
     def commit_of(self, ref: str | None) -> str:
-        """The commit that a branch, tag or sha names now; without one, the default branch's."""
+        """The commit that a branch, tag or sha names now; None means the default branch."""
         named = ref or self._default_branch()
         try:
-            answer = self._client.get(f"/commits/{quote(named)}")
+            response = self._client.get(f"/commits/{quote(named)}")
         except (DocumentMissingError, RejectedError) as error:
-            where = f"no ref '{ref}'" if ref else "no commits that the token may see"
+            lacks = f"no ref '{ref}'" if ref else "no commits that the token may see"
             raise ConfigurationError(
-                f"The repository {self._client.repository} has {where}.",
+                f"The repository {self._client.repository} has {lacks}.",
                 hint="Name another ref, or check the repositories that the token covers.",
             ) from error
         except UpstreamConflictError as error:
             raise ConfigurationError(
                 f"The repository {self._client.repository} is empty.", hint="Add a first commit."
             ) from error
-        return read(Commit, answer).sha
+        return parse(Commit, response).sha
 
     def check(self) -> None:
-        """Raise what keeps the repository from being read; ConfigurationError where it will last."""
+        """Raise whatever prevents reading the repository; ConfigurationError if retrying will not help."""
         try:
             self._default_branch()
         except AuthFailedError as error:
@@ -52,6 +52,6 @@ class GitHubCode:
             raise ConfigurationError(error.message, hint=error.hint) from error
 
     def download(self, sha: str) -> AbstractContextManager[BinaryIO]:
-        """The gzipped tarball of a commit. What is in it is untrusted."""
+        """The gzipped tarball of a commit. Its content is untrusted."""
         archive = self._client.download(f"/tarball/{quote(sha)}", MAX_ARCHIVE_BYTES)
         return cast("AbstractContextManager[BinaryIO]", archive)

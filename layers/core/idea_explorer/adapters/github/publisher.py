@@ -1,8 +1,8 @@
-"""Publishing to GitHub: one commit per exploration and run, however often it is tried.
+"""Publishing to GitHub: exactly one commit per exploration and run.
 
-The commit carries trailers that name exploration and run. Each attempt looks for them in the history
-of the very head that it then builds on, and GitHub moves the branch only if that head still is its
-head. So whatever is lost on the way, the next attempt either finds the commit or builds it anew.
+The commit has trailers that name the exploration and the run. Every attempt looks for them in the
+history of the head that it builds on, and GitHub only fast-forwards the branch. So whatever gets lost,
+the next attempt either finds the commit or creates it.
 """
 
 import secrets
@@ -12,17 +12,16 @@ from datetime import datetime
 from itertools import chain
 from urllib.parse import quote
 
-from idea_explorer.adapters.github.branches import GitHubBranches, MovedError
-from idea_explorer.adapters.github.client import GitHubClient, safe_to_repeat
-from idea_explorer.adapters.github.history import history
-from idea_explorer.adapters.github.responses import Commit, Named, read
+from idea_explorer.adapters.github.branches import GitHubBranches, MovedError, list_commits
+from idea_explorer.adapters.github.client import LIMIT_SECONDS, GitHubClient, make_retryable
+from idea_explorer.adapters.github.responses import Commit, parse, unreadable
 from idea_explorer.adapters.github.tree import GitHubTree
+from idea_explorer.adapters.trailers import has_trailers, run_trailers
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,
     DocumentError,
     DocumentMissingError,
-    ExternalError,
     RateLimitedError,
     RejectedError,
     UnavailableError,
@@ -31,9 +30,10 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.publication import is_document
 from idea_explorer.domain.retry import RetryPolicy, retry
-from idea_explorer.ports import BranchLease, Change, Clock, Published, Tree
+from idea_explorer.ports import BranchLease, Change, Clock, Published
+from idea_explorer.ports.writing import BuildChange
 
-ATTEMPTS = 10  # heads that may move away under one publication before the workflow tries again
+ATTEMPTS = 10  # how often the branch may move before the workflow retries the whole publication
 RETRY = RetryPolicy(
     first=0.3,
     factor=1.0,
@@ -41,9 +41,8 @@ RETRY = RetryPolicy(
     jitter=0.8,
     retry_on=lambda error: isinstance(error, MovedError),
 )
-LEASE_SECONDS = 30.0  # longer than a publication takes; a crashed one holds up others that long
-WAIT_SECONDS = 45.0  # a crashed publisher's lease ends within it
-LIMIT_SECONDS = 60.0  # what GitHub asks for when a limit comes without a time
+LEASE_SECONDS = 30.0  # longer than publishing takes, and how long a crashed publisher blocks others
+WAIT_SECONDS = 45.0  # longer than a crashed publisher's lease lasts
 
 
 class GitHubPublisher:
@@ -75,7 +74,7 @@ class GitHubPublisher:
                 f"{self._client.repository} is archived, so nothing can be published to it.",
                 hint="Unarchive it, or name another repository.",
             )
-        # an app's token may do what this denies; then it denies reading too
+        # GitHub reports neither for an app's token, whatever it may do
         may = about.permissions
         if may and may.pull and not may.push:
             raise ConfigurationError(
@@ -84,18 +83,13 @@ class GitHubPublisher:
             )
 
     def publish(
-        self,
-        exploration_id: ExplorationId,
-        run: int,
-        build: Callable[[Tree], Change],
-        *,
-        since: datetime,
+        self, exploration_id: ExplorationId, run: int, build: BuildChange, *, since: datetime
     ) -> Published:
-        trailers = f"Exploration-Id: {exploration_id}\nExploration-Run: {run}"
-        with safe_to_repeat():
+        trailers = run_trailers(exploration_id, run)
+        with make_retryable():
             branch = self._branch()
             try:
-                with self._turn(branch) as renew:
+                with self._hold_lease(branch) as renew:
                     return retry(
                         lambda: self._attempt(branch, trailers, build, since, renew),
                         RETRY,
@@ -103,48 +97,43 @@ class GitHubPublisher:
                     )
             except MovedError:
                 raise UnavailableError(
-                    f"The branch {branch} moved at each of {ATTEMPTS} attempts.", hint="Try again."
+                    f"The GitHub branch {branch} moved at each of {ATTEMPTS} attempts.",
+                    hint="Try again.",
                 ) from None
 
     def _attempt(
         self,
         branch: str,
         trailers: str,
-        build: Callable[[Tree], Change],
+        build: BuildChange,
         since: datetime,
         renew: Callable[[], None],
     ) -> Published:
-        head, before = self._history(self._tip(branch), trailers, since)
-        if before:
-            return self._found(before, branch)
+        head, earlier = self._find_commit(self._tip(branch), trailers, since)
+        if earlier:
+            return self._read_back(earlier, branch)
         change = build(GitHubTree(self._client, head.commit.tree.sha))
         renew()
         sha = self._commit(head, change, trailers)
         renew()
-        self._move(branch, head.sha, sha)
+        self._advance(branch, head.sha, sha)
         return Published(
             document=change.path,
             text=change.files[change.path],
             path=change.path,
-            url=_page_of(head, branch, change.path),
+            url=_web_url(head, branch, change.path),
             commit=sha,
             branch=branch,
             notice=change.notice,
         )
 
     def _commit(self, head: Commit, change: Change, trailers: str) -> str:
-        """Both files in one commit, which nothing points to yet."""
         files = [
             {"path": path, "mode": "100644", "type": "blob", "content": text}
             for path, text in change.files.items()
         ]
-        tree = read(
-            Named,
-            self._client.post("/git/trees", {"base_tree": head.commit.tree.sha, "tree": files}),
-        )
         message = f"{change.message}\n\n{trailers}"
-        body = {"message": message, "tree": tree.sha, "parents": [head.sha]}
-        return read(Named, self._client.post("/git/commits", body)).sha
+        return self._branches.create_commit(head.sha, files, message)
 
     def _branch(self) -> str:
         if self._named_branch is None:
@@ -153,7 +142,7 @@ class GitHubPublisher:
 
     def _default_branch(self) -> str:
         try:
-            return self._branches.default()
+            return self._branches.default_branch()
         except DocumentMissingError as error:
             raise ConfigurationError(error.message, hint=error.hint) from error
 
@@ -166,31 +155,33 @@ class GitHubPublisher:
                 hint="Add a first commit, for example a README, and publish again.",
             ) from error
         if tip is None:
-            self._default_branch()  # a repository that is not there has no branch either
+            self._default_branch()  # raises if it is the repository that is missing
             raise ConfigurationError(
                 f"{self._client.repository} has no branch '{branch}'.",
                 hint="Create it, or set GITHUB_BRANCH to one that exists.",
             )
         return tip
 
-    def _history(self, sha: str, trailers: str, since: datetime) -> tuple[Commit, Commit | None]:
-        """The head itself, and the commit with these trailers in its history, if there is one."""
-        commits = history(
+    def _find_commit(
+        self, sha: str, trailers: str, since: datetime
+    ) -> tuple[Commit, Commit | None]:
+        """The head, and the commit with these trailers in its history if there is one."""
+        commits = list_commits(
             self._client,
             sha,
             since,
-            unknown="whether it was published cannot be told",
-            hint="Look for its id in the history; start it anew if it is not there.",
+            unknown="there is no telling whether it was published",
+            hint="Look for its id in the history; start it again if it is not there.",
         )
         head = next(commits, None)
         if head is None or head.sha != sha:
-            raise ExternalError("GitHub's answer could not be read.")
-        own = (c for c in chain([head], commits) if _has_trailers(c.commit.message, trailers))
+            raise unreadable()
+        own = (c for c in chain([head], commits) if has_trailers(c.commit.message, trailers))
         return head, next(own, None)
 
-    def _found(self, commit: Commit, branch: str) -> Published:
-        """What an earlier attempt has written, read back from its commit."""
-        files = read(Commit, self._client.get(f"/commits/{commit.sha}")).files
+    def _read_back(self, commit: Commit, branch: str) -> Published:
+        """What an earlier attempt published, read from its commit."""
+        files = parse(Commit, self._client.get(f"/commits/{commit.sha}")).files
         document = next((file.filename for file in files if is_document(file.filename)), "")
         try:
             tree = GitHubTree(self._client, commit.commit.tree.sha)
@@ -201,22 +192,21 @@ class GitHubPublisher:
             document=document,
             text=text or "",
             path=document,
-            url=_page_of(commit, branch, document),
+            url=_web_url(commit, branch, document),
             commit=commit.sha,
             branch=branch,
         )
 
-    def _move(self, branch: str, parent: str, sha: str) -> None:
+    def _advance(self, branch: str, parent: str, sha: str) -> None:
         try:
             self._branches.advance(branch, sha)
         except RejectedError as error:
             if self._tip(branch) != parent:
                 raise MovedError from error
             raise ConfigurationError(
-                f"The branch '{branch}' of {self._client.repository} does not accept the commit:"
+                f"The GitHub branch '{branch}' of {self._client.repository} rejected the commit:"
                 f" {error.message}",
-                hint="Let this token push to it, or set GITHUB_BRANCH to a branch that is not"
-                " protected.",
+                hint="Let this token push to it, or set GITHUB_BRANCH to an unprotected branch.",
             ) from error
         except AuthFailedError as error:
             raise ConfigurationError(
@@ -226,8 +216,8 @@ class GitHubPublisher:
             ) from error
 
     @contextmanager
-    def _turn(self, branch: str) -> Iterator[Callable[[], None]]:
-        """One publisher at a time; after a limit none before GitHub's time is over."""
+    def _hold_lease(self, branch: str) -> Iterator[Callable[[], None]]:
+        """One publisher at a time, and none before a rate limit of GitHub's has passed."""
         name = f"{self._client.repository}#{branch}".lower()
         holder = secrets.token_hex(8)
         self._wait_for(name, holder)
@@ -250,18 +240,13 @@ class GitHubPublisher:
         while busy := self._lease.acquire(name, holder, seconds=self._lease_seconds):
             if self._clock.monotonic() + busy > until:
                 raise RateLimitedError(
-                    "Others are publishing to the same branch.",
+                    "Others are publishing to the same GitHub branch.",
                     hint="Try again.",
                     retry_after=busy,
                 )
             self._clock.sleep(RETRY.pause(1))
 
 
-def _has_trailers(message: str, trailers: str) -> bool:
-    lines = {line.strip() for line in message.splitlines()}
-    return lines.issuperset(trailers.splitlines())
-
-
-def _page_of(commit: Commit, branch: str, document: str) -> str:
+def _web_url(commit: Commit, branch: str, document: str) -> str:
     repository_page = commit.html_url.removesuffix(f"/commit/{commit.sha}")
     return f"{repository_page}/blob/{quote(branch)}/{quote(document)}"

@@ -1,4 +1,4 @@
-"""What we read in GitHub's answers, and nothing else of them. Parsed here, once."""
+"""The parts of GitHub's responses that we use, parsed once and here."""
 
 from datetime import datetime
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ from idea_explorer.domain.errors import ExternalError
 T = TypeVar("T")
 
 
-class Named(BaseModel):
+class GitObject(BaseModel):
     sha: str
 
 
@@ -26,18 +26,18 @@ class Repository(BaseModel):
     permissions: Permissions | None = None
 
 
-class Reference(BaseModel):
-    object: Named
+class GitRef(BaseModel):
+    object: GitObject
 
 
-class Signature(BaseModel):
+class CommitSignature(BaseModel):
     date: datetime
 
 
-class CommitFacts(BaseModel):
+class CommitData(BaseModel):
     message: str
-    tree: Named
-    committer: Signature
+    tree: GitObject
+    committer: CommitSignature
 
 
 class ChangedFile(BaseModel):
@@ -48,8 +48,8 @@ class ChangedFile(BaseModel):
 class Commit(BaseModel):
     sha: str
     html_url: str
-    commit: CommitFacts
-    parents: list[Named] = []
+    commit: CommitData
+    parents: list[GitObject] = []
     files: list[ChangedFile] = []
 
 
@@ -61,12 +61,12 @@ class TreeEntry(BaseModel):
     size: int = 0
 
 
-class Listing(BaseModel):
+class TreeListing(BaseModel):
     tree: list[TreeEntry]
     truncated: bool
 
 
-class Pull(BaseModel):
+class PullRequest(BaseModel):
     number: int
     html_url: str
     state: str
@@ -77,9 +77,13 @@ class Blob(BaseModel):
     encoding: str
 
 
-def read(kind: type[T], answer: Any) -> T:
-    """Raises ExternalError for an answer that is not of this kind, as a proxy's or a cut one is."""
+def parse(kind: type[T], response: Any) -> T:
+    """Raises ExternalError for a response of another shape, such as a proxy's or a truncated one."""
     try:
-        return TypeAdapter(kind).validate_python(answer)
+        return TypeAdapter(kind).validate_python(response)
     except ValidationError as error:
-        raise ExternalError("GitHub's answer could not be read.") from error
+        raise unreadable() from error
+
+
+def unreadable() -> ExternalError:
+    return ExternalError("GitHub's response could not be read.")

@@ -1,15 +1,14 @@
-"""A GitHub repository at one commit, read from its git database. Only what is asked for is fetched."""
+"""A GitHub repository at one commit, read from its git database and fetched on demand."""
 
 import base64
 import binascii
 from collections.abc import Sequence
 
 from idea_explorer.adapters.github.client import GitHubClient
-from idea_explorer.adapters.github.responses import Blob, Listing, TreeEntry, read
+from idea_explorer.adapters.github.responses import Blob, TreeEntry, TreeListing, parse, unreadable
 from idea_explorer.domain.errors import (
     ContentMismatchError,
     DocumentTooLargeError,
-    ExternalError,
     NotADocumentError,
     RejectedError,
 )
@@ -19,7 +18,7 @@ FILE_MODES = frozenset({"100644", "100755"})
 
 
 class GitHubTree:
-    """Follows no links: what is not a plain file is never read, and so never overwritten."""
+    """Follows no links: only plain files are ever read, so only they are overwritten."""
 
     def __init__(self, client: GitHubClient, sha: str) -> None:
         self._client = client
@@ -34,13 +33,13 @@ class GitHubTree:
             raise NotADocumentError(f"{path} is not a file, so nothing was written.")
         if entry.size > MAX_REWRITTEN_BYTES:
             raise DocumentTooLargeError(
-                f"{path} has {entry.size:,} bytes, too many to add to it; it was left as it is."
+                f"{path} has {entry.size:,} bytes, too many to append to; it was left unchanged."
             )
         try:
             return self._blob(entry.sha).decode("utf-8")
         except UnicodeDecodeError as error:
             raise ContentMismatchError(
-                f"{path} is not UTF-8 text; it was left as it is."
+                f"{path} is not UTF-8 text; it was left unchanged."
             ) from error
 
     def names(self, path: str) -> Sequence[str]:
@@ -52,7 +51,7 @@ class GitHubTree:
         return list(self._list(entry.sha))
 
     def find(self, path: str) -> TreeEntry | None:
-        """Whatever stands at a path, or None."""
+        """The entry at a path, or None."""
         here = self._root
         for name in path.split("/"):
             found = self._list(here.sha).get(name) if here.type == "tree" else None
@@ -62,16 +61,16 @@ class GitHubTree:
         return here
 
     def _blob(self, sha: str) -> bytes:
-        blob = read(Blob, self._client.get(f"/git/blobs/{sha}"))
+        blob = parse(Blob, self._client.get(f"/git/blobs/{sha}"))
         try:
             return base64.b64decode(blob.content)
         except binascii.Error as error:
-            raise ExternalError("GitHub's answer could not be read.") from error
+            raise unreadable() from error
 
     def _list(self, sha: str) -> dict[str, TreeEntry]:
         if sha not in self._listed:
-            listing = read(Listing, self._client.get(f"/git/trees/{sha}"))
+            listing = parse(TreeListing, self._client.get(f"/git/trees/{sha}"))
             if listing.truncated:
-                raise RejectedError("A folder has too many files for GitHub to list them.")
+                raise RejectedError("A folder has too many files for GitHub to list.")
             self._listed[sha] = {entry.path: entry for entry in listing.tree}
         return self._listed[sha]

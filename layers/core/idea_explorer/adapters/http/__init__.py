@@ -1,1 +1,1 @@
-"""HTTP: public URLs that a user or a model chose, and services that the deployment configured."""
+"""HTTP: public URLs chosen by a user or a model, and services configured by the deployment."""

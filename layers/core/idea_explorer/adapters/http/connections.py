@@ -1,8 +1,9 @@
-"""Connections that go to checked addresses only and that nothing keeps open beyond their deadline."""
+"""Connections to checked addresses only, which never outlive their deadline."""
 
 import os
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -12,17 +13,22 @@ import httpx
 from idea_explorer.adapters.http.addresses import AddressRules, Resolver
 from idea_explorer.domain.addresses import Address
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.errors import HttpError, NetworkError, TimeSpentError
+from idea_explorer.domain.errors import (
+    HttpError,
+    NetworkError,
+    TimeSpentError,
+    UpstreamTimeoutError,
+)
 from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 
-WRITE_BYTES = 16_384  # small pieces: the deadline is looked at between them
+WRITE_BYTES = 16_384  # in small pieces, because the deadline is checked between them
 
 
 class CheckedBackend(httpcore.NetworkBackend):
-    """Dials for httpcore. Every connection, also of a redirect, passes the address rules here.
+    """Opens httpcore's connections. Every one of them, redirects included, passes the address rules.
 
-    The host name stays with httpcore, for the Host header and for TLS; only the checked address is
-    dialled, so a resolver that answers otherwise a moment later changes nothing.
+    httpcore keeps the host name for the Host header and for TLS, but the connection goes to the checked
+    address: a resolver that answers differently a moment later changes nothing.
     """
 
     def __init__(self, rules: AddressRules, resolver: Resolver, deadline: Deadline) -> None:
@@ -41,7 +47,7 @@ class CheckedBackend(httpcore.NetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
         try:
-            addresses = run_with_time_limit(  # looking a name up takes no timeout
+            addresses = run_with_time_limit(  # a DNS lookup takes no timeout of its own
                 lambda: self._rules.addresses(host, port, self._resolver),
                 self.time(timeout),
                 name="resolve",
@@ -49,7 +55,7 @@ class CheckedBackend(httpcore.NetworkBackend):
         except TimeLimitExceededError:
             raise NetworkError("The name was not resolved in time.") from None
 
-        def dial(address: Address) -> httpcore.NetworkStream:
+        def connect(address: Address) -> httpcore.NetworkStream:
             stream = self._plain.connect_tcp(
                 str(address), port, self.time(timeout), local_address, socket_options
             )
@@ -57,21 +63,21 @@ class CheckedBackend(httpcore.NetworkBackend):
 
         for address in addresses[:-1]:
             try:
-                return dial(address)
+                return connect(address)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue
-        return dial(addresses[-1])
+        return connect(addresses[-1])
 
     def time(self, timeout: float | None) -> float:
-        """The seconds that one operation may take: its own timeout, or what is left of the whole."""
+        """The seconds that one operation may take: its own timeout or the time left, whichever is less."""
         left = self._deadline.left
         if left <= 0:
-            raise TimeSpentError("The answer took too long.")
+            raise TimeSpentError("The response took too long.")
         return left if timeout is None else min(timeout, left)
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A connection whose every read and write ends with the deadline, however slowly bytes arrive."""
+    """A connection whose reads and writes end with the deadline, however slowly bytes arrive."""
 
     def __init__(self, inner: httpcore.NetworkStream, backend: CheckedBackend) -> None:
         self._inner = inner
@@ -109,15 +115,32 @@ class _TimedStream(httpcore.NetworkStream):
         return self._inner.get_extra_info(info)
 
 
-VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def certificates(*, of_environment: bool = False) -> ssl.SSLContext:
-    """Those that come with httpx; `of_environment`, those that a variable names, where one is set: a
-    proxy that looks into what passes shows a certificate of its own."""
-    return _load(of_environment and any(os.environ.get(name) for name in VARIABLES))
+    """httpx's own; with `of_environment` those that a variable names, if one is set: a proxy that
+    inspects traffic presents a certificate of its own."""
+    is_set = any(os.environ.get(name) for name in CERTIFICATE_VARIABLES)
+    return _load(of_environment and is_set)
 
 
-@cache  # loading them takes as long as a call, so once for all clients
+@cache  # loading them takes as long as a request, so all clients share them
 def _load(of_environment: bool) -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=of_environment)
+
+
+@contextmanager
+def map_httpx_errors(service: str, *, hint: str = "") -> Iterator[None]:
+    """Map httpx's errors to ours. `hint` says what to check if the service cannot be reached."""
+    try:
+        yield
+    except httpx.TimeoutException as error:
+        message = f"{service} did not answer in time."
+        raise UpstreamTimeoutError(message, hint="Try again.") from error
+    except httpx.ProxyError as error:
+        raise NetworkError(
+            f"The proxy could not connect to {service}.", hint="Check HTTPS_PROXY and NO_PROXY."
+        ) from error
+    except httpx.HTTPError as error:
+        raise NetworkError(f"{service} could not be reached.", hint=hint) from error

@@ -1,4 +1,4 @@
-"""Response bodies, decoded piece by piece and never beyond a limit."""
+"""Decodes response bodies piece by piece, never beyond a limit."""
 
 import zlib
 from collections.abc import Iterable
@@ -9,26 +9,26 @@ from idea_explorer.domain.errors import (
     UnsupportedContentError,
 )
 
-ACCEPT_ENCODING = "gzip, deflate"  # what can be decoded here in bounded steps
+ACCEPT_ENCODING = "gzip, deflate"  # the encodings that can be decoded in bounded steps
 _GZIP = 16 + zlib.MAX_WBITS
 _RAW_DEFLATE = -zlib.MAX_WBITS
 
 
 def read_body(chunks: Iterable[bytes], encoding: str, limit: int) -> bytes:
-    """At most `limit` bytes, decoded; what would be more raises ResponseTooLargeError.
+    """The decoded body; raises ResponseTooLargeError beyond `limit` bytes.
 
-    The encoded bytes are limited too: a stream can go on for ever without decoding to anything.
+    The encoded bytes are limited too: a stream can go on forever without decoding to anything.
     """
-    decoder = _decoder(encoding)
+    decoder = _create_decoder(encoding)
     body = bytearray()
     received = 0
     for chunk in chunks:
         received += len(chunk)
         body += decoder.decode(chunk, limit + 1 - len(body))
         if len(body) > limit or received > 2 * limit:
-            raise ResponseTooLargeError(f"The answer is larger than {limit // 1024} KB.")
+            raise ResponseTooLargeError(f"The response is larger than {limit // 1024} KB.")
     if not decoder.complete and received:
-        raise HttpError(f"The answer's {encoding} encoding is cut off.")
+        raise HttpError(f"The response's {encoding} encoding is truncated.")
     return bytes(body)
 
 
@@ -65,9 +65,9 @@ class _Inflate:
         try:
             decoded = self._stream.decompress(data, room)
         except zlib.error as error:
-            # a zlib header has two bytes: whether there is one shows with the second, or never
+            # a zlib header has two bytes, so after two bytes it is clear whether there is one
             if self._encoding == "gzip" or len(self._head) >= 2:
-                raise HttpError(f"The answer's {self._encoding} encoding is broken.") from error
+                raise HttpError(f"The response's {self._encoding} encoding is broken.") from error
             self._stream = zlib.decompressobj(_RAW_DEFLATE)
             head, self._head = self._head, b"--"
             return self._inflate(head + data, room)
@@ -75,11 +75,9 @@ class _Inflate:
         return decoded
 
 
-def _decoder(encoding: str) -> _Identity | _Inflate:
+def _create_decoder(encoding: str) -> _Identity | _Inflate:
     if encoding in {"", "identity"}:
         return _Identity()
     if encoding in {"gzip", "x-gzip", "deflate"}:
         return _Inflate(encoding.removeprefix("x-"))
-    raise UnsupportedContentError(
-        f"The answer's content encoding '{encoding[:40]}' is not supported."
-    )
+    raise UnsupportedContentError(f"The content encoding '{encoding[:40]}' is not supported.")

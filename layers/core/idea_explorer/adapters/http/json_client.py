@@ -1,4 +1,4 @@
-"""JSON over HTTP with a service that the deployment has configured, and what its failures mean for us."""
+"""JSON over HTTP with a service of the deployment, and how its failures map to our errors."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -8,12 +8,11 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from idea_explorer.adapters.http.connections import certificates
+from idea_explorer.adapters.http.connections import certificates, map_httpx_errors
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,
     ExternalError,
-    NetworkError,
     RateLimitedError,
     RejectedError,
     UnavailableError,
@@ -26,11 +25,11 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class NotThereError(ExternalError):
-    """404: the service answers, and does not have it."""
+    """404 from a service."""
 
 
-# What is worth another try stands in the errors' types: 429, 500, 502, 503 and 504, and no other answer.
-MEANINGS: dict[int, Callable[[str], ExternalError]] = {
+# The error types say what is worth retrying: 429, 500, 502, 503 and 504, and nothing else.
+STATUS_ERRORS: dict[int, Callable[[str], ExternalError]] = {
     400: RejectedError,
     401: AuthFailedError,
     403: AuthFailedError,
@@ -45,11 +44,11 @@ MEANINGS: dict[int, Callable[[str], ExternalError]] = {
 
 
 class JsonHttp:
-    """One service. Redirects and proxies are not followed: its address is the one configured."""
+    """One service at its configured address: no redirects, no proxies."""
 
     def __init__(self, service: str, base_url: str, *, headers: Mapping[str, str]) -> None:
         if urlsplit(base_url).scheme not in {"http", "https"}:
-            raise ConfigurationError(f"The address of {service} is not an http address.")
+            raise ConfigurationError(f"The address of {service} is not an HTTP address.")
         self._service = service
         self._http = httpx.Client(
             base_url=base_url.rstrip("/"),
@@ -60,7 +59,7 @@ class JsonHttp:
 
     def call(
         self,
-        answer: type[M],
+        kind: type[M],
         method: str,
         path: str,
         *,
@@ -70,8 +69,8 @@ class JsonHttp:
         form: Mapping[str, str] | None = None,
         body: JsonObject | None = None,
     ) -> M:
-        """The answer, checked; raises ExternalError. What comes back is untrusted data."""
-        try:
+        """The validated response, which is untrusted data; raises ExternalError."""
+        with map_httpx_errors(self._service):
             response = self._http.request(
                 method,
                 path,
@@ -81,22 +80,20 @@ class JsonHttp:
                 json=body,
                 timeout=max(seconds, 0.001),
             )
-        except httpx.TimeoutException as error:
-            raise UpstreamTimeoutError(f"{self._service} did not answer in time.") from error
-        except httpx.HTTPError as error:
-            raise NetworkError(f"{self._service} could not be reached.") from error
         if not response.is_success:
-            raise self._meaning(response)
+            raise self._map_failure(response)
         try:
-            return answer.model_validate_json(response.content)
+            return kind.model_validate_json(response.content)
         except ValidationError as error:
-            raise ExternalError(f"{self._service} answered in an unexpected form.") from error
+            raise ExternalError(
+                f"{self._service} sent a response of an unexpected form."
+            ) from error
 
-    def _meaning(self, response: httpx.Response) -> ExternalError:
+    def _map_failure(self, response: httpx.Response) -> ExternalError:
         status = response.status_code
         if status == 429:
             return RateLimitedError(
-                f"{self._service} limits the rate (429).",
+                f"{self._service} is limiting the rate (429).",
                 retry_after=parse_retry_after(response.headers, datetime.now(UTC)),
             )
-        return MEANINGS.get(status, ExternalError)(f"{self._service} answered {status}.")
+        return STATUS_ERRORS.get(status, ExternalError)(f"{self._service} answered {status}.")

@@ -1,7 +1,7 @@
-"""Requests to URLs that a user or a model chose: the only place where they are made.
+"""The only place that sends requests to URLs chosen by a user or a model.
 
-Nothing but public addresses is reached, checked at the moment of connecting; answers are bounded in
-size and in time, however a server spells, packs or drips them. What comes back is untrusted data.
+Only public addresses are reached, which is checked when connecting. Responses are limited in size and
+time, however a server encodes, compresses or delays them. Their content is untrusted data.
 """
 
 import re
@@ -43,7 +43,7 @@ from idea_explorer.domain.retry_after import parse_retry_after
 from idea_explorer.ports import WebPage
 
 MAX_REDIRECTS = 5
-SILENCE_SECONDS = 4.0  # without a byte for this long, a second try still fits into the ten seconds
+SILENCE_SECONDS = 4.0  # without a byte; a second attempt then still fits into the ten seconds
 DEFAULT_PORTS = {"http": 80, "https": 443}
 READABLE_TYPES = frozenset(
     {
@@ -64,7 +64,7 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"',]{1,40})""", re.IGNORECASE
 
 
 class PublicHttp:
-    """Fetches pages and posts webhooks. The rules are set where it is built, never by a request."""
+    """Fetches pages and posts webhooks. A request can never change the address rules."""
 
     def __init__(
         self,
@@ -86,26 +86,26 @@ class PublicHttp:
         self._silence_seconds = silence_seconds
 
     def fetch(self, url: str) -> WebPage:
-        """GET a page of a text, html or json type; each of at most five redirects is checked anew."""
+        """GET a text, HTML or JSON page; each of at most five redirects is checked too."""
         with self._session(
             self._fetch_rules, self._fetch_seconds, self._silence_seconds
         ) as session:
             request = session.request("GET", url)
             for _ in range(MAX_REDIRECTS + 1):
-                with session.answer(request) as response:
+                with session.send(request) as response:
                     if response.next_request is None:
-                        return _page(response)
+                        return _read_page(response)
                     request = response.next_request
         raise TooManyRedirectsError(f"The address redirects more than {MAX_REDIRECTS} times.")
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
-        """POST to an https address and give the status, which is a 2xx; redirects are refused.
+        """POST to an https address and return the 2xx status; redirects are refused.
 
-        `timeout` is for all of it. What the server says beyond its status is not read.
+        `timeout` covers the whole exchange. The body of the response is not read.
         """
         with (
             self._session(self._post_rules, timeout, timeout) as session,
-            session.answer(session.request("POST", url, body, headers)) as response,
+            session.send(session.request("POST", url, body, headers)) as response,
         ):
             if response.is_redirect:
                 raise HttpError(
@@ -130,7 +130,7 @@ class PublicHttp:
 
 
 class _CheckedTransport(httpx.HTTPTransport):
-    """httpx's transport over connections that are dialled by the address rules."""
+    """httpx's transport over connections that obey the address rules."""
 
     def __init__(self, ssl_context: ssl.SSLContext, backend: CheckedBackend) -> None:
         super().__init__(verify=ssl_context, trust_env=False)
@@ -140,7 +140,7 @@ class _CheckedTransport(httpx.HTTPTransport):
 
 
 class _Session:
-    """One fetch or post with all its redirects: one deadline, cookies that end with it."""
+    """One fetch or post with all its redirects, under one deadline and with its own cookies."""
 
     def __init__(
         self,
@@ -167,8 +167,8 @@ class _Session:
             raise BlockedAddressError("The address is not a valid URL.") from error
 
     @contextmanager
-    def answer(self, request: httpx.Request) -> Iterator[httpx.Response]:
-        with self._our_errors():
+    def send(self, request: httpx.Request) -> Iterator[httpx.Response]:
+        with self._map_errors():
             self._check(request.url)
             response = self._client.send(request, stream=True, follow_redirects=False)
             try:
@@ -185,39 +185,39 @@ class _Session:
         )
 
     @contextmanager
-    def _our_errors(self) -> Iterator[None]:
-        """The library's errors as ours: what broke off may go well next time, nonsense will not."""
+    def _map_errors(self) -> Iterator[None]:
+        """A broken connection is worth retrying; an invalid response is not."""
         try:
             yield
         except httpx.TimeoutException as error:
             if self._deadline.passed:
-                raise TimeSpentError("The answer took too long.") from error
+                raise TimeSpentError("The response took too long.") from error
             raise UpstreamTimeoutError("The server did not answer in time.") from error
         except httpx.ConnectError as error:
             raise NetworkError("The server could not be reached.") from error
         except httpx.NetworkError as error:
-            raise NetworkError("The connection broke off.") from error
+            raise NetworkError("The connection was interrupted.") from error
         except httpx.RemoteProtocolError as error:
             if self._backend.peer_closed:
-                raise NetworkError("The connection broke off.") from error
+                raise NetworkError("The connection was interrupted.") from error
             raise HttpError("The server does not speak proper HTTP.") from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise HttpError("The address, or one it redirects to, cannot be used.") from error
 
 
-def _page(response: httpx.Response) -> WebPage:
+def _read_page(response: httpx.Response) -> WebPage:
     _raise_for_status(response)
     header = response.headers.get("content-type", "")
     content_type = header.split(";")[0].strip().lower()
     if not _is_readable(content_type):
         raise UnsupportedContentError(
-            f"The address answers with {content_type[:80] or 'no content type'};"
-            " only text, html and json can be read."
+            f"The address serves {content_type[:80] or 'no content type'};"
+            " only text, HTML and JSON can be read."
         )
     length = response.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > limits.MAX_PAGE_BYTES:
         raise ResponseTooLargeError(
-            f"The answer is larger than {limits.MAX_PAGE_BYTES // 1024} KB."
+            f"The response is larger than {limits.MAX_PAGE_BYTES // 1024} KB."
         )
     encoding = response.headers.get("content-encoding", "").strip().lower()
     charset = _CHARSET.search(header)
@@ -239,15 +239,15 @@ def _is_readable(content_type: str) -> bool:
 def _raise_for_status(response: httpx.Response) -> None:
     status = response.status_code
     if not 200 <= status < 300:
-        raise _status_error(status, response.headers)
+        raise _map_status(status, response.headers)
 
 
-def _status_error(status: int, headers: httpx.Headers) -> ExternalError:
-    said = f"The server answered {status}."
+def _map_status(status: int, headers: httpx.Headers) -> ExternalError:
+    message = f"The server answered {status}."
     if status == 429:
-        return RateLimitedError(said, retry_after=parse_retry_after(headers, datetime.now(UTC)))
+        return RateLimitedError(message, retry_after=parse_retry_after(headers, datetime.now(UTC)))
     if status in {500, 502, 503, 504}:
-        return UnavailableError(said)
+        return UnavailableError(message)
     if status in {401, 403}:
-        return AuthFailedError(said, hint="It asks for a login or refuses programs.")
-    return HttpError(said, status=status)
+        return AuthFailedError(message, hint="It requires a login or blocks automated requests.")
+    return HttpError(message, status=status)

@@ -1,4 +1,4 @@
-"""Meaning by Amazon Bedrock: Titan Text Embeddings V2, or Cohere Embed."""
+"""Embeddings by Amazon Bedrock: Titan Text Embeddings V2 or Cohere Embed."""
 
 import json
 import math
@@ -10,18 +10,18 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from idea_explorer.adapters.aws.client import aws_errors
+from idea_explorer.adapters.aws.client import map_aws_errors
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports.music import Vector
 
 TITAN = "amazon.titan-embed-text-v2:0"
-PARALLEL = 8  # requests under way at once, for a model that takes one text at a time
+PARALLEL = 8  # concurrent requests, for a model that takes one text at a time
 
 Purpose: TypeAlias = Literal["document", "query"]
 
 
-class TitanAnswer(BaseModel):
+class TitanResponse(BaseModel):
     embedding: list[float]
 
 
@@ -29,55 +29,58 @@ class CohereFloats(BaseModel):
     float: list[list[float]]
 
 
-class CohereAnswer(BaseModel):
+class CohereResponse(BaseModel):
     embeddings: CohereFloats
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """How the models of one maker are asked and answer.
+class ModelFamily:
+    """The request and response format of a maker's models.
 
-    `floor` is a starting point from what these models usually give unrelated texts; a collection of its
-    own kind may want another.
+    `floor` is about what these models give unrelated texts; some collections may need another.
     """
 
     batch: int
     dimensions: int
     floor: float
-    ask: Callable[[Sequence[str], Purpose, int], JsonObject]
-    read: Callable[[bytes], list[list[float]]]
+    request: Callable[[Sequence[str], Purpose, int], JsonObject]
+    parse: Callable[[bytes], list[list[float]]]
 
 
 FAMILIES = {
-    "amazon.titan-embed-text-v2": Family(
+    "amazon.titan-embed-text-v2": ModelFamily(
         batch=1,
         dimensions=512,
         floor=0.15,
-        ask=lambda texts, _, size: {"inputText": texts[0], "dimensions": size, "normalize": True},
-        read=lambda body: [TitanAnswer.model_validate_json(body).embedding],
+        request=lambda texts, _, size: {
+            "inputText": texts[0],
+            "dimensions": size,
+            "normalize": True,
+        },
+        parse=lambda body: [TitanResponse.model_validate_json(body).embedding],
     ),
-    "cohere.embed-v4": Family(
+    "cohere.embed-v4": ModelFamily(
         batch=96,
         dimensions=512,
         floor=0.3,
-        ask=lambda texts, purpose, size: {
-            **_ask_cohere(texts, purpose),
+        request=lambda texts, purpose, size: {
+            **_cohere_request(texts, purpose),
             "output_dimension": size,
         },
-        read=lambda body: CohereAnswer.model_validate_json(body).embeddings.float,
+        parse=lambda body: CohereResponse.model_validate_json(body).embeddings.float,
     ),
-    "cohere.embed": Family(
+    "cohere.embed": ModelFamily(
         batch=96,
         dimensions=1024,
         floor=0.3,
-        ask=lambda texts, purpose, _: _ask_cohere(texts, purpose),
-        read=lambda body: CohereAnswer.model_validate_json(body).embeddings.float,
+        request=lambda texts, purpose, _: _cohere_request(texts, purpose),
+        parse=lambda body: CohereResponse.model_validate_json(body).embeddings.float,
     ),
 }
 
 
 class BedrockEmbedder:
-    """Keeps the promises of Embedder. Texts leave this process for Bedrock in the client's region."""
+    """Sends texts to Bedrock in the client's region."""
 
     def __init__(
         self,
@@ -105,15 +108,15 @@ class BedrockEmbedder:
         size = self._family.batch
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
         if len(batches) == 1:
-            return self._batch(batches[0], purpose)
+            return self._embed_batch(batches[0], purpose)
         with ThreadPoolExecutor(PARALLEL) as side_by_side:
-            answers = side_by_side.map(lambda batch: self._batch(batch, purpose), batches)
-            return [vector for answer in answers for vector in answer]
+            responses = side_by_side.map(lambda batch: self._embed_batch(batch, purpose), batches)
+            return [vector for response in responses for vector in response]
 
-    def _batch(self, texts: Sequence[str], purpose: Purpose) -> list[Vector]:
-        body = json.dumps(self._family.ask(texts, purpose, self.dimensions))
-        with aws_errors("Bedrock"):
-            answer = (
+    def _embed_batch(self, texts: Sequence[str], purpose: Purpose) -> list[Vector]:
+        body = json.dumps(self._family.request(texts, purpose, self.dimensions))
+        with map_aws_errors("Bedrock"):
+            response = (
                 self._connect()
                 .invoke_model(
                     modelId=self._model_id,
@@ -124,15 +127,15 @@ class BedrockEmbedder:
                 .read()
             )
         try:
-            vectors = self._family.read(answer)
+            vectors = self._family.parse(response)
         except ValidationError as error:
-            raise ExternalError("Bedrock answered in an unexpected form.") from error
+            raise ExternalError("Bedrock sent a response of an unexpected form.") from error
         if len(vectors) != len(texts) or {len(vector) for vector in vectors} != {self.dimensions}:
-            raise ExternalError("Bedrock answered with vectors of another number or size.")
-        return [_unit(vector) for vector in vectors]
+            raise ExternalError("Bedrock returned the wrong number or size of vectors.")
+        return [_normalize(vector) for vector in vectors]
 
 
-def _ask_cohere(texts: Sequence[str], purpose: Purpose) -> JsonObject:
+def _cohere_request(texts: Sequence[str], purpose: Purpose) -> JsonObject:
     return {
         "texts": [*texts],
         "input_type": f"search_{purpose}",
@@ -141,6 +144,6 @@ def _ask_cohere(texts: Sequence[str], purpose: Purpose) -> JsonObject:
     }
 
 
-def _unit(vector: Sequence[float]) -> Vector:
+def _normalize(vector: Sequence[float]) -> Vector:
     length = math.sqrt(sum(value * value for value in vector))
     return array("f", (value / length for value in vector) if length else vector)

@@ -1,7 +1,7 @@
-"""Meaning without a model: texts as the moods, themes and moments that their words speak of.
+"""Embeddings without a model: texts as the moods, themes and moments that their words name.
 
-A hand-made lexicon instead of learned weights, because nothing else is light, needs no download and says
-nothing at all about a text it does not understand. It knows English, and only what songs are about.
+A hand-made lexicon instead of learned weights: it is small, needs no download, and returns nothing for a
+text that it does not understand. It knows English only, and only what songs are about.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing import Literal
 
 from idea_explorer.ports.music import Vector
 
-NEARNESS = 0.35  # how much of a concept its neighbours share
+NEARNESS = 0.35  # how much of a concept carries over to its neighbours
 FLOOR = 0.3  # about one concept in common among three
 _MIN_PREFIX = 3
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?", re.UNICODE)
@@ -25,7 +25,7 @@ _CONCEPT = re.compile(
 
 
 class LexiconEmbedder:
-    """One dimension for each concept. A text without any of their words becomes a vector of zeros."""
+    """One dimension per concept. A text with none of their words becomes a vector of zeros."""
 
     name = "lexicon-1"
     floor = FLOOR
@@ -40,7 +40,7 @@ class LexiconEmbedder:
             for word in words:
                 entries = self._begin if word.endswith("*") else self._whole
                 entries.setdefault(word.rstrip("*"), []).append(place)
-        # a hyphen in the lexicon joins words that mean it only together
+        # a hyphen in the lexicon joins words that have the meaning only together
         self._phrase_starts = {entry.split("-")[0] for entry in self._whole if "-" in entry}
         self._longest = max(entry.count("-") for entry in self._whole) + 1
         self._concepts_of = lru_cache(maxsize=65_536)(self._look_up)
@@ -59,7 +59,7 @@ class LexiconEmbedder:
     def _vector(self, text: str) -> Vector:
         said = [0.0] * self.dimensions
         for concepts in self._mentions(text):
-            # a word that may mean several things says less about each of them
+            # an ambiguous word counts less for each of its concepts
             weight = 1 / math.sqrt(len(concepts))
             for concept in concepts:
                 said[concept] += weight

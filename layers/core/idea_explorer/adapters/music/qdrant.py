@@ -1,7 +1,7 @@
-"""Tracks in a Qdrant collection, over its HTTP API (1.15.2 or later: the server itself does BM25).
+"""Tracks in a Qdrant collection, over its HTTP API (1.15.2 or later, where the server computes BM25).
 
-A point is a track; its id follows from the ISRC. `meaning` holds the embedder's vector, `words` the
-server's BM25 vector. Both searches go in one request and are fused here, as in the embedded index.
+A point is a track; its id is derived from the ISRC. `meaning` holds the embedder's vector, `words` the
+server's BM25 vector. One request runs both searches; they are fused here, as in the SQLite index.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,22 +25,22 @@ from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 
 MEANING, WORDS = "meaning", "words"
 BM25 = "qdrant/bm25"
-BATCH = 100  # points in one upsert: some 200 KB
-SEARCH_SECONDS = 0.8  # two tries and the pause between them stay within three seconds
+BATCH = 100  # points in one upsert: about 200 KB
+SEARCH_SECONDS = 0.8  # two attempts and the pause between them stay within three seconds
 WRITE_SECONDS = 30.0
 
 T = TypeVar("T")
 
 
-class Answer(BaseModel, Generic[T]):
+class QdrantResponse(BaseModel, Generic[T]):
     result: T
 
 
-class Done(BaseModel):
-    """Any success; what else it says does not matter."""
+class AnyResponse(BaseModel):
+    """Any success; the content does not matter."""
 
 
-class Payload(BaseModel):
+class TrackPayload(BaseModel):
     isrc: str
     title: str
     artist: str
@@ -50,13 +50,13 @@ class Payload(BaseModel):
 
 
 class Point(BaseModel):
-    payload: Payload
+    payload: TrackPayload
 
     def track(self) -> IndexedTrack:
         return IndexedTrack.model_construct(None, **self.payload.model_dump())
 
 
-class Points(BaseModel):
+class PointList(BaseModel):
     points: list[Point]
 
 
@@ -80,20 +80,20 @@ class VectorParams(BaseModel):
     size: int
 
 
-class Params(BaseModel):
+class CollectionParams(BaseModel):
     vectors: dict[str, VectorParams] = {}
 
 
-class Config(BaseModel):
-    params: Params
+class CollectionConfig(BaseModel):
+    params: CollectionParams
 
 
 class CollectionInfo(BaseModel):
-    config: Config
+    config: CollectionConfig
 
 
 class QdrantTrackIndex:
-    """Keeps the promises of TrackIndex. A collection that does not exist is an empty index."""
+    """A collection that does not exist is an empty index."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class QdrantTrackIndex:
         self._known_vectors: Mapping[str, VectorParams] | None = None
 
     def add(self, tracks: Sequence[IndexedTrack]) -> None:
-        """In batches, each as a whole. After a failure the same call again completes it."""
+        """In batches, each of them atomic. After a failure, repeating the call completes it."""
         self._prepare()
         for start in range(0, len(tracks), BATCH):
             points = self._points(tracks[start : start + BATCH])
@@ -136,10 +136,10 @@ class QdrantTrackIndex:
         )
 
     def get(self, isrcs: Collection[str]) -> Sequence[IndexedTrack]:
-        return [point.track() for point in self._retrieve(Answer[list[Point]], isrcs, True)]
+        return [point.track() for point in self._retrieve(QdrantResponse[list[Point]], isrcs, True)]
 
     def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]:
-        points = self._retrieve(Answer[list[IsrcPoint]], isrcs, ["isrc"])
+        points = self._retrieve(QdrantResponse[list[IsrcPoint]], isrcs, ["isrc"])
         return frozenset(point.payload.isrc for point in points)
 
     def known_albums(self, keys: Collection[str]) -> frozenset[str]:
@@ -149,15 +149,19 @@ class QdrantTrackIndex:
             "limit": max(1, len(keys)),
         }
         try:
-            answer = self._http.call(
-                Answer[Facet], "POST", f"{self._path}/facet", seconds=SEARCH_SECONDS, body=body
+            response = self._http.call(
+                QdrantResponse[Facet],
+                "POST",
+                f"{self._path}/facet",
+                seconds=SEARCH_SECONDS,
+                body=body,
             )
         except NotThereError:
             return frozenset()
-        return frozenset(hit.value for hit in answer.result.hits)
+        return frozenset(hit.value for hit in response.result.hits)
 
     def _retrieve(
-        self, answer: type[Answer[list[T]]], isrcs: Collection[str], payload: JsonValue
+        self, response: type[QdrantResponse[list[T]]], isrcs: Collection[str], payload: JsonValue
     ) -> list[T]:
         body: JsonObject = {
             "ids": [_point_id(isrc) for isrc in isrcs],
@@ -166,13 +170,13 @@ class QdrantTrackIndex:
         }
         try:
             return self._http.call(
-                answer, "POST", f"{self._path}/points", seconds=SEARCH_SECONDS, body=body
+                response, "POST", f"{self._path}/points", seconds=SEARCH_SECONDS, body=body
             ).result
         except NotThereError:
             return []
 
     def _query_vector(self, query: str) -> Vector | None:
-        """None where nothing here can tell what a text means."""
+        """None without an embedder, or if the collection has no vectors."""
         if self._embedder is None or MEANING not in self._vectors():
             return None
         (vector,) = self._embedder.embed([query], "query")
@@ -197,8 +201,8 @@ class QdrantTrackIndex:
     def _run(self, searches: Mapping[str, JsonObject]) -> Mapping[str, list[IndexedTrack]]:
         if not searches:
             return {}
-        answer = self._http.call(
-            Answer[list[Points]],
+        response = self._http.call(
+            QdrantResponse[list[PointList]],
             "POST",
             f"{self._path}/points/query/batch",
             seconds=SEARCH_SECONDS,
@@ -206,7 +210,7 @@ class QdrantTrackIndex:
         )
         return {
             using: [point.track() for point in found.points]
-            for using, found in zip(searches, answer.result, strict=True)
+            for using, found in zip(searches, response.result, strict=True)
         }
 
     def _points(self, tracks: Sequence[IndexedTrack]) -> list[JsonObject]:
@@ -227,7 +231,7 @@ class QdrantTrackIndex:
         return points
 
     def _prepare(self) -> None:
-        """Make the collection, or see that an existing one fits."""
+        """Create the collection, or check that the existing one fits the embedder."""
         try:
             size = self._vectors().get(MEANING)
         except NotThereError:
@@ -235,7 +239,7 @@ class QdrantTrackIndex:
             return
         if self._embedder and (size is None or size.size != self._embedder.dimensions):
             raise ConfigurationError(
-                f"The Qdrant collection '{self._name}' was made for another embedder.",
+                f"The Qdrant collection '{self._name}' was created for another embedder.",
                 hint="Index into a new collection.",
             )
 
@@ -247,15 +251,15 @@ class QdrantTrackIndex:
         self._known_vectors = None
 
     def _put(self, path: str, body: JsonObject) -> None:
-        self._http.call(Done, "PUT", path, seconds=WRITE_SECONDS, body=body)
+        self._http.call(AnyResponse, "PUT", path, seconds=WRITE_SECONDS, body=body)
 
     def _vectors(self) -> Mapping[str, VectorParams]:
-        """The collection's dense vectors; they never change once it is made."""
+        """The collection's dense vectors, which never change."""
         if self._known_vectors is None:
-            answer = self._http.call(
-                Answer[CollectionInfo], "GET", self._path, seconds=SEARCH_SECONDS
+            response = self._http.call(
+                QdrantResponse[CollectionInfo], "GET", self._path, seconds=SEARCH_SECONDS
             )
-            self._known_vectors = answer.result.config.params.vectors
+            self._known_vectors = response.result.config.params.vectors
         return self._known_vectors
 
 

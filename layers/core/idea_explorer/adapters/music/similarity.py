@@ -1,6 +1,6 @@
 """The vectors of an index in memory, compared with one query at a time.
 
-A few are compared plainly: that is done before numpy is even loaded. Many need numpy.
+A few are compared in plain Python, which takes less time than importing numpy. Many need numpy.
 """
 
 from array import array
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-FEW = 5_000  # what Python alone compares in some forty milliseconds
+FEW = 5_000  # plain Python compares this many in about forty milliseconds
 
 
 class Similarity:
-    """Vectors as float32, each with an id. Not `available` for many without numpy, nor for none."""
+    """float32 vectors by id. Not `available` if there are none, or many and numpy is missing."""
 
     def __init__(self, rows: Sequence[tuple[int, bytes]], few: int = FEW) -> None:
         self._ids = array("q", [row_id for row_id, _ in rows])
@@ -36,7 +36,7 @@ class Similarity:
         """The ids of the closest vectors at or above the floor, closest first."""
         if self._many is not None:
             return self._best_of_many(self._many, query, floor, limit)
-        asked = list(query)  # read from an array, every number would be boxed again for each vector
+        asked = list(query)  # an array would box every number again for each vector
         scores = ((sum(map(mul, asked, vector)), -place) for place, vector in enumerate(self._few))
         best = nlargest(limit, (scored for scored in scores if scored[0] >= floor))
         return [self._ids[-place] for _, place in best]
@@ -46,7 +46,7 @@ class Similarity:
     ) -> list[int]:
         import numpy as np
 
-        # einsum stays in this thread: for so little work waking BLAS's threads costs more than it gives
+        # einsum stays in this thread: for so little work, waking BLAS threads costs more than it saves
         scores: NDArray[np.float32] = np.einsum(
             "ij,j->i", matrix, np.frombuffer(query, dtype=np.float32)
         )

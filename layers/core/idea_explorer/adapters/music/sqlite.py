@@ -1,4 +1,4 @@
-"""The SQLite file that holds the embedded music index and library."""
+"""The music index and library in a SQLite file."""
 
 import json
 import sqlite3
@@ -22,28 +22,28 @@ from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
 
 
 class MusicFile:
-    """Failures are ExternalError, as of any other system that a tool asks."""
+    """Raises ExternalError, as every other system that a tool calls."""
 
     def __init__(self, path: Path, schema: str) -> None:
         self._database = Database(path, schema)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Everything inside happens, or nothing."""
-        with _clear_failures("written"), self._database.transaction() as connection:
+        """All or nothing."""
+        with _map_errors("written"), self._database.transaction() as connection:
             yield connection
 
-    def settle(self) -> None:
-        """Fold the log of a large write into the file, unless somebody is reading just then."""
+    def checkpoint(self) -> None:
+        """Merge the log of a large write into the file, unless somebody is reading it."""
         self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        with _clear_failures("read"):
+        with _map_errors("read"):
             return self._database.rows(query, values)
 
     def present(self, table: str, column: str, values: Collection[str]) -> frozenset[str]:
-        """Which of the values stand in the column, by one statement however many there are."""
-        # table and column are this package's own words, never a caller's
+        """Which of the values the column contains, in one statement however many there are."""
+        # table and column are always constants of this module
         rows = self.rows(
             f"SELECT DISTINCT {column} FROM {table}"  # noqa: S608
             f" WHERE {column} IN (SELECT value FROM json_each(?))",
@@ -59,7 +59,7 @@ class MusicFile:
 
 
 @contextmanager
-def _clear_failures(action: str) -> Iterator[None]:
+def _map_errors(action: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
@@ -92,7 +92,7 @@ class SqliteLibrary:
         return self._file.present("library", "album_key", keys)
 
 
-MAX_MATCHES = 10_000  # BM25 takes some five microseconds for each
+MAX_MATCHES = 10_000  # BM25 takes about five microseconds each
 BATCH = 500  # texts embedded at once: large enough for a model, small enough for memory
 COLUMNS = ("isrc", "title", "artist", "album", "description", "short_description")
 INDEX_SCHEMA = """
@@ -118,7 +118,7 @@ END;
 
 
 class SqliteTrackIndex:
-    """Keeps the promises of TrackIndex. Without an embedder it searches by words alone and says so."""
+    """Without an embedder it searches by words alone, and says so."""
 
     def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
         self._file = MusicFile(path, INDEX_SCHEMA)
@@ -131,7 +131,7 @@ class SqliteTrackIndex:
             for start in range(0, len(tracks), BATCH):
                 self._insert(db, tracks[start : start + BATCH])
         self._loaded = None
-        self._file.settle()
+        self._file.checkpoint()
 
     def search(self, query: str, limit: int) -> FoundTracks:
         by_meaning = self._by_meaning(query)
@@ -160,40 +160,40 @@ class SqliteTrackIndex:
         return self._file.present("tracks", "album_key", keys)
 
     def _by_words(self, words: Sequence[str]) -> list[int]:
-        """Ranked by BM25; tracks that share too few of the words are left out."""
+        """Ranked by BM25, without tracks that share too few of the words."""
         if not words:
             return []
         rows = self._file.rows(
             "SELECT id, title, description FROM"
             " (SELECT rowid AS found, rank FROM track_words WHERE track_words MATCH ?"
             "  ORDER BY rank LIMIT ?) JOIN tracks ON id = found ORDER BY rank, id",
-            (" OR ".join(f'"{word}"' for word in self._telling(words)), DEPTH),
+            (" OR ".join(f'"{word}"' for word in self._pick_rare(words)), DEPTH),
         )
         enough = build_matcher(words)
         return [row_id for row_id, *texts in rows if enough(" ".join(texts))]
 
-    def _telling(self, words: Sequence[str]) -> list[str]:
-        """The rarest of the words, as many as together match a number of tracks that is ranked in time.
+    def _pick_rare(self, words: Sequence[str]) -> list[str]:
+        """The rarest words, up to a number of matches that can be ranked in time.
 
-        What only shares the commonest words with a query would come last anyway.
+        Tracks that share only the most common words with a query would rank last anyway.
         """
-        counts = sorted((self._matching(word), word) for word in words)
-        total, telling = 0, list[str]()
+        counts = sorted((self._count_matches(word), word) for word in words)
+        total, rare = 0, list[str]()
         for count, word in counts:
-            if telling and total + count > MAX_MATCHES:
+            if rare and total + count > MAX_MATCHES:
                 break
             total += count
-            telling.append(word)
-        return telling
+            rare.append(word)
+        return rare
 
-    def _matching(self, word: str) -> int:
+    def _count_matches(self, word: str) -> int:
         ((count,),) = self._file.rows(
             "SELECT count(*) FROM track_words WHERE track_words MATCH ?", (f'"{word}"',)
         )
         return int(count)
 
     def _by_meaning(self, query: str) -> list[int] | None:
-        """Ranked by similarity; None where nothing here can tell."""
+        """Ranked by similarity; None without an embedder or without vectors."""
         if self._embedder is None:
             return None
         similarity = self._similarity(self._embedder)
@@ -203,7 +203,7 @@ class SqliteTrackIndex:
         return similarity.best(vector, self._embedder.floor, DEPTH) if any(vector) else []
 
     def _similarity(self, embedder: Embedder) -> Similarity:
-        """Kept in memory until somebody writes to the index."""
+        """Cached until somebody writes to the index."""
         version = self._file.version
         if self._loaded is None or self._loaded[0] != version:
             rows = self._file.rows(
@@ -241,5 +241,5 @@ class SqliteTrackIndex:
 
 
 def _track(row: Sequence[Any]) -> IndexedTrack:
-    """From what was checked when it was added."""
+    """Not validated again: it was when it was added."""
     return IndexedTrack.model_construct(None, **dict(zip(COLUMNS, row, strict=True)))

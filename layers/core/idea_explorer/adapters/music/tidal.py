@@ -1,7 +1,7 @@
-"""Tidal's catalogue: its public v2 API, JSON:API over httpx, with client credentials.
+"""Tidal's catalogue: its public v2 API, JSON:API with client credentials.
 
-Pages hold twenty. A search asks for the first page of everything at once, then for further pages of tracks
-and albums side by side, by cursor. Addresses in an answer are never followed.
+A page holds twenty items. A search requests the first page of everything at once, then further pages of
+tracks and albums in parallel, by cursor. Addresses in a response are never followed.
 """
 
 import threading
@@ -16,13 +16,13 @@ from pydantic import BaseModel
 
 from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
 from idea_explorer.adapters.music.tidal_documents import (
+    AccessToken,
     ManyDocument,
     OneDocument,
     PageDocument,
-    Pool,
     Relationship,
     Resource,
-    Token,
+    ResourcePool,
 )
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import AuthFailedError, ExternalError, MissingError, RejectedError
@@ -32,11 +32,11 @@ from idea_explorer.ports.music import CatalogueKind, FoundInCatalogue
 API_URL = "https://openapi.tidal.com/v2"
 AUTH_URL = "https://auth.tidal.com/v1"
 MEDIA_TYPE = "application/vnd.api+json"
-# A call has three seconds: a first try, a second's pause, a second try, and the look-ups after it.
-FIRST_ANSWER_SECONDS = 0.8
-PAGING_SECONDS = 1.6  # from the beginning of a try; what has not come by then is left out
+# A tool call has three seconds: an attempt, a second's pause, another attempt, and the look-ups after it.
+FIRST_PAGE_SECONDS = 0.8
+PAGING_SECONDS = 1.6  # from the start of an attempt; pages that arrive later are left out
 MAX_ALBUM_TRACKS = 300
-TOKEN_MARGIN_SECONDS = 60.0  # a token is replaced before it can expire under way
+TOKEN_MARGIN_SECONDS = 60.0  # a token is replaced before it can expire during a request
 INCLUDES: dict[CatalogueKind, Sequence[str]] = {
     "tracks": ("tracks", "tracks.artists", "tracks.albums"),
     "albums": ("albums", "albums.artists"),
@@ -53,7 +53,7 @@ class ClientCredentials:
 
 
 class Tidal:
-    """Keeps the promises of Catalogue. Credentials are asked for with each new token, so rotation works."""
+    """Credentials are read for each new token, so rotation works."""
 
     def __init__(
         self,
@@ -79,21 +79,21 @@ class Tidal:
             ManyDocument,
             "/searchResults",
             [include for kind in wanted for include in INCLUDES[kind]],
-            began + FIRST_ANSWER_SECONDS,
+            began + FIRST_PAGE_SECONDS,
             {"filter[query]": query, "explicitFilter": "INCLUDE"},
         )
         if not document.data:
             return FoundInCatalogue(tracks=[], albums=[])
         result = document.data[0]
 
-        def all_of(kind: CatalogueKind) -> PageDocument:
+        def fetch_all(kind: CatalogueKind) -> PageDocument:
             path = f"/searchResults/{quote(result.id, safe='')}/relationships/{kind}"
             until = began + PAGING_SECONDS
-            return self._rest_of(result.related(kind), path, INCLUDES[kind], limit, until)
+            return self._fetch_rest(result.related(kind), path, INCLUDES[kind], limit, until)
 
-        with ThreadPoolExecutor(len(wanted)) as side_by_side:
-            found = dict(zip(wanted, side_by_side.map(all_of, wanted), strict=True))
-        pool = Pool(
+        with ThreadPoolExecutor(len(wanted)) as executor:
+            found = dict(zip(wanted, executor.map(fetch_all, wanted), strict=True))
+        pool = ResourcePool(
             [*document.included, *(each for page in found.values() for each in page.included)]
         )
         tracks, albums = (
@@ -108,24 +108,22 @@ class Tidal:
         began = self._clock.monotonic()
         path = f"/albums/{quote(album_id, safe='')}"
         try:
-            document = self._get(
-                OneDocument, path, ("artists", *ITEMS), began + FIRST_ANSWER_SECONDS
-            )
+            document = self._get(OneDocument, path, ("artists", *ITEMS), began + FIRST_PAGE_SECONDS)
         except (NotThereError, RejectedError) as error:
-            # an id that cannot be one is rejected rather than not found
+            # Tidal rejects a malformed id instead of not finding it
             raise MissingError(f"Tidal has no album {album_id}.") from error
-        items = self._rest_of(
+        items = self._fetch_rest(
             document.data.related("items"),
             f"{path}/relationships/items",
             ITEMS,
             MAX_ALBUM_TRACKS,
             began + PAGING_SECONDS,
         )
-        pool = Pool([*document.included, *items.included])
+        pool = ResourcePool([*document.included, *items.included])
         album = pool.album(document.data)
         return album, [pool.track(each, album) for each in pool.find(items, "tracks")]
 
-    def _rest_of(
+    def _fetch_rest(
         self,
         first: Relationship,
         path: str,
@@ -133,13 +131,13 @@ class Tidal:
         limit: int,
         until: float,
     ) -> PageDocument:
-        """The first page and those after it as one, as far as they are wanted and come in time."""
+        """The first page and the following ones as one, up to the limit and as far as they arrive in time."""
         found, links, included = [*first.identifiers], first.links, list[Resource]()
         while len(found) < limit and (cursor := links.cursor):
             try:
                 page = self._get(PageDocument, path, includes, until, {"page[cursor]": cursor})
             except ExternalError:
-                break  # what came before is an answer too
+                break  # the pages so far are a result too
             found += page.identifiers
             included += page.included
             links = page.links
@@ -147,7 +145,7 @@ class Tidal:
 
     def _get(
         self,
-        answer: type[M],
+        kind: type[M],
         path: str,
         includes: Sequence[str],
         until: float,
@@ -156,7 +154,7 @@ class Tidal:
         bearer = self._bearer(until)
         try:
             return self._api.call(
-                answer,
+                kind,
                 "GET",
                 path,
                 seconds=until - self._clock.monotonic(),
@@ -168,7 +166,7 @@ class Tidal:
                 headers={"Authorization": f"Bearer {bearer}"},
             )
         except AuthFailedError:
-            self._token = None  # the next call signs in anew
+            self._token = None  # the next call signs in again
             raise
 
     def _bearer(self, until: float) -> str:
@@ -179,12 +177,12 @@ class Tidal:
                 self._token = (token.access_token, now + token.expires_in - TOKEN_MARGIN_SECONDS)
             return self._token[0]
 
-    def _sign_in(self, seconds: float) -> Token:
+    def _sign_in(self, seconds: float) -> AccessToken:
         given = self._credentials()
         basic = b64encode(f"{given.client_id}:{given.client_secret}".encode()).decode()
         try:
             return self._auth.call(
-                Token,
+                AccessToken,
                 "POST",
                 "/oauth2/token",
                 seconds=seconds,

@@ -1,4 +1,4 @@
-"""JSON:API documents as Tidal sends them, read into tracks and albums."""
+"""Tidal's JSON:API documents, and the tracks and albums in them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, normalize_isrc
 from idea_explorer.domain.text import one_line
 
-MAX_TEXT = 300  # a title longer than this is no title
+MAX_TEXT = 300  # no title is longer than this
 
 
 class Identifier(BaseModel):
@@ -21,13 +21,13 @@ class LinkMeta(BaseModel):
     next_cursor: str | None = Field(default=None, alias="nextCursor")
 
 
-class Links(BaseModel):
+class PageLinks(BaseModel):
     next: str | None = None
     meta: LinkMeta = LinkMeta()
 
     @property
     def cursor(self) -> str | None:
-        """What to ask the next page with. Of the link itself only the cursor is used."""
+        """The cursor of the next page; nothing else of the link is used."""
         if self.meta.next_cursor:
             return self.meta.next_cursor
         given = parse_qs(urlsplit(self.next or "").query).get("page[cursor]")
@@ -36,7 +36,7 @@ class Links(BaseModel):
 
 class Relationship(BaseModel):
     data: list[Identifier] | Identifier | None = None
-    links: Links = Links()
+    links: PageLinks = PageLinks()
 
     @property
     def identifiers(self) -> list[Identifier]:
@@ -55,7 +55,7 @@ class Resource(Identifier):
         return self.relationships.get(name, Relationship())
 
 
-class Token(BaseModel):
+class AccessToken(BaseModel):
     access_token: str = Field(min_length=1)
     expires_in: float = 0.0
 
@@ -71,19 +71,19 @@ class ManyDocument(BaseModel):
 
 
 class PageDocument(Relationship):
-    """One page of a relationship, asked for by itself."""
+    """One page of a relationship, requested by itself."""
 
     included: list[Resource] = []
 
 
-class Pool:
-    """The resources that came along with the documents, by type and id."""
+class ResourcePool:
+    """The resources included in the documents, by type and id."""
 
     def __init__(self, resources: Sequence[Resource]) -> None:
         self._resources = {(each.type, each.id): each for each in resources}
 
     def find(self, relationship: Relationship, kind: str) -> list[Resource]:
-        """Those of the kind, in order. What Tidal lists and then withholds is left out."""
+        """Those of the kind, in order, without any that Tidal lists but does not include."""
         found = (self._resources.get((each.type, each.id)) for each in relationship.identifiers)
         return [each for each in found if each is not None and each.type == kind]
 
@@ -117,7 +117,7 @@ def _title(resource: Resource) -> str:
 
 
 def _isrc(text: str) -> str | None:
-    """A catalogue's ISRC, or none where it is no such thing: a flag must not hang on it."""
+    """The ISRC if it is a valid one: ownership flags depend on it."""
     try:
         return normalize_isrc(text)
     except ValueError:

@@ -1,6 +1,6 @@
-"""The offline model: deterministic, drives the real tools, and says plainly that no model was called.
+"""The offline model: deterministic, calls the real tools, and says plainly that no model was called.
 
-It makes a newcomer's first run real but for the thinking, and it is a double for tests.
+It makes a first run possible without a key, and it serves as a test double.
 """
 
 from idea_explorer.adapters.offline.model import MODEL_ID, OfflineModel

@@ -1,20 +1,20 @@
-"""The offline script for questions: search the given files, do the sums, read the named pages."""
+"""The offline script for questions: search the attached files, calculate, read the pages named."""
 
 import re
 from urllib.parse import quote
 
-from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Result, Turn
+from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.text import escape_markdown, one_line
 
-SUMS = PAGES = 3  # of a question; more would be a list to work through, not a question
+SUMS = PAGES = 3  # per question; a question with more is a list of tasks
 QUOTE = 300
 _URL = re.compile(r"https?://[^\s<>\"']+", re.IGNORECASE)
 _FUNCTION = r"(?:sqrt|abs|round|min|max|log|ln|exp|sin|cos|tan)"
 _INSIDE = rf"(?:[\d\s.,+*/^%-]|{_FUNCTION}|pi)"
 _BRACKETS = rf"\((?:{_INSIDE}|\({_INSIDE}*\))*\)"
 _TERM = rf"-?(?:{_FUNCTION}?{_BRACKETS}|\d+(?:\.\d+)?%?|\bpi\b)"
-# a hyphen or slash without spaces is more often a date or a range than a sum
+# without spaces, a hyphen or slash is more often part of a date or a range than of a sum
 _OPERATOR = r"(?:\s*(?:\*\*|[+*^])\s*|\s+[-/%]\s+|(?<=%)\s+of\s+)"
 _SUM = re.compile(
     rf"(?<![\w.,]){_TERM}(?:{_OPERATOR}{_TERM})+|\b{_FUNCTION}{_BRACKETS}", re.IGNORECASE
@@ -25,28 +25,30 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 
 def assistant(conversation: Conversation) -> Turn:
     if not conversation.results:
-        calls = tuple(call for call in _looks(conversation) if call.name in conversation.tools)
+        calls = tuple(
+            call for call in _choose_calls(conversation) if call.name in conversation.tools
+        )
         if calls:
             return Turn("Looking at what the question names.", calls)
     return Turn(_answer(conversation))
 
 
-def _looks(conversation: Conversation) -> list[Call]:
+def _choose_calls(conversation: Conversation) -> list[ToolUse]:
     question = _THOUSANDS.sub("", _URL.sub(" ", conversation.idea))
     urls = dict.fromkeys(url.rstrip(".,;:!?)") for url in _URL.findall(conversation.idea))
-    sums = dict.fromkeys(_spelled(match) for match in _SUM.findall(question))
+    sums = dict.fromkeys(_to_expression(match) for match in _SUM.findall(question))
     said = question.lower()
     words = [*_ACRONYM.findall(question), *(word for word in conversation.words if word in said)]
     query = " ".join(words) or one_line(question, 200)
     has_files = "<files>" in conversation.first.replace(conversation.idea, "")
     return [
-        *([Call("file_search", {"query": query})] if has_files else []),
-        *(Call("calculator", {"expression": expression}) for expression in [*sums][:SUMS]),
-        *(Call("http_fetch", {"url": url}) for url in [*urls][:PAGES]),
+        *([ToolUse("file_search", {"query": query})] if has_files else []),
+        *(ToolUse("calculator", {"expression": expression}) for expression in [*sums][:SUMS]),
+        *(ToolUse("http_fetch", {"url": url}) for url in [*urls][:PAGES]),
     ]
 
 
-def _spelled(found: str) -> str:
+def _to_expression(found: str) -> str:
     return re.sub(r"%\s+of\s+", "% * ", found, flags=re.IGNORECASE).strip()
 
 
@@ -87,7 +89,7 @@ def _excerpts(result: Result) -> list[str]:
 
 
 def _asked(result: Result) -> str:
-    """For a code span, in which a backslash is no escape."""
+    """For a code span, where a backslash does not escape anything."""
     given = " ".join(text_of(value) for value in result.input.values())
     return one_line(given.replace("`", "'"), 200)
 
@@ -103,5 +105,5 @@ def _page(page: JsonObject) -> str:
 
 
 def _plain(text: str, limit: int = QUOTE) -> str:
-    """One line without markup: what was found is quoted, and must not become headings or links."""
+    """One line without markup: quoted text must not become headings or links."""
     return escape_markdown(one_line(text, limit))

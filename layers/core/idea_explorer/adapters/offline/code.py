@@ -1,14 +1,14 @@
-"""The offline script for code: look around, find what is named, say where it stands."""
+"""The offline script for code: list the files, find the names in the question, say where they are."""
 
 import re
 
-from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Result, Turn
+from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.text import one_line
 
 NAMES = 3
 SHOWN = 8
-# What is written like a name in code: an inner capital, an underscore, or a capital after the first word.
+# Words that look like names in code: an inner capital, an underscore, or a capital after the first word.
 _NAME = re.compile(
     r"\b(?:[A-Za-z]+[A-Z][A-Za-z0-9]*|[a-z0-9]+_[a-z0-9_]+|(?<=\s)[A-Z][a-z0-9]{2,})\b"
 )
@@ -17,14 +17,14 @@ _NAME = re.compile(
 def code(conversation: Conversation) -> Turn:
     if conversation.results or "list_files" not in conversation.tools:
         return Turn(_answer(conversation))
-    looks = [Call("list_files", {"path": "."})]
+    calls = [ToolUse("list_files", {"path": "."})]
     for name in dict.fromkeys(_NAME.findall(conversation.idea)):
-        looks.append(Call("find_definition", {"symbol": name}))
-        looks.append(Call("find_importers", {"modulePath": name}))
+        calls.append(ToolUse("find_definition", {"symbol": name}))
+        calls.append(ToolUse("find_importers", {"modulePath": name}))
     if words := conversation.words[:NAMES]:
         pattern = "(?i)" + "|".join(re.escape(word) for word in words)
-        looks.append(Call("search_files", {"pattern": pattern}))
-    return Turn("Looking around.", tuple(looks[: 2 + 2 * NAMES]))
+        calls.append(ToolUse("search_files", {"pattern": pattern}))
+    return Turn("Looking around.", tuple(calls[: 2 + 2 * NAMES]))
 
 
 def _answer(conversation: Conversation) -> str:
@@ -39,7 +39,7 @@ def _answer(conversation: Conversation) -> str:
         for result in conversation.failed()
     ]
     if len(parts) == 2:
-        parts.append("Nothing in the repository speaks to this.")
+        parts.append("Nothing in the repository is about this.")
     return "\n\n".join(parts)
 
 

@@ -1,6 +1,6 @@
 """What the offline model reads in a request: the idea, the tools and their results so far.
 
-Where a question goes on from an earlier exploration, only the question and what followed it is read.
+If a question continues an earlier exploration, only the question and what follows it are read.
 """
 
 import json
@@ -17,7 +17,7 @@ NOTICE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolUse:
     name: str
     input: JsonObject
 
@@ -25,7 +25,7 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class Turn:
     text: str = ""
-    calls: tuple[Call, ...] = field(default=())
+    calls: tuple[ToolUse, ...] = field(default=())
 
 
 _IDEA = re.compile(r"<idea>\n(.*?)\n</idea>", re.DOTALL)
@@ -42,7 +42,7 @@ _COMMON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One tool call that was made, and what came of it."""
+    """A tool call and its result."""
 
     name: str
     input: JsonObject
@@ -78,7 +78,7 @@ class Conversation:
 
     @property
     def words(self) -> list[str]:
-        """The words that the idea is about, in order."""
+        """The distinctive words of the idea, in order."""
         words = (word.lower() for word in _WORD.findall(self.idea))
         return list(dict.fromkeys(word for word in words if word not in _COMMON))
 

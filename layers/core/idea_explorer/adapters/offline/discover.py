@@ -1,6 +1,6 @@
-"""The offline script for music: search by meaning, read the closest, propose a playlist."""
+"""The offline script for music: search by meaning, read the closest tracks, suggest a playlist."""
 
-from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Result, Turn
+from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.text import one_line
 
@@ -15,14 +15,15 @@ def discover(conversation: Conversation) -> Turn:
     if "semanticSearch" in conversation.tools and not conversation.results:
         query = conversation.idea[:2_000]
         return Turn(
-            "Searching by meaning.", (Call("semanticSearch", {"query": query, "limit": SCANNED}),)
+            "Searching by meaning.",
+            (ToolUse("semanticSearch", {"query": query, "limit": SCANNED}),),
         )
     tracks = [track for result in searched for track in _tracks(result)]
     isrcs = [text_of(track.get("isrc")) for track in tracks if track.get("isrc")]
     read = any(result.name == "batchMetadata" for result in conversation.results)
     if isrcs and not read and "batchMetadata" in conversation.tools:
         return Turn(
-            "Reading the closest.", (Call("batchMetadata", {"isrcs": [*isrcs[:READ_CLOSELY]]}),)
+            "Reading the closest.", (ToolUse("batchMetadata", {"isrcs": [*isrcs[:READ_CLOSELY]]}),)
         )
     proposed = any(result.name == "suggestPlaylist" for result in conversation.results)
     if isrcs and not proposed and "suggestPlaylist" in conversation.tools:
@@ -35,7 +36,7 @@ def _tracks(result: Result) -> list[JsonObject]:
     return [track for track in found if isinstance(track, dict)] if isinstance(found, list) else []
 
 
-def _playlist(conversation: Conversation, tracks: list[JsonObject]) -> Call:
+def _playlist(conversation: Conversation, tracks: list[JsonObject]) -> ToolUse:
     chosen: list[JsonObject] = [
         {
             "isrc": track["isrc"],
@@ -49,11 +50,11 @@ def _playlist(conversation: Conversation, tracks: list[JsonObject]) -> Call:
         if track.get("isrc")
     ][:PLAYLIST]
     title = one_line(conversation.idea, 80).capitalize()
-    return Call("suggestPlaylist", {"title": title, "tracks": [*chosen]})
+    return ToolUse("suggestPlaylist", {"title": title, "tracks": [*chosen]})
 
 
 def _closing(conversation: Conversation) -> str:
-    """The playlist as text too, since nobody but a page draws the tool's result."""
+    """The playlist as text too, because only the console shows the tool's result."""
     playlists = conversation.answered("suggestPlaylist")
     if not playlists:
         failed = [text_of(result.payload.get("message")) for result in conversation.failed()]

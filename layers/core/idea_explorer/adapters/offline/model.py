@@ -1,10 +1,10 @@
-"""The offline model's turn: choose what the toolset's script does next, and say it as Claude would."""
+"""The offline model: runs the toolset's script and answers in Claude's format."""
 
 from collections.abc import Callable
 
 from idea_explorer.adapters.offline.assistant import assistant
 from idea_explorer.adapters.offline.code import code
-from idea_explorer.adapters.offline.conversation import Call, Conversation, Turn
+from idea_explorer.adapters.offline.conversation import Conversation, ToolUse, Turn
 from idea_explorer.adapters.offline.discover import discover
 from idea_explorer.adapters.offline.research import research
 from idea_explorer.domain.deadline import Deadline
@@ -14,9 +14,9 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
 MODEL_ID = OFFLINE
-CHARS_PER_TOKEN = 4  # so that a summary shows what a real run would roughly have read and written
+CHARS_PER_TOKEN = 4  # a rough estimate of what a real run would have read and written
 
-# The first tool that a toolset has for itself names its script.
+# A tool that only one toolset has tells which script to run.
 SCRIPTS: dict[str, Callable[[Conversation], Turn]] = {
     "file_search": assistant,
     "semanticSearch": discover,
@@ -30,7 +30,7 @@ class OfflineModel:
         script = next((SCRIPTS[name] for name in SCRIPTS if name in conversation.tools), research)
         turn = script(conversation)
         if request.writing and turn.calls:
-            turn = script_writes(script, conversation)
+            turn = _write_now(script, conversation)
         content = _content(turn, conversation.steps)
         for piece in turn.text.splitlines(keepends=True):
             watcher.tick()
@@ -42,8 +42,8 @@ class OfflineModel:
         )
 
 
-def script_writes(script: Callable[[Conversation], Turn], conversation: Conversation) -> Turn:
-    """The script's last turn, whatever it would rather have looked up first."""
+def _write_now(script: Callable[[Conversation], Turn], conversation: Conversation) -> Turn:
+    """The script's last turn, without the tool calls it would have made first."""
     conversation.tools.clear()
     return script(conversation)
 
@@ -54,7 +54,7 @@ def _content(turn: Turn, step: int) -> list[Block]:
     return [*text, *calls]
 
 
-def _tool_use(call: Call, step: int, index: int) -> Block:
+def _tool_use(call: ToolUse, step: int, index: int) -> Block:
     given: JsonObject = call.input
     return {
         "type": "tool_use",

@@ -5,20 +5,20 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from idea_explorer.adapters.offline.conversation import NOTICE, Call, Conversation, Turn
+from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report import find_title, find_verdict
 from idea_explorer.domain.text import escape_markdown, one_line
 
 DOCUMENTS_READ = 3
-UNKNOWN = "a usual angle to look from; nothing was read that speaks for or against it"
+UNKNOWN = "a common angle; nothing was read that speaks for or against it"
 FINDINGS_PER_SECTION = 3
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _DOCUMENT = re.compile(r"<document [^>]*>\n(.*)\n</document>", re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?\n]{30,400}[.!?](?=\s|$)")
 _MARKUP = re.compile(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
 
-# Each section of the framework, and the words by which earlier research is sorted into it.
+# Each section of the framework, and the words that assign earlier findings to it.
 BUSINESS = {
     "Problem": "problem need pain struggle hard lack cost waste lose difficult",
     "Market": "market customers segment price revenue million share growth TAM SAM SOM spend",
@@ -45,16 +45,18 @@ class Source:
 
 
 def research(conversation: Conversation) -> Turn:
-    looks = [
-        Call("list_research", {}),
-        Call("search_research", {"query": " ".join(conversation.words) or conversation.idea[:200]}),
+    calls = [
+        ToolUse("list_research", {}),
+        ToolUse(
+            "search_research", {"query": " ".join(conversation.words) or conversation.idea[:200]}
+        ),
     ]
-    wanted = [call for call in looks if call.name in conversation.tools]
+    wanted = [call for call in calls if call.name in conversation.tools]
     if wanted and not conversation.results:
         return Turn("First, what the team already knows.", tuple(wanted))
     unread = _unread(conversation) if "read_research" in conversation.tools else []
     if unread:
-        reads = tuple(Call("read_research", {"path": path}) for path in unread)
+        reads = tuple(ToolUse("read_research", {"path": path}) for path in unread)
         return Turn("Reading the closest earlier research.", reads)
     return Turn(_report(conversation))
 
@@ -89,7 +91,7 @@ def _report(conversation: Conversation) -> str:
 
 
 def _update(conversation: Conversation, sources: list[Source]) -> str:
-    """The section that the request asks for, in place of a report."""
+    """The section that an update asks for, instead of a report."""
     document = _DOCUMENT.search(conversation.first)
     verdict = find_verdict(document.group(1)) if document else None
     closing = (
@@ -129,7 +131,7 @@ def _findings(sources: list[Source], section: list[str], idea: list[str]) -> str
     best = sorted(_scored(sources, section, idea), key=lambda scored: -scored[0])
     lines = [f"- {sentence} ({source.link})" for _, sentence, source in best[:FINDINGS_PER_SECTION]]
     return (
-        "\n".join(lines) or "Nothing in the material read speaks to this; it has to be researched."
+        "\n".join(lines) or "Nothing in the material read is about this; it has to be researched."
     )
 
 
@@ -149,17 +151,17 @@ def _scored(
 
 
 def _verdict(sources: list[Source]) -> str:
-    """The usual verdict on related ideas, called that; none where there is nothing to take it from."""
+    """The most common verdict on related ideas, labelled as such; none if there is no related research."""
     verdicts = Counter(source.verdict for source in sources if source.verdict)
     if verdicts:
         verdict, count = verdicts.most_common(1)[0]
         line = f"**Verdict: {verdict}**"
         why = (
-            f"Taken over from related research: {count} of {sum(verdicts.values())} earlier"
-            " explorations came to it. It is a starting point, not a judgement of this idea."
+            f"The most common verdict of related research ({count} of {sum(verdicts.values())})."
+            " Treat it as a starting point, not as a judgement of this idea."
         )
     else:
-        line = "**None.** No model was asked, and no earlier research has one to start from."
+        line = "**None.** No model was called, and no earlier research has a verdict to start from."
         why = "There are none yet: the idea has still to be researched."
     listed = "\n".join(f"- {source.link}: {source.verdict or 'no verdict'}" for source in sources)
     reasons = f"{why}\n\n{listed}".rstrip()

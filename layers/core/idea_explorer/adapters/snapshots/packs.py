@@ -1,7 +1,7 @@
-"""A snapshot in one file: all texts one behind the other, then the list of entries.
+"""A snapshot in one file: all texts in a row, followed by the list of entries.
 
-Nothing is ever written under a name that a repository chose, so no name can lead anywhere. The file is
-mapped into memory: opening it is instant, and it stays readable while mapped, even if it is removed.
+Nothing is ever written under a name that a repository chose, so no name can do harm. The file is mapped
+into memory: opening it is instant, and it stays readable while mapped, even if it is deleted.
 """
 
 import hashlib
@@ -26,9 +26,9 @@ _MAGIC = b"IDEAPCK1"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A file or link as a source gives it: `data` is None for what is too large to be kept.
+    """A file or link of a repository. `data` is None for a file above the size limit.
 
-    `target` is set for symbolic links, `same_as` for a second name of an earlier file.
+    `target` is set for symbolic links, `same_as` for hard links to an earlier file.
     """
 
     name: bytes
@@ -40,7 +40,7 @@ class Item:
 
 
 class Pack:
-    """A snapshot that was written before. Raises ValueError where the file is not whole."""
+    """A snapshot on disk. Raises ValueError if the file is incomplete."""
 
     def __init__(self, file: Path, sha: str) -> None:
         with file.open("rb") as opened:
@@ -48,7 +48,7 @@ class Pack:
         length, magic = _TAIL.unpack(mapped[-_TAIL.size :].rjust(_TAIL.size, b"\x00"))
         end = len(mapped) - _TAIL.size - length
         if magic != _MAGIC or end < 0:
-            raise ValueError("not a whole pack")
+            raise ValueError("incomplete pack")
         self.sha = sha
         self.text = memoryview(mapped)[:end]
         rows = json.loads(zlib.decompress(mapped[end : end + length]))
@@ -56,23 +56,23 @@ class Pack:
 
 
 def write_pack(file: BinaryIO, items: Iterable[Item], limits: CodeLimits) -> str:
-    """Write all items and return a name for exactly this content."""
+    """Write all items and return a hash of their content."""
     entries: dict[str, SnapshotEntry] = {}
     for item in items:
         path, exact = encode_name(item.name)
         if not _is_usable(path):
             continue
-        if entry := _entry(path, exact, item, entries, file):
+        if entry := _write_entry(path, exact, item, entries, file):
             entries[path] = entry
-        _refuse_too_much(len(entries), file.tell(), limits)
-    rows = [_row(entry) for entry in _without_shadowed(entries)]
+        _check_limits(len(entries), file.tell(), limits)
+    rows = [_to_row(entry) for entry in _drop_shadowed(entries)]
     listing = json.dumps(rows, separators=(",", ":")).encode()
     packed = zlib.compress(listing, 1)
     file.write(packed + _TAIL.pack(len(packed), _MAGIC))
     return hashlib.sha1(listing, usedforsecurity=False).hexdigest()
 
 
-def _refuse_too_much(files: int, size: int, limits: CodeLimits) -> None:
+def _check_limits(files: int, size: int, limits: CodeLimits) -> None:
     if files > limits.max_files:
         problem = f"The repository has more than {limits.max_files:,} files."
     elif size > limits.max_unpacked_bytes:
@@ -82,11 +82,11 @@ def _refuse_too_much(files: int, size: int, limits: CodeLimits) -> None:
     raise RejectedError(problem, hint="Name a smaller repository or folder.")
 
 
-def _row(e: SnapshotEntry) -> list[str | int | bool]:
+def _to_row(e: SnapshotEntry) -> list[str | int | bool]:
     return [e.path, e.content, e.size, e.modified, e.blob, e.start, e.target, e.exact]
 
 
-def _entry(
+def _write_entry(
     path: str, exact: bool, item: Item, known: dict[str, SnapshotEntry], file: BinaryIO
 ) -> SnapshotEntry | None:
     if item.same_as is not None:
@@ -107,7 +107,7 @@ def _entry(
 
 
 def _copy(original: SnapshotEntry, file: BinaryIO) -> SnapshotEntry:
-    """With a text of its own, so that every text belongs to one path."""
+    """An entry with a copy of the text, so that every text belongs to one path."""
     if original.start == NOT_KEPT:
         return original
     start = file.tell()
@@ -118,8 +118,8 @@ def _copy(original: SnapshotEntry, file: BinaryIO) -> SnapshotEntry:
     return replace(original, start=start)
 
 
-def _without_shadowed(entries: dict[str, SnapshotEntry]) -> list[SnapshotEntry]:
-    """Without what stands below a file or a link: no repository has that, only a made-up archive."""
+def _drop_shadowed(entries: dict[str, SnapshotEntry]) -> list[SnapshotEntry]:
+    """Drop entries below a file or a link: no repository has them, only a forged archive."""
 
     @cache
     def is_free(folder: str) -> bool:

@@ -1,4 +1,4 @@
-"""The symbol index in an SQLite file: a cache that may be thrown away at any time."""
+"""The symbol index in SQLite: a cache that may be deleted at any time."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,10 +7,8 @@ from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.code import Definition, Import, ParsedCode
 from idea_explorer.domain.errors import ConfigurationError
 
-VERSION = 1  # of the tables and of what the parsers find; another one starts anew
-MAX_BYTES = (
-    268_435_456  # 256 MB: many commits of many repositories; beyond it the cache starts anew
-)
+VERSION = 1  # of the tables and of what the parsers find; any other version is discarded
+MAX_BYTES = 268_435_456  # 256 MB: many commits of many repositories; a larger cache is discarded
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS definitions
@@ -29,7 +27,7 @@ class SqliteSymbols:
     """Safe to share between threads and processes."""
 
     def __init__(self, file: Path) -> None:
-        self._db = _opened(file)
+        self._db = _open_cache(file)
 
     def unknown(self, keys: Iterable[str]) -> set[str]:
         wanted = set(keys)
@@ -62,7 +60,7 @@ class SqliteSymbols:
         return self._imports("last = ? OR last = ''", last)
 
     def bindings(self, name: str) -> Sequence[tuple[str, Import]]:
-        # spelled so that each half can use its index
+        # written so that each half can use its index
         condition = "(bound != '' AND bound = ?) OR (bound != '' AND last = ?)"
         return self._imports(condition, name, name)
 
@@ -83,17 +81,15 @@ def _import_rows(file: int | None, imports: Iterable[Import]) -> Iterator[tuple[
         yield file, i.target, i.line, i.statement, i.level, i.bound, i.last
 
 
-def _opened(file: Path) -> Database:
-    """The cache, or a new one where it is damaged, too large, or of another version."""
+def _open_cache(file: Path) -> Database:
+    """The cache, or a new one if it is damaged, too large or of another version."""
     try:
         if file.is_file() and file.stat().st_size > MAX_BYTES:
             _remove(file)
         if not file.is_file() or _version(file) in {0, VERSION}:
             return Database(file, _SCHEMA)
-    except (
-        ConfigurationError
-    ):  # damaged, or a place where nothing can be written: then this fails too
-        pass
+    except ConfigurationError:
+        pass  # damaged, or in a folder that cannot be written to: then the second try fails too
     _remove(file)
     return Database(file, _SCHEMA)
 

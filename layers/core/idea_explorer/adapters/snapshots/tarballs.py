@@ -1,4 +1,4 @@
-"""Reading a repository's tarball. Its names, links and sizes are untrusted: nothing is unpacked to disk."""
+"""Reads a repository's tarball. Its names, links and sizes are untrusted: nothing is unpacked to disk."""
 
 import gzip
 import io
@@ -12,15 +12,14 @@ from idea_explorer.domain.errors import RejectedError, UnavailableError
 from idea_explorer.domain.limits import CodeLimits
 
 _COMMIT = "comment"  # git writes the commit into the archive's global header
-
 _BLOCK = 65_536
 
 
-def tarball_items(compressed: BinaryIO, sha: str, limits: CodeLimits) -> Iterator[Item]:
-    """The files and links below the archive's one top folder; devices and the like are left out.
+def read_tarball(compressed: BinaryIO, sha: str, limits: CodeLimits) -> Iterator[Item]:
+    """The files and links below the archive's single top folder; devices and the like are skipped.
 
-    Raises RejectedError for an archive that is too large, is another commit's, or names a path outside
-    of itself, and UnavailableError for one that is damaged or cut off.
+    Raises RejectedError for an archive that is too large, belongs to another commit or names a path
+    outside itself, and UnavailableError for one that is damaged or truncated.
     """
     try:
         with gzip.GzipFile(fileobj=compressed, mode="rb") as unpacked:
@@ -28,13 +27,13 @@ def tarball_items(compressed: BinaryIO, sha: str, limits: CodeLimits) -> Iterato
             with tarfile.open(fileobj=capped, mode="r|", encoding="utf-8") as archive:
                 for member in archive:
                     if archive.pax_headers.get(_COMMIT, sha) != sha:
-                        raise RejectedError("The archive is that of another commit.")
+                        raise RejectedError("GitHub sent the archive of another commit.")
                     if item := _item(archive, member, limits):
                         yield item
-            while capped.read(_BLOCK):  # the checksum stands at the very end
+            while capped.read(_BLOCK):  # the checksum is at the very end
                 pass
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise UnavailableError(f"The archive of the repository is damaged: {error}") from error
+        raise UnavailableError(f"GitHub's archive of the repository is damaged: {error}") from error
 
 
 def _item(archive: tarfile.TarFile, member: tarfile.TarInfo, limits: CodeLimits) -> Item | None:
@@ -59,12 +58,12 @@ def _item(archive: tarfile.TarFile, member: tarfile.TarInfo, limits: CodeLimits)
 def _below_top(name: str) -> bytes | None:
     segments = name.encode("utf-8", "surrogateescape").split(b"/")
     if not segments[0] or b".." in segments:
-        raise RejectedError("The archive names a path outside of the repository.")
+        raise RejectedError("GitHub's archive names a path outside the repository.")
     return b"/".join(segments[1:]) or None
 
 
 class _Capped(io.RawIOBase):
-    """A stream that ends in an error where a small archive unpacks to more than it may."""
+    """A stream that raises once an archive unpacks to more than the limit."""
 
     def __init__(self, stream: gzip.GzipFile, limit: int) -> None:
         super().__init__()
@@ -77,7 +76,7 @@ class _Capped(io.RawIOBase):
         self._left -= len(data)
         if self._left < 0:
             raise RejectedError(
-                f"The repository's archive unpacks to more than {self._limit:,} bytes.",
+                f"GitHub's archive of the repository unpacks to more than {self._limit:,} bytes.",
                 hint="Name a smaller repository.",
             )
         return data

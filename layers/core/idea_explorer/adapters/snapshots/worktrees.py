@@ -1,4 +1,4 @@
-"""Reading a local folder as a repository, without ever following a link out of it or within it."""
+"""Reads a local folder as a repository, without ever following a link."""
 
 import os
 import shutil
@@ -13,29 +13,29 @@ from idea_explorer.adapters.snapshots.packs import Item
 from idea_explorer.domain.errors import ConfigurationError, RejectedError
 from idea_explorer.domain.limits import CodeLimits
 
-# what tools keep beside the sources; where git is in charge, .gitignore says the same and more
+# What tools keep beside the sources. In a git repository, .gitignore covers the same and more.
 SKIPPED_FOLDERS = frozenset(
     {b".git", b".hg", b".svn", b".idea-explorer", b".venv", b"node_modules", b"__pycache__"}
 )
 ALWAYS_SKIPPED = frozenset({b".git", b".idea-explorer"})
 _GIT_SECONDS = 60
-# a repository's own configuration can name programs to run; none of them are wanted here
+# A repository's own configuration can name programs to run; none of them may run here.
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
-def folder_items(root: Path, limits: CodeLimits) -> Iterator[Item]:
-    """Every file and link: those that git does not ignore where git is in charge, else all there are."""
+def read_folder(root: Path, limits: CodeLimits) -> Iterator[Item]:
+    """Every file and link; in a git repository, those that git does not ignore."""
     if not root.is_dir():
         raise ConfigurationError(f"The folder {root} does not exist.", hint="Name another one.")
     root = root.resolve()
-    names = _listed_by_git(root) if _is_under_git(root) else _walked(root, limits)
+    names = _list_with_git(root) if _is_under_git(root) else _walk(root, limits)
     paths = sorted(tuple(name.split(b"/")) for name in set(names))
     for folder, files in groupby(paths, key=lambda path: path[:-1]):
-        with suppress(OSError), _opened(root, folder) as descriptor:
+        with suppress(OSError), _open_folder(root, folder) as descriptor:
             for path in files:
-                # what vanished or became something else since it was listed is left out
+                # skips what has been deleted or replaced since it was listed
                 with suppress(OSError):
-                    yield from _items(descriptor, path, limits)
+                    yield from _read(descriptor, path, limits)
 
 
 def _is_under_git(root: Path) -> bool:
@@ -43,14 +43,14 @@ def _is_under_git(root: Path) -> bool:
         return False
     if shutil.which("git") is None:
         raise ConfigurationError(
-            f"{root} is in a git repository, and git is not installed.", hint="Install git."
+            f"{root} is in a git repository, but git is not installed.", hint="Install git."
         )
-    # a folder that the repository around it ignores is not part of that repository
+    # a folder that the surrounding repository ignores is not part of it
     return _git(root, "check-ignore", "--quiet", ".").returncode != 0
 
 
-def _listed_by_git(root: Path) -> Iterator[bytes]:
-    """Tracked files and new ones. Where git refuses, nothing is read: ignored files may hold secrets."""
+def _list_with_git(root: Path) -> Iterator[bytes]:
+    """Tracked and new files. If git fails, nothing is read: ignored files may hold secrets."""
     listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if listed.returncode != 0:
         reason = listed.stderr.decode("utf-8", "replace").strip().splitlines()[:1]
@@ -61,7 +61,7 @@ def _listed_by_git(root: Path) -> Iterator[bytes]:
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(  # noqa: S603  our own words only
+    return subprocess.run(  # noqa: S603  our own arguments only
         [*_GIT, *arguments],
         cwd=root,
         env={**_environment(), "GIT_OPTIONAL_LOCKS": "0"},
@@ -72,11 +72,11 @@ def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _environment() -> dict[str, str]:
-    """Without what points git to another repository, as in a hook."""
+    """Without the variables that point git to another repository, as they do in a hook."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
-def _walked(root: Path, limits: CodeLimits) -> Iterator[bytes]:
+def _walk(root: Path, limits: CodeLimits) -> Iterator[bytes]:
     top = os.fsencode(root)
     count = 0
     for folder, folders, names, _ in os.fwalk(top, follow_symlinks=False):
@@ -94,8 +94,8 @@ def _walked(root: Path, limits: CodeLimits) -> Iterator[bytes]:
 
 
 @contextmanager
-def _opened(root: Path, folder: Sequence[bytes]) -> Iterator[int]:
-    """A folder below the root, opened name by name so that none of them can be a link."""
+def _open_folder(root: Path, folder: Sequence[bytes]) -> Iterator[int]:
+    """A folder below the root, opened name by name so that no part of the path can be a link."""
     number = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for name in folder:
@@ -107,7 +107,7 @@ def _opened(root: Path, folder: Sequence[bytes]) -> Iterator[int]:
         os.close(number)
 
 
-def _items(folder: int, path: tuple[bytes, ...], limits: CodeLimits) -> Iterator[Item]:
+def _read(folder: int, path: tuple[bytes, ...], limits: CodeLimits) -> Iterator[Item]:
     name = path[-1]
     info = os.stat(name, dir_fd=folder, follow_symlinks=False)
     whole, modified = b"/".join(path), int(info.st_mtime)
@@ -117,10 +117,10 @@ def _items(folder: int, path: tuple[bytes, ...], limits: CodeLimits) -> Iterator
     elif stat.S_ISREG(info.st_mode) and info.st_size > limits.max_file_bytes:
         yield Item(whole, info.st_size, modified)
     elif stat.S_ISREG(info.st_mode):
-        # O_NONBLOCK: should it have become a pipe by now, opening must not wait for a writer
+        # O_NONBLOCK: if it has become a pipe by now, opening must not wait for a writer
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
             data = file.read(limits.max_file_bytes + 1)
             modified = int(os.fstat(file.fileno()).st_mtime)
-        kept = data if len(data) <= limits.max_file_bytes else None
-        yield Item(whole, len(data), modified, data=kept)
+        content = data if len(data) <= limits.max_file_bytes else None
+        yield Item(whole, len(data), modified, data=content)

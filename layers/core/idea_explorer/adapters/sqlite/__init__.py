@@ -1,1 +1,1 @@
-"""The embedded stores: the same contracts as adapters/dynamodb, in SQLite files."""
+"""The embedded stores: the same contracts as adapters/dynamodb, file by file, in SQLite."""

@@ -1,26 +1,14 @@
-"""Requests for decisions, and the decisions, in SQLite."""
+"""Approval requests and decisions in SQLite."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.adapters.records import no_such_approval
+from idea_explorer.adapters.sqlite.database import StoreFile
 from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS approvals (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, exploration_id TEXT NOT NULL,
-    decided INTEGER NOT NULL, record TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS approvals_of ON approvals (exploration_id, number);
-CREATE TABLE IF NOT EXISTS approval_tokens (exploration_id TEXT PRIMARY KEY, token TEXT NOT NULL);
-"""
 
-
-class SqliteApprovals:
-    def __init__(self, path: Path) -> None:
-        self._db = Database(path, SCHEMA)
-
+class SqliteApprovals(StoreFile):
     def request_approval(self, approval: Approval) -> None:
         with self._db.transaction() as db:
             db.execute(
@@ -30,10 +18,8 @@ class SqliteApprovals:
             )
 
     def approvals(self, exploration_id: ExplorationId) -> Sequence[Approval]:
-        rows = self._db.rows(
-            "SELECT record FROM approvals WHERE exploration_id = ? ORDER BY number",
-            [exploration_id],
-        )
+        query = "SELECT record FROM approvals WHERE exploration_id = ? ORDER BY number"
+        rows = self._db.rows(query, [exploration_id])
         return [Approval.model_validate_json(record) for (record,) in rows]
 
     def decide(self, decided: Approval) -> Approval:
@@ -44,7 +30,7 @@ class SqliteApprovals:
             )
             row = self._db.row("SELECT record FROM approvals WHERE id = ?", [decided.id])
         if row is None:
-            raise MissingError(f"Nobody asked for {decided.id}.")
+            raise no_such_approval(decided.id)
         return Approval.model_validate_json(row[0])
 
     def keep_token(self, exploration_id: ExplorationId, token: str) -> None:
@@ -54,7 +40,6 @@ class SqliteApprovals:
             )
 
     def token(self, exploration_id: ExplorationId) -> str | None:
-        row = self._db.row(
-            "SELECT token FROM approval_tokens WHERE exploration_id = ?", [exploration_id]
-        )
+        query = "SELECT token FROM approval_tokens WHERE exploration_id = ?"
+        row = self._db.row(query, [exploration_id])
         return str(row[0]) if row else None

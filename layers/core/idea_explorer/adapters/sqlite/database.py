@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from idea_explorer.adapters.sqlite.schema import SCHEMA
 from idea_explorer.domain.errors import ConfigurationError
 
 BUSY_TIMEOUT_SECONDS = 30.0
@@ -33,7 +34,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and nobody else writes meanwhile."""
+        """All or nothing; nobody else writes in the meantime."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -50,3 +51,10 @@ class Database:
     def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
         rows = self.rows(query, values)
         return rows[0] if rows else None
+
+
+class StoreFile:
+    """Base of the stores: each of them opens the file by itself, or shares one as SqliteStore does."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = Database(path, SCHEMA)

@@ -1,4 +1,4 @@
-"""The API of a deployment, called over HTTP. Whatever goes wrong is one clear sentence."""
+"""The HTTP client of a deployment's API. Every failure is an ExplorerError with one clear sentence."""
 
 import os
 import ssl
@@ -33,16 +33,15 @@ from idea_explorer.domain.text import is_header_safe
 # an answer may wait for events for 20 s
 TIMEOUT = httpx.Timeout(40.0, connect=10.0)
 UPLOAD_TIMEOUT = httpx.Timeout(120.0, connect=10.0)
-CHECK_URL = "Check IDEA_API_URL."
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Those of this machine's environment; loading them takes a while, so once."""
+    """This machine's certificates; loading them takes a while, so once."""
     return httpx.create_ssl_context()
 
 
-class Remote:
+class ApiClient:
     """Raises ExplorerError: its kind says whether trying again helps."""
 
     def __init__(self, url: str, token: str, timeout: httpx.Timeout = TIMEOUT) -> None:
@@ -58,21 +57,22 @@ class Remote:
     def from_environment(
         cls, environment: Mapping[str, str] = os.environ, *, seconds: float | None = None
     ) -> Self:
-        """`seconds` is for who asks whether there is an answer, and waits for no events."""
+        """`seconds` is a shorter time limit, for a caller that does not wait for events."""
         url, token = environment.get("IDEA_API_URL", ""), environment.get("IDEA_API_TOKEN", "")
         if not url:
             raise ConfigurationError(
                 "IDEA_API_URL is not set.",
-                hint="Set it to the ApiUrl of your deployment, or to what `idea serve` prints.",
+                hint="Set it to the ApiUrl of your deployment or to the address that `idea serve`"
+                " prints.",
             )
         if not token:
             raise ConfigurationError(
                 "IDEA_API_TOKEN is not set.",
-                hint="`idea serve` prints one; of a deployment, an operator gets you one with:"
+                hint="`idea serve` prints one; for a deployment, an operator makes you one with:"
                 " idea admin token add OWNER --stack NAME.",
             )
         if not is_header_safe(token):
-            raise ConfigurationError("IDEA_API_TOKEN holds characters that no token has.")
+            raise ConfigurationError("IDEA_API_TOKEN contains characters that no token has.")
         _check(url)
         return cls(url, token, httpx.Timeout(seconds) if seconds else TIMEOUT)
 
@@ -83,37 +83,33 @@ class Remote:
         self._http.close()
 
     def get(self, path: str, **query: object) -> Any:
-        given = {name: str(value) for name, value in query.items() if value is not None}
-        return self._json(self._send("GET", path, params=given))
+        params = {name: str(value) for name, value in query.items() if value is not None}
+        return self._json(self._send("GET", path, params=params))
 
     def post(self, path: str, body: JsonObject, headers: Mapping[str, str] | None = None) -> Any:
         return self._json(self._send("POST", path, json=body, headers=headers))
 
-    def path(self, exploration_id: str, what: str = "") -> str:
+    def path(self, exploration_id: str, resource: str = "") -> str:
         if not is_id(exploration_id):
             raise MissingError("There is no exploration with this id.")
         own = f"/explorations/{exploration_id}"
-        return f"{own}/{what}" if what else own
-
-    def exploration(self, exploration_id: str) -> JsonObject:
-        found: JsonObject = self.get(self.path(exploration_id))
-        return found
+        return f"{own}/{resource}" if resource else own
 
     def text(self, path: str) -> str:
         return self._send("GET", path).text
 
     def stream(self, path: str, last_event_id: int) -> str | None:
-        """One answer of the live view, or None where nothing follows."""
+        """One response of the event stream, or None where nothing follows."""
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(last_event_id)}
         answer = self._send("GET", path, headers=headers)
         if answer.status_code == 204:
             return None
         if not answer.headers.get("content-type", "").startswith("text/event-stream"):
-            raise self._not_ours()
+            raise self._not_our_api()
         return answer.text
 
     def upload(self, form: Mapping[str, Any], content: bytes) -> None:
-        """Send a file where the API said. An address of its own gets no token of ours."""
+        """Send a file to where the API said. Another host does not get our token."""
         if form["url"].startswith("/"):
             self._send(form["method"], form["url"], content=content)
             return
@@ -123,17 +119,11 @@ class Remote:
             )
             answer.raise_for_status()
         except httpx.HTTPError as error:
-            raise NetworkError("The file could not be sent.", hint="Try again.") from error
+            raise NetworkError("The file could not be uploaded.", hint="Try again.") from error
 
-    def last_event_id(self, exploration_id: str) -> int:
-        """The number of the last event of an exploration that has ended."""
-        last, over = 0, False
-        while not over:
-            headers = {"Accept": "application/json", "Last-Event-ID": str(last)}
-            answer = self._send("GET", self.path(exploration_id, "events"), headers=headers)
-            page = self._json(answer)
-            last, over = page["last_event_id"], page["over"] or not page["events"]
-        return last
+    def events(self, path: str, last_event_id: int) -> Any:
+        headers = {"Accept": "application/json", "Last-Event-ID": str(last_event_id)}
+        return self._json(self._send("GET", path, headers=headers))
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
@@ -148,56 +138,56 @@ class Remote:
             ) from error
         if answer.is_success:
             return answer
-        raise self._refused(answer)
+        raise self._error_for(answer)
 
     def _json(self, answer: httpx.Response) -> Any:
         try:
             return answer.json()
         except ValueError as error:
-            raise self._not_ours() from error
+            raise self._not_our_api() from error
 
-    def _refused(self, answer: httpx.Response) -> ExplorerError:
+    def _error_for(self, answer: httpx.Response) -> ExplorerError:
         status = answer.status_code
-        said = _told(answer, "message")
+        message = _error_field(answer, "message")
         if status == 401:
             return AuthFailedError(
                 "The API does not know this token (401).", hint="Check IDEA_API_TOKEN."
             )
-        if said is None and status < 500 and status != 429:
-            return self._not_ours()
+        if message is None and status < 500 and status != 429:
+            return self._not_our_api()
         match status:
             case 400 | 422:
-                return InvalidRequestError(str(said), fields=_fields(answer))
+                return InvalidRequestError(str(message), fields=_fields(answer))
             case 403:
-                return AuthFailedError(f"The API does not allow this (403): {said}")
+                return AuthFailedError(f"The API does not allow this (403): {message}")
             case 404:
-                return MissingError(str(said))
+                return MissingError(str(message))
             case 409:
-                return ConflictError(str(said))
-            case 429 if said and _told(answer, "type") == QUOTA_SPENT:
-                return QuotaSpentError(said)
+                return ConflictError(str(message))
+            case 429 if message and _error_field(answer, "type") == QUOTA_SPENT:
+                return QuotaSpentError(message)
             case 429:
                 return RateLimitedError("Too many requests (429).", hint="Try again in a moment.")
             case _ if status >= 500:
                 return UnavailableError(f"The API failed ({status}).", hint="Try again.")
             case _:
-                return RejectedError(f"The API refused ({status}): {said}")
+                return RejectedError(f"The API refused ({status}): {message}")
 
-    def _not_ours(self) -> ExternalError:
+    def _not_our_api(self) -> ExternalError:
         return ExternalError(
-            f"{self.url} does not answer as the API of Idea Explorer does.", hint=CHECK_URL
+            f"{self.url} is not the API of Idea Explorer.", hint="Check IDEA_API_URL."
         )
 
 
 def _check(url: str) -> None:
-    """The token is sent in the clear over http, so that is for this machine only."""
+    """Over http the token is sent in the clear, so http is for this machine only."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        whole = parts.scheme in {"http", "https"} and host and parts.port != 0
+        is_complete = parts.scheme in {"http", "https"} and host and parts.port != 0
     except ValueError:
-        whole, parts, host = False, urlsplit(""), ""
-    if not whole or not url.isprintable() or " " in url:
+        is_complete, parts, host = False, urlsplit(""), ""
+    if not is_complete or not url.isprintable() or " " in url:
         raise ConfigurationError(
             "IDEA_API_URL is not a URL.", hint="It looks like https://….amazonaws.com/prod."
         )
@@ -216,19 +206,19 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-def _told(answer: httpx.Response, what: str) -> str | None:
-    """The type or the sentence of an error in our shape."""
+def _error_field(answer: httpx.Response, name: str) -> str | None:
+    """A field of an error in the API's shape."""
     try:
-        said = answer.json()["error"][what]
+        value = answer.json()["error"][name]
     except (ValueError, KeyError, TypeError):
         return None
-    return said if isinstance(said, str) else None
+    return value if isinstance(value, str) else None
 
 
 def _fields(answer: httpx.Response) -> dict[str, str]:
-    """What is wrong with each field, where the error says it."""
+    """What is wrong with each field, where the error says so."""
     try:
-        found = answer.json()["error"]["details"]
-        return {str(detail["field"]): str(detail["message"]) for detail in found}
+        details = answer.json()["error"]["details"]
+        return {str(detail["field"]): str(detail["message"]) for detail in details}
     except (ValueError, KeyError, TypeError):
         return {}

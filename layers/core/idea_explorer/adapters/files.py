@@ -1,0 +1,88 @@
+"""Files on this machine that are written whole: replaced atomically, or cached until evicted."""
+
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from idea_explorer.domain.errors import ExternalError
+
+ABANDONED_SECONDS = 3_600  # a partial file this old was left behind by a process that died
+
+
+def replace_file(target: Path, content: bytes) -> None:
+    """Write to a temporary file and rename it: no reader, and no crash, ever leaves half a file."""
+    temporary = target.with_name(f".idea-{uuid.uuid4().hex}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("xb") as file:  # never through a link that somebody put there
+            file.write(content)
+        with suppress(FileNotFoundError):
+            temporary.chmod(target.stat().st_mode & 0o777)
+        temporary.replace(target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ExternalError(
+            f"{target} cannot be written: {error.strerror}.", hint="Check the folder's permissions."
+        ) from error
+
+
+class DiskCache:
+    """Files by name in one folder, of which the most recently used are kept.
+
+    A file appears under its name only when it is complete, so the folder can be shared between threads
+    and processes. The newest file stays even if it exceeds `max_bytes` by itself.
+    """
+
+    def __init__(self, folder: Path, suffix: str, *, max_files: int, max_bytes: int) -> None:
+        self._folder = folder
+        self._suffix = suffix
+        self._max_files = max_files
+        self._max_bytes = max_bytes
+
+    def path(self, name: str) -> Path:
+        return self._folder / f"{name}{self._suffix}"
+
+    @contextmanager
+    def new_file(self) -> Iterator[tuple[Path, BinaryIO]]:
+        """A file to write to, deleted afterwards unless it was passed to `add`."""
+        descriptor, name = tempfile.mkstemp(dir=self._folder, suffix=".part")
+        part = Path(name)
+        try:
+            with os.fdopen(descriptor, "w+b") as file:
+                yield part, file
+        finally:
+            part.unlink(missing_ok=True)
+
+    def add(self, part: Path, name: str) -> None:
+        part.replace(self.path(name))
+        self._evict()
+
+    def _evict(self) -> None:
+        files = sorted(self._folder.glob(f"*{self._suffix}"), key=_last_used, reverse=True)
+        now = max(map(_last_used, files), default=0.0)
+        abandoned = [
+            part
+            for part in self._folder.glob("*.part")
+            if _last_used(part) < now - ABANDONED_SECONDS
+        ]
+        for old in [*self._beyond_limits(files), *abandoned]:
+            old.unlink(missing_ok=True)
+
+    def _beyond_limits(self, newest_first: list[Path]) -> Iterator[Path]:
+        size = 0
+        for number, file in enumerate(newest_first):
+            with suppress(FileNotFoundError):  # another process was faster
+                size += file.stat().st_size
+            if number and (size > self._max_bytes or number >= self._max_files):
+                yield file
+
+
+def _last_used(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

@@ -1,0 +1,139 @@
+"""Exploration records in SQLite."""
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from idea_explorer.adapters import records
+from idea_explorer.adapters.sqlite.database import StoreFile
+from idea_explorer.adapters.sqlite.events import append_events
+from idea_explorer.adapters.sqlite.schema import check_lease
+from idea_explorer.domain.events import AnyEvent
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import Status
+from idea_explorer.ports.stores import (
+    EventsOfChange,
+    ExplorationPage,
+    Filter,
+    RecordChange,
+    no_events,
+)
+
+SELECT = "SELECT record, lease, cancel_requested, position FROM explorations WHERE "
+
+
+class SqliteExplorations(StoreFile):
+    def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
+        with self._db.transaction() as db:
+            added = db.execute(
+                "INSERT OR IGNORE INTO explorations VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    exploration.id,
+                    exploration.owner,
+                    records.list_position(exploration),
+                    exploration.status,
+                    exploration.lease,
+                    exploration.cancel_requested,
+                    exploration.model_dump_json(),
+                ),
+            )
+            if not added.rowcount:
+                return False
+            _schedule_delivery(db, exploration)
+            append_events(db, exploration.id, events)
+            return True
+
+    def load(self, exploration_id: ExplorationId) -> Exploration:
+        row = self._db.row(SELECT + "id = ?", [exploration_id])
+        if row is None:
+            raise records.no_such_exploration(exploration_id)
+        return _restore(row)
+
+    def take_over(
+        self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
+    ) -> Exploration:
+        with self._db.transaction() as db:
+            before = self.load(exploration_id)
+            after = records.change_and_lease(before, change)
+            _update(db, after)
+            db.execute(
+                "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
+                (after.lease, after.cancel_requested, after.id),
+            )
+            append_events(db, after.id, tell(before, after))
+            return after
+
+    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
+        with self._db.transaction() as db:
+            check_lease(db, exploration.id, exploration.lease)
+            _update(db, exploration)
+            append_events(db, exploration.id, events)
+
+    def request_cancel(self, exploration_id: ExplorationId) -> None:
+        with self._db.transaction() as db:
+            changed = db.execute(
+                "UPDATE explorations SET cancel_requested = 1 WHERE id = ?", (exploration_id,)
+            )
+            if not changed.rowcount:
+                raise records.no_such_exploration(exploration_id)
+
+    def is_cancelled(self, exploration_id: ExplorationId) -> bool:
+        query = "SELECT cancel_requested FROM explorations WHERE id = ?"
+        row = self._db.row(query, [exploration_id])
+        return bool(row and row[0])
+
+    def page(
+        self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
+    ) -> ExplorationPage:
+        conditions = {
+            "owner = ?": owner,
+            "status = ?": wanted.status,
+            "json_extract(record, '$.request.mode') = ?": wanted.mode,
+            "json_extract(record, '$.request.toolset') = ?": wanted.toolset,
+            "position < ?": None if cursor is None else records.decode_cursor(cursor),
+        }
+        given = {sql: value for sql, value in conditions.items() if value is not None}
+        rows = self._db.rows(
+            SELECT + " AND ".join(given) + " ORDER BY position DESC LIMIT ?",
+            [*given.values(), limit + 1],
+        )
+        return ExplorationPage(
+            [_restore(row) for row in rows[:limit]],
+            records.encode_cursor(rows[limit - 1][3]) if len(rows) > limit else None,
+        )
+
+    def count_running(self) -> int:
+        return len(self._db.rows("SELECT 1 FROM explorations WHERE status = 'running'"))
+
+    def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
+        rows = self._db.rows(SELECT + "status = ?", [status])
+        return records.select_unchanged(map(_restore, rows), status, moment)
+
+    def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
+        due = "id IN (SELECT id FROM deliveries WHERE due < ?)"
+        rows = self._db.rows(SELECT + due, [records.format_sortable(moment)])
+        return records.select_overdue(map(_restore, rows), moment)
+
+
+def _restore(row: tuple[Any, ...]) -> Exploration:
+    record, lease, cancel_requested, _ = row
+    return records.restore_exploration(record, lease, bool(cancel_requested))
+
+
+def _update(db: sqlite3.Connection, exploration: Exploration) -> None:
+    db.execute(
+        "UPDATE explorations SET status = ?, record = ? WHERE id = ?",
+        (exploration.status, exploration.model_dump_json(), exploration.id),
+    )
+    _schedule_delivery(db, exploration)
+
+
+def _schedule_delivery(db: sqlite3.Connection, exploration: Exploration) -> None:
+    """Store when the exploration's webhook is due, or that none is."""
+    if due := exploration.delivery_due:
+        row = (exploration.id, records.format_sortable(due))
+        db.execute("INSERT OR REPLACE INTO deliveries VALUES (?, ?)", row)
+    else:
+        db.execute("DELETE FROM deliveries WHERE id = ?", (exploration.id,))

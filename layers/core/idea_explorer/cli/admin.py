@@ -1,0 +1,111 @@
+"""`idea admin`: the tokens and secrets of a deployment."""
+
+import argparse
+import getpass
+import json
+import os
+import sys
+from dataclasses import dataclass
+
+from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
+from idea_explorer.domain.text import is_header_safe, pluralize
+from idea_explorer.ports import SecretStore
+from idea_explorer.settings import Settings
+from idea_explorer.usecases import manage_tokens
+from idea_explorer.wiring.cloud import operator_secrets, stack_outputs
+from idea_explorer.wiring.local import system_clock
+
+# the variable of a function's environment and the stack's output that name each secret
+NAMES = {
+    "tokens": ("API_TOKENS_SECRET_ID", "ApiTokensSecretId"),
+    "github": ("GITHUB_SECRET_ID", "GitHubSecretId"),
+    "anthropic": ("ANTHROPIC_SECRET_ID", "AnthropicSecretId"),
+    "qdrant": ("QDRANT_SECRET_ID", "QdrantSecretId"),
+    "tidal": ("TIDAL_SECRET_ID", "TidalSecretId"),
+    "webhook": ("WEBHOOK_SECRET_ID", "WebhookSecretId"),
+}
+MAX_SECRET = 10_000
+
+
+@dataclass(frozen=True)
+class StoredSecret:
+    store: SecretStore
+    name: str
+
+
+def require_action(_arguments: argparse.Namespace) -> int:
+    raise InvalidRequestError(
+        "Say what to set up.",
+        hint="Try: idea admin token add OWNER, or idea admin secret set github.",
+    )
+
+
+def add_token(arguments: argparse.Namespace) -> int:
+    secret = _locate("tokens", arguments.stack)
+    token = manage_tokens.add_token(arguments.owner, secret.store, secret.name, system_clock())
+    if arguments.json:
+        print(json.dumps({"owner": arguments.owner, "token": token}))
+        return 0
+    print(token)
+    print("idea: Save this token now; it is not shown again.", file=sys.stderr)
+    return 0
+
+
+def revoke_tokens(arguments: argparse.Namespace) -> int:
+    secret = _locate("tokens", arguments.stack)
+    count = manage_tokens.revoke_tokens(arguments.owner, secret.store, secret.name)
+    if arguments.json:
+        print(json.dumps({"owner": arguments.owner, "revoked": count}))
+    else:
+        tokens = pluralize(count, "token")
+        print(f"Revoked {tokens} of {arguments.owner}. This takes effect within six minutes.")
+    return 0
+
+
+def list_tokens(arguments: argparse.Namespace) -> int:
+    secret = _locate("tokens", arguments.stack)
+    tokens = manage_tokens.list_tokens(arguments.owner, secret.store, secret.name)
+    if arguments.json:
+        print(json.dumps([{"owner": t.owner, "created": t.created.isoformat()} for t in tokens]))
+        return 0
+    for token in tokens:
+        print(f"{token.owner:<20} since {token.created:%Y-%m-%d}")
+    return 0
+
+
+def set_secret(arguments: argparse.Namespace) -> int:
+    """From stdin, so that it appears in no shell history and no process list."""
+    value = _read_secret(arguments.name).strip()
+    if len(value) > MAX_SECRET or not is_header_safe(value):
+        raise InvalidRequestError(
+            "stdin does not hold a token or key.", hint="Send exactly one, without spaces."
+        )
+    secret = _locate(arguments.name, arguments.stack)
+    secret.store.write(secret.name, value)
+    text = f"The {arguments.name} secret is set. It is used within five minutes, without a deploy."
+    print(json.dumps({"set": arguments.name}) if arguments.json else text)
+    return 0
+
+
+def _locate(secret: str, stack: str | None) -> StoredSecret:
+    """Where a deployment stores a secret; raises ConfigurationError where no deployment is named."""
+    settings = Settings.from_environment(os.environ)
+    variable, output = NAMES[secret]
+    store = operator_secrets(settings)
+    if name := os.environ.get(variable):
+        return StoredSecret(store, name)
+    stack = stack or os.environ.get("IDEA_STACK")
+    if not stack:
+        raise ConfigurationError(
+            "Which deployment?", hint="Name its stack with --stack or IDEA_STACK."
+        )
+    outputs = stack_outputs(settings, stack)
+    if output not in outputs:
+        raise ConfigurationError(f"The stack {stack} has no output {output}.")
+    return StoredSecret(store, outputs[output])
+
+
+def _read_secret(name: str) -> str:
+    if sys.stdin.isatty():
+        return getpass.getpass(f"{name}: ")
+    return sys.stdin.read(MAX_SECRET + 1)

@@ -1,1 +1,0 @@
-"""An operator's set-up of a deployment."""

@@ -1,0 +1,149 @@
+"""`idea approve` and `idea reject`, and the question at the terminal of a run that waits for approval."""
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from idea_explorer.api.approvals import ApprovalView
+from idea_explorer.cli.output import print_json, warn
+from idea_explorer.cli.targets import choose_target
+from idea_explorer.domain.errors import ConflictError, InvalidRequestError, MissingError
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.request import invalid_request
+from idea_explorer.usecases.approvals.decide import DecisionRequest
+
+QUESTION = "[a]pprove, [e]dit, [r]eject, or decide [l]ater? "
+ANSI = {"+++": "1", "---": "1", "+": "32", "-": "31", "@@": "36"}  # bold, green, red, cyan
+
+
+def run(arguments: argparse.Namespace) -> int:
+    request = _read_decision(arguments)
+    target = choose_target(arguments)
+    approvals = target.approvals(arguments.id)
+    if arguments.list:
+        _print_approvals(approvals, arguments)
+        return 0
+    for approval in _select(approvals, arguments):
+        target.decide(arguments.id, approval.id, request)
+        if not arguments.quiet:
+            print(f"{approval.path}: {'approved' if arguments.approves else 'rejected'}")
+    if not arguments.quiet:
+        left = sum(a.status == "pending" for a in target.approvals(arguments.id))
+        print(f"{left} more to decide" if left else target.describe_next(arguments.id))
+    return 0
+
+
+def _read_decision(arguments: argparse.Namespace) -> DecisionRequest:
+    if not arguments.approves:
+        given: JsonObject = {"decision": "reject", "reason": arguments.reason}
+    else:
+        given = {"decision": "approve"}
+        if arguments.content:
+            given["content"] = _read_content(arguments.content)
+    try:
+        return DecisionRequest.model_validate(given)
+    except ValidationError as error:
+        raise invalid_request(error) from error
+
+
+def _read_content(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_bytes().decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise InvalidRequestError(f"--content: {file} cannot be read: {error}.") from error
+
+
+def _select(approvals: list[ApprovalView], arguments: argparse.Namespace) -> list[ApprovalView]:
+    """The one that is named, else all pending ones; --content is for one alone."""
+    if arguments.approval:
+        selected = [a for a in approvals if a.id == arguments.approval]
+        if not selected:
+            raise MissingError(
+                f"Exploration {arguments.id} has no proposed change {arguments.approval}."
+            )
+        return selected
+    pending = [a for a in approvals if a.status == "pending"]
+    if not pending:
+        raise ConflictError(f"Exploration {arguments.id} has no changes to decide on.")
+    if arguments.approves and arguments.content and len(pending) > 1:
+        raise InvalidRequestError(
+            "Several changes are pending; --content is for one of them.",
+            hint=f"Name it: {', '.join(a.id for a in pending)}.",
+        )
+    return pending
+
+
+def _print_approvals(approvals: list[ApprovalView], arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print_json([approval.model_dump(mode="json") for approval in approvals])
+        return
+    if not approvals and not arguments.quiet:
+        warn(f"Exploration {arguments.id} has proposed no changes.")
+    for approval in approvals:
+        print(f"{approval.id}  {approval.status}")
+        print(_format_change(approval, in_colour=sys.stdout.isatty()))
+
+
+def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
+    """Ask the person at the terminal; None where they leave it for later."""
+    print(f"\n{_format_change(approval, in_colour=True)}\n", file=sys.stderr)
+    try:
+        while True:
+            match _ask(QUESTION).lower()[:1]:
+                case "a":
+                    return DecisionRequest(decision="approve")
+                case "e":
+                    content = _edit(approval.content or "", approval.path)
+                    if content is not None:
+                        return DecisionRequest(decision="approve", content=content)
+                case "r":
+                    return DecisionRequest(decision="reject", reason=_ask("Why? ") or None)
+                case "l":
+                    return None
+                case _:
+                    pass
+    except (EOFError, KeyboardInterrupt):
+        return None
+
+
+def _ask(question: str) -> str:
+    print(question, end="", file=sys.stderr, flush=True)
+    return input().strip()
+
+
+def _edit(content: str, path: str) -> str | None:
+    """The content as the person leaves it in their editor; None where that failed."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory(prefix="idea-") as folder:
+        file = Path(folder) / Path(path).name
+        file.write_text(content, "utf-8", newline="")
+        try:
+            # the person's own choice of program, on their own machine
+            done = subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603
+            if done.returncode == 0:
+                return file.read_bytes().decode("utf-8")
+        except (OSError, ValueError) as error:
+            warn(f"{editor} failed: {error}.")
+    return None
+
+
+def _format_change(approval: ApprovalView, *, in_colour: bool) -> str:
+    """What a model wrote cannot steer the terminal."""
+    title = f"{approval.path}: {_printable(approval.description)}"
+    lines = [title, *map(_printable, approval.diff.splitlines())]
+    return "\n".join(_colour(line) if in_colour else line for line in lines)
+
+
+def _printable(line: str) -> str:
+    return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+
+
+def _colour(line: str) -> str:
+    code = next((ANSI[start] for start in ANSI if line.startswith(start)), None)
+    return f"\x1b[{code}m{line}\x1b[0m" if code else line

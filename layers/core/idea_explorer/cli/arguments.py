@@ -1,0 +1,118 @@
+"""What a command's arguments and the environment ask for: settings, a request, files, limits."""
+
+import argparse
+import errno
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest, invalid_request
+from idea_explorer.ports import UploadedFiles
+from idea_explorer.settings import Settings
+from idea_explorer.usecases.request_policy import check_takes_files
+from idea_explorer.wiring.local import given_files
+
+MAX_PATH = 200  # a longer word is text in a language without spaces
+SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
+REQUEST_FLAGS = (
+    "toolset", "mode", "model", "effort", "context", "update", "continue_from", "if_exists",
+    "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
+    "callback_secret", "repository", "ref",
+)  # fmt: skip
+
+
+def read_settings(research: str | None, *, reads_research: bool = False) -> Settings:
+    """The environment, and `--research`. Says so where GitHub is only half set up, and where a command
+    that reads research is given a folder but uses GitHub."""
+    settings = with_folder(Settings.from_environment(os.environ), research)
+    if missing := missing_github_variable(settings):
+        folder = settings.research_dir.resolve()
+        _warn(f"{missing} is not set, so the folder {folder} is used instead of GitHub.")
+    if research and reads_research and settings.uses_github:
+        _warn(
+            f"GitHub is configured, so research is in {settings.github_repository};"
+            f" {research} only holds the run's records."
+        )
+    return settings
+
+
+def with_folder(settings: Settings, research: str | None) -> Settings:
+    return settings.model_copy(update={"research_dir": Path(research)}) if research else settings
+
+
+def missing_github_variable(settings: Settings) -> str | None:
+    """The one of the two that is not set."""
+    if bool(settings.github_token) == bool(settings.github_repository):
+        return None
+    return "GITHUB_REPOSITORY" if settings.github_token else "GITHUB_TOKEN"
+
+
+def read_request(arguments: argparse.Namespace) -> ExploreRequest:
+    given = _given(arguments, REQUEST_FLAGS)
+    given["idea"] = _read_idea(arguments.idea)
+    if context := given.get("context"):
+        given["context"] = _read_context(context)
+    try:
+        return ExploreRequest.model_validate(given)
+    except ValidationError as error:
+        raise invalid_request(error) from error
+
+
+def read_limits(arguments: argparse.Namespace) -> ResumeRequest:
+    try:
+        return ResumeRequest.model_validate(_given(arguments, tuple(ResumeRequest.model_fields)))
+    except ValidationError as error:
+        raise invalid_request(error) from error
+
+
+def read_files(paths: list[str] | None, toolset: str) -> UploadedFiles:
+    """Raises InvalidRequestError where a file is missing or too large, or the toolset takes none."""
+    if paths:
+        check_takes_files(toolset)
+    return given_files([Path(path) for path in paths or ()])
+
+
+def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+
+
+def _read_idea(given: str | None) -> str:
+    if given not in {None, "-"}:
+        return str(given)
+    if sys.stdin.isatty():
+        raise InvalidRequestError("There is no idea.", hint='Try: idea explore "…".')
+    # one character more than allowed is enough to refuse, however long the input is
+    return sys.stdin.read(limits.MAX_IDEA * 2)
+
+
+def _read_context(given: str) -> str:
+    try:
+        if len(given) < 1_000 and Path(given).is_file():
+            return Path(given).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            return given
+        raise InvalidRequestError(f"--context: {given} cannot be read: {error}.") from error
+    if _looks_like_path(given):
+        raise InvalidRequestError(
+            f"--context: there is no file {given}.",
+            hint="To pass text instead, use more than one word.",
+        )
+    return given
+
+
+def _looks_like_path(given: str) -> bool:
+    """A mistyped file name must not become the context; a URL is text."""
+    if len(given.split()) != 1 or len(given) > MAX_PATH or "://" in given:
+        return False
+    return "/" in given or SUFFIX.search(given) is not None or Path(given).is_dir()
+
+
+def _warn(sentence: str) -> None:
+    print(f"idea: {sentence}", file=sys.stderr)

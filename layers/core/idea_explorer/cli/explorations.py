@@ -1,0 +1,264 @@
+"""The commands on explorations: submit, list, status, watch, report, cancel, resume, revert, webhook."""
+
+import argparse
+import json
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+
+from idea_explorer.api.views import Details, ExplorationList
+from idea_explorer.cli.arguments import read_files, read_limits, read_request
+from idea_explorer.cli.display import ProgressDisplay, open_screen
+from idea_explorer.cli.output import (
+    EXIT,
+    format_details,
+    format_row,
+    format_summary,
+    outcome_of,
+    parse_details,
+    print_json,
+    suggest_decision,
+    suggest_reading,
+    suggest_resend,
+    suggest_resume,
+    terminal_width,
+    warn,
+)
+from idea_explorer.cli.targets import Target, choose_target
+from idea_explorer.domain.errors import MissingError
+from idea_explorer.domain.events import ApprovalRequested
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.text import one_line, strip_control_characters
+from idea_explorer.domain.toolsets import TOOLSETS
+
+
+def submit(arguments: argparse.Namespace) -> int:
+    request = read_request(arguments)
+    files = read_files(arguments.file, request.toolset)
+    target = choose_target(arguments)
+    body: JsonObject = request.model_dump(mode="json", exclude_unset=True)
+    # with a key of its own a submission can be repeated without starting anything twice
+    answer = target.submit(body, files, arguments.idempotency_key or str(uuid.uuid4()))
+    if arguments.watch and "reused" not in answer:
+        return _follow(target, str(answer["id"]), arguments, print_outcome=True)
+    if arguments.json:
+        print_json(answer)
+        return 0
+    print(answer["id"])
+    if not arguments.quiet:
+        for sentence in _describe_submission(answer):
+            warn(sentence)
+    return 0
+
+
+def _describe_submission(answer: JsonObject) -> Iterator[str]:
+    if "reused" in answer:
+        yield f"Answered by {answer['reused']}. Read it with: idea report {answer['id']}"
+        return
+    similar = answer.get("similar")
+    for hit in similar if isinstance(similar, list) else []:
+        assert isinstance(hit, dict)
+        yield strip_control_characters(
+            f"Similar research: {one_line(str(hit['title']), 80)} ({hit['path']})"
+        )
+    yield f"Queued. Follow it with: idea watch {answer['id']}"
+
+
+def list_all(arguments: argparse.Namespace) -> int:
+    names = ("status", "mode", "toolset", "limit", "cursor")
+    given = {name: getattr(arguments, name) for name in names}
+    filters = {name: value for name, value in given.items() if value is not None}
+    found = choose_target(arguments).list_explorations(**filters)
+    if arguments.json:
+        print_json(found)
+        return 0
+    listing = ExplorationList.model_validate(found)
+    width = terminal_width()
+    for summary in listing.explorations:
+        print(summary.id if arguments.quiet else format_row(summary, width))
+    if arguments.quiet:
+        return 0
+    if not listing.explorations:
+        filtered = filters.keys() - {"limit"}
+        warn("No exploration matches." if filtered else "There are no explorations yet.")
+    if listing.cursor:
+        warn(f"There are more. See them with: idea list --cursor {listing.cursor}")
+    return 0
+
+
+def status(arguments: argparse.Namespace) -> int:
+    _show(choose_target(arguments).show(arguments.id), arguments)
+    return 0
+
+
+def cancel(arguments: argparse.Namespace) -> int:
+    _show(choose_target(arguments).cancel(arguments.id), arguments)
+    return 0
+
+
+def watch(arguments: argparse.Namespace) -> int:
+    return _follow(choose_target(arguments), arguments.id, arguments)
+
+
+def report(arguments: argparse.Namespace) -> int:
+    content = choose_target(arguments).report(arguments.id)
+    if arguments.json:
+        print_json({"id": arguments.id, "content": content})
+    else:
+        print(strip_control_characters(content) if sys.stdout.isatty() else content)
+    return 0
+
+
+def resume(arguments: argparse.Namespace) -> int:
+    limits = read_limits(arguments)
+    target = choose_target(arguments)
+    last = target.last_event_id(arguments.id) if arguments.watch else 0
+    show_progress = not (arguments.quiet or arguments.json)
+    resumed = target.resume(arguments.id, limits, show_progress=show_progress)
+    details = parse_details(resumed)
+    if details.status in EXIT:  # it ran here
+        return print_end(target, details, arguments)
+    if arguments.watch:
+        return _follow(target, arguments.id, arguments, after=last, print_outcome=True)
+    _show(resumed, arguments)
+    return 0
+
+
+def revert(arguments: argparse.Namespace) -> int:
+    undone = choose_target(arguments).revert(arguments.id)
+    files = ", ".join(undone.files)
+    if arguments.json:
+        print_json(
+            {
+                "id": arguments.id,
+                "new": undone.is_new,
+                "url": undone.url,
+                "commit": undone.commit,
+                "files": list(undone.files),
+            }
+        )
+    elif arguments.quiet:
+        print(undone.url or "\n".join(undone.files))
+    elif undone.url:
+        opened = "Opened" if undone.is_new else "There already is"
+        print(
+            strip_control_characters(f"{undone.url}\n{opened} a pull request that reverts {files}")
+        )
+    else:
+        print(
+            strip_control_characters(
+                f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}"
+            )
+        )
+    return 0
+
+
+def webhook(arguments: argparse.Namespace) -> int:
+    delivery = choose_target(arguments).resend_webhook(arguments.id)
+    if arguments.json:
+        print_json(delivery)
+    else:
+        print(delivery["status"])
+    if delivery["last_error"] and not arguments.quiet:
+        warn(str(delivery["last_error"]))
+    return 0 if delivery["status"] == "delivered" else 1
+
+
+def print_end(target: Target, details: Details, arguments: argparse.Namespace) -> int:
+    """What a run came to, and what to do next. The exit code says the same."""
+    published = TOOLSETS[details.toolset].publishes_documents
+    content = ""
+    if details.links.report and (arguments.json or not published):
+        with suppress(MissingError):
+            content = target.report(details.id)
+    if arguments.json:
+        print_json(outcome_of(details, content))
+    else:
+        for place in dict.fromkeys(filter(None, (details.path, details.links.published))):
+            print(place)
+        if content:
+            print(f"{strip_control_characters(content) if sys.stdout.isatty() else content}\n")
+        print(format_summary(details, target.stats(details)))
+    for sentence in _next_steps(target, details, arguments):
+        warn(sentence)
+    return EXIT.get(details.status, 1)
+
+
+def _next_steps(target: Target, details: Details, arguments: argparse.Namespace) -> Iterator[str]:
+    name = target.name(details.id)
+    if details.notice:
+        yield details.notice
+    if details.failure:
+        yield details.failure.message
+    if resend := suggest_resend(details, name):
+        yield resend
+    if details.status == "awaiting_approval":
+        pending = [a.path for a in target.approvals(details.id) if a.status == "pending"]
+        yield suggest_decision(pending, name)
+    if details.status in {"queued", "running"}:
+        yield f"No process is running it any more. Continue with: idea resume {name}"
+    if arguments.quiet and details.status == "completed":
+        return
+    if not arguments.json and (reading := suggest_reading(details, name)):
+        yield reading
+    if going_on := suggest_resume(details, name):
+        yield going_on
+
+
+def _show(found: JsonObject, arguments: argparse.Namespace) -> None:
+    """JSON, the status alone, or a few lines."""
+    if arguments.json:
+        print_json(found)
+        return
+    details = parse_details(found)
+    print(
+        details.status
+        if arguments.quiet
+        else strip_control_characters("\n".join(format_details(details)))
+    )
+
+
+def _follow(
+    target: Target,
+    exploration_id: str,
+    arguments: argparse.Namespace,
+    *,
+    after: int = 0,
+    print_outcome: bool = False,
+) -> int:
+    """Show every event as it comes, until the run ends. With --json each is a line, and the command that
+    started the run ends with the object of the whole."""
+    details = parse_details(target.show(exploration_id))
+    if arguments.json or arguments.quiet:
+        for received in target.events(details.id, _ignore, after=after):
+            if arguments.json:
+                line = {"id": received.number, **received.data}
+                print(json.dumps(line, ensure_ascii=False), flush=True)
+    else:
+        _display_events(target, details, after)
+    details = parse_details(target.show(exploration_id))
+    if arguments.json and not print_outcome:
+        return EXIT.get(details.status, 1)
+    return print_end(target, details, arguments)
+
+
+def _display_events(target: Target, details: Details, after: int) -> None:
+    screen = open_screen()
+    screen.line(f"Watching: {one_line(details.idea, 80)}", "bold")
+    screen.line(f"exploration {details.id}", "dim")
+    # an answer that is not published is printed whole at the end
+    with ProgressDisplay(
+        screen, show_text=TOOLSETS[details.toolset].publishes_documents
+    ) as display:
+        for received in target.events(details.id, display.notify, after=after):
+            if received.event:
+                display.emit(received.event)
+            if isinstance(received.event, ApprovalRequested):
+                screen.line(
+                    f"    decide with: idea approve {target.name(details.id)} --list", "dim"
+                )
+
+
+def _ignore(_: str) -> None:
+    pass

@@ -1,0 +1,222 @@
+"""Explorations as a person reads them: statuses, summaries, list rows and suggested commands."""
+
+import json
+import shutil
+import sys
+import textwrap
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
+
+from idea_explorer.api.views import Details, Summary
+from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.exploration import Delivery
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.run import RESUMABLE, Stats, Status
+from idea_explorer.domain.text import one_line, pluralize, strip_control_characters
+from idea_explorer.domain.toolsets import TOOLSETS
+
+EXIT: dict[Status, int] = {
+    "completed": 0,
+    "partial": 3,
+    "timed_out": 3,
+    "awaiting_approval": 3,
+    "cancelled": 4,
+    "failed": 1,
+}
+STATUS_NAMES: dict[Status, str] = {
+    "awaiting_approval": "waiting for approval",
+    "timed_out": "timed out",
+}
+MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
+
+
+def print_json(found: object) -> None:
+    print(json.dumps(found, ensure_ascii=False))
+
+
+def warn(sentence: str) -> None:
+    print(f"idea: {sentence}", file=sys.stderr)
+
+
+def parse_details(found: JsonObject) -> Details:
+    try:
+        return Details.model_validate(found)
+    except ValidationError as error:
+        raise ExternalError(
+            "The API sent an answer that this command cannot read.",
+            hint="Is this command older than the API?",
+        ) from error
+
+
+def name_status(status: Status) -> str:
+    return STATUS_NAMES.get(status, status)
+
+
+def format_cost(cost_usd: float | None) -> str:
+    return "cost unknown" if cost_usd is None else f"${cost_usd:.4f}"
+
+
+def format_details(details: Details) -> list[str]:
+    """The lines of `idea status`."""
+    budget = f" of ${details.max_cost_usd:.2f}" if details.max_cost_usd else ""
+    lines = [
+        one_line(details.title or details.idea, 100),
+        _format_progress(details),
+        f"{format_cost(details.cost_usd)}{budget} · started {format_age(details.created_at)} ago",
+    ]
+    if details.verdict:
+        lines.append(details.verdict)
+    if place := details.links.published or details.path:
+        lines.append(place)
+    if details.failure:
+        lines.append(details.failure.message)
+        if details.failure.resume:
+            lines.append(f"Continue with: {details.failure.resume}")
+    if webhook := _format_delivery(details.delivery, details.id):
+        lines.append(webhook)
+    return lines
+
+
+def _format_progress(details: Details) -> str:
+    if details.finished_at:
+        return f"{name_status(details.status)} after {pluralize(details.steps_completed, 'step')}"
+    stopping = ", stopping soon" if details.cancel_requested else ""
+    parts = [f"{name_status(details.status)}{stopping}"]
+    if details.current_step:
+        parts.append(f"step {details.current_step} of {details.steps_total}")
+    if details.status == "running":
+        parts.append(details.current_step_label)
+    return " · ".join(parts)
+
+
+def _format_delivery(delivery: Delivery, exploration_id: str) -> str:
+    """The state of the webhook; "" where there is none, or none to be sent yet."""
+    attempts = f"after {pluralize(delivery.attempts, 'attempt')}"
+    error = f": {delivery.last_error}" if delivery.last_error else "."
+    match delivery.status:
+        case "delivered":
+            return f"Webhook delivered {attempts}."
+        case "failed":
+            resend = f"idea webhook resend {exploration_id}"
+            return f"Webhook not delivered {attempts}{error} Send it again with: {resend}"
+        case "pending" if delivery.next_try:
+            again = f"{delivery.next_try.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            return f"Webhook not delivered yet, {attempts}{error} Trying again at {again}."
+        case _:
+            return ""
+
+
+def format_row(summary: Summary, width: int | None) -> str:
+    """An exploration in one line, or in up to three where the terminal is narrow."""
+    cost = "" if summary.cost_usd is None else f"${summary.cost_usd:.2f}"
+    facts = f"{name_status(summary.status):<20} {format_age(summary.created_at):>4} {cost:>7}"
+    own = summary.id
+    head, room = "", 0
+    for head in (f"{own}  {facts}  ", f"{own}\n  {facts}  ", f"{own}\n  {facts}\n  "):
+        room = MAX_TITLE if width is None else width - len(head.rpartition("\n")[2])
+        if room >= MIN_TITLE:
+            break
+    return strip_control_characters(
+        head + one_line(summary.title or summary.idea, min(room, MAX_TITLE))
+    )
+
+
+def format_age(moment: datetime) -> str:
+    seconds = max(0, int((datetime.now(UTC) - moment).total_seconds()))
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+def format_summary(details: Details, stats: Stats) -> str:
+    """The last lines of a run: how it ended, and what it took."""
+    if details.reused:
+        return "completed · reused existing research; nothing was run"
+    usage = stats.usage
+    parts = [
+        pluralize(stats.steps, "step"),
+        f"{usage.all_input_tokens:,} tokens in, {usage.output_tokens:,} out",
+    ]
+    if stats.tool_calls:
+        failed = sum(not record.ok for record in stats.tool_calls)
+        calls = pluralize(len(stats.tool_calls), "tool call")
+        parts.append(calls + (f" ({failed} failed)" * bool(failed)))
+    if usage.searches:
+        parts.append(pluralize(usage.searches, "search", "searches"))
+    parts.append(format_cost(stats.cost_usd))
+    if stats.unconfirmed_usd:
+        parts.append(f"up to {format_cost(stats.unconfirmed_usd)} of it for interrupted calls")
+    head = [name_status(details.status), *([details.verdict] if details.verdict else [])]
+    return f"{' · '.join(head)}\n{' · '.join(parts)}"
+
+
+def outcome_of(details: Details, content: str) -> JsonObject:
+    """The one object that scripts get of a run."""
+    failure = details.failure
+    return {
+        "id": details.id,
+        "status": details.status,
+        "content": content or None,
+        "path": details.path,
+        "stats": details.stats,
+        "error": {"code": failure.code, "message": failure.message} if failure else None,
+    }
+
+
+def suggest_resume(details: Details, name: str) -> str | None:
+    """How to continue a run that ended early; None where nothing was begun or it would not help."""
+    failure = details.failure
+    if details.status not in RESUMABLE or not details.stats.get("output_tokens"):
+        return None
+    if failure is None or failure.resume is None:
+        return None
+    return f"Continue with: {failure.resume.replace(details.id, name)}"
+
+
+def suggest_reading(details: Details, name: str) -> str | None:
+    """How to read a report that is not printed; None where there is none."""
+    if details.reused or not details.links.report:
+        return None
+    if not TOOLSETS[details.toolset].publishes_documents:
+        return None
+    if details.status == "failed":
+        return f"Nothing was published. Read what was kept with: idea report {name}"
+    return f"Read the report with: idea report {name}"
+
+
+def suggest_resend(details: Details, name: str) -> str | None:
+    if details.delivery.status != "failed":
+        return None
+    return (
+        f"The webhook was not delivered: {details.delivery.last_error}"
+        f" Send it again with: idea webhook resend {name}"
+    )
+
+
+def suggest_decision(paths: list[str], name: str) -> str:
+    files = ", ".join(dict.fromkeys(paths))
+    return (
+        f"Your decision is needed on {files}. See the changes with `idea approve {name} --list`,"
+        f' decide with `idea approve {name}` or `idea reject {name} --reason "…"`,'
+        f" then continue with `idea resume {name}`."
+    )
+
+
+def terminal_width() -> int | None:
+    """None where stdout goes to a file or another program."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def wrap(text: str, width: int | None, indent: int) -> list[str]:
+    """The text in lines of this width, broken between words only."""
+    if width is None:
+        return [text]
+    return textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

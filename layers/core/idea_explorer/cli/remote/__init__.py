@@ -1,1 +1,0 @@
-"""Commands against a deployment: the same as here, by its API."""

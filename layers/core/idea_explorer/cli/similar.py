@@ -1,0 +1,89 @@
+"""Similar research, shown before money is spent. A person at a terminal is asked, a script never."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from idea_explorer.cli.output import wrap
+from idea_explorer.domain.publication import hash_idea
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, find_similar
+from idea_explorer.domain.text import one_line, strip_control_characters
+
+MAX_HITS = 3
+Ask = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A request to run, or a document to read instead, or neither."""
+
+    request: ExploreRequest | None = None
+    document: str | None = None
+
+
+def is_undecided(request: ExploreRequest, *, if_exists_given: bool) -> bool:
+    """Whether the request leaves open what to do about existing research."""
+    decided = request.update or request.continue_from or if_exists_given
+    return request.spec.publishes_documents and not decided
+
+
+def offer_similar(
+    request: ExploreRequest, index: Index, *, show: Callable[[str], None], ask: Ask | None
+) -> Choice:
+    """Show similar research; with `ask`, let a person choose what to do about it."""
+    hits = find_similar(request.idea, index)[:MAX_HITS]
+    if not hits:
+        return Choice(request)
+    show("Similar research already exists:")
+    for number, hit in enumerate(hits, start=1):
+        for line in _format_hit(number, hit):
+            show(line)
+    if ask is None:
+        return Choice(request)
+    nearest = next(entry for entry in index.entries if entry.path == hits[0].path)
+    options = _options(request, nearest)
+    show("What do you want to do?")
+    for key, (text, _) in options.items():
+        show(f"  {key}  {text}")
+    while True:
+        answer = ask("Your choice [y]: ").strip().lower()[:1] or "y"
+        if answer in options:
+            return options[answer][1]
+        show(f"Please answer with one of: {', '.join(options)}.")
+
+
+def ask_at_terminal() -> Ask | None:
+    """None where nobody would answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+
+    def ask(question: str) -> str:
+        print(question, end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        return line or "q"  # the end of the input is not consent
+
+    return ask
+
+
+def _options(request: ExploreRequest, nearest: IndexEntry) -> dict[str, tuple[str, Choice]]:
+    options = {
+        "y": ("run a new exploration anyway", Choice(request)),
+        "r": ("read 1 instead: print its path and quit", Choice(document=nearest.path)),
+    }
+    if nearest.idea_key == hash_idea(request.idea):
+        updated = request.model_copy(update={"update": True})
+        options["u"] = ("update 1: append new findings to it", Choice(updated))
+    if nearest.exploration_id:
+        continued = request.model_copy(update={"continue_from": nearest.exploration_id})
+        options["f"] = ("follow up on 1 in a new document", Choice(continued))
+    return options | {"q": ("quit", Choice())}
+
+
+def _format_hit(number: int, hit: Similar) -> list[str]:
+    """A document's own words may hold anything, so what steers a terminal is left out."""
+    facts = ", ".join(filter(None, (hit.date, hit.verdict, f"{hit.score:.0%} similar")))
+    text = strip_control_characters(f"  {number}  {one_line(hit.title, 80)} ({facts})")
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+    return [*wrap(text, width, 5), strip_control_characters(f"     {hit.path}")]

@@ -1,0 +1,101 @@
+"""Where the explorations are that a command is about: at a deployment, or on this machine."""
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from pydantic import ValidationError
+
+from idea_explorer.domain.events import AnyEvent, parse_event
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.request import ResumeRequest
+
+if TYPE_CHECKING:
+    from idea_explorer.api.approvals import ApprovalView
+    from idea_explorer.api.views import Details
+    from idea_explorer.domain.run import Stats
+    from idea_explorer.ports import Undone, UploadedFiles
+    from idea_explorer.usecases.approvals.decide import DecisionRequest
+
+
+@dataclass(frozen=True)
+class ReceivedEvent:
+    """An event as it was sent. `event` is None for a kind that this version does not know."""
+
+    number: int
+    data: JsonObject
+    event: AnyEvent | None
+
+
+class Target(Protocol):
+    """JSON objects are those of the API, whichever target answers: scripts get them unchanged.
+
+    Raises ExplorerError: its kind says whether trying again helps.
+    """
+
+    def submit(self, body: JsonObject, files: "UploadedFiles", key: str) -> JsonObject:
+        """Queue a new exploration. With the same key, nothing is started twice."""
+        ...
+
+    def list_explorations(self, **filters: object) -> JsonObject: ...
+    def show(self, exploration_id: str) -> JsonObject: ...
+    def report(self, exploration_id: str) -> str: ...
+
+    def stats(self, details: "Details") -> "Stats":
+        """With the tool calls, where the target knows them."""
+        ...
+
+    def events(
+        self, exploration_id: str, notify: Callable[[str], None], *, after: int = 0
+    ) -> Iterator[ReceivedEvent]:
+        """Every event once and in order, until no more can come. `notify` gets a sentence about each
+        wait and each lost connection."""
+        ...
+
+    def last_event_id(self, exploration_id: str) -> int: ...
+    def cancel(self, exploration_id: str) -> JsonObject: ...
+
+    def resume(
+        self, exploration_id: str, limits: ResumeRequest, *, show_progress: bool
+    ) -> JsonObject:
+        """Queue the next run; on this machine, run it now, with its progress on stderr."""
+        ...
+
+    def approvals(self, exploration_id: str) -> "list[ApprovalView]": ...
+    def decide(self, exploration_id: str, approval_id: str, request: "DecisionRequest") -> None: ...
+
+    def revert(self, exploration_id: str) -> "Undone": ...
+    def resend_webhook(self, exploration_id: str) -> JsonObject:
+        """The delivery."""
+        ...
+
+    def name(self, exploration_id: str) -> str:
+        """The exploration as the arguments of the next command have to name it."""
+        ...
+
+    def describe_next(self, exploration_id: str) -> str:
+        """What happens to a run whose changes are all decided, and the command for it."""
+        ...
+
+
+def choose_target(arguments: argparse.Namespace) -> Target:
+    """The deployment that IDEA_API_URL names, or this machine. Nothing else looks at that variable."""
+    research = getattr(arguments, "research", None)
+    if os.environ.get("IDEA_API_URL"):
+        from idea_explorer.cli.targets.deployment import DeploymentTarget
+
+        return DeploymentTarget.from_environment(research)
+    from idea_explorer.cli.targets.local import LocalTarget
+
+    return LocalTarget.in_folder(research)
+
+
+def parse_received(number: int, data: str) -> ReceivedEvent:
+    try:
+        event = parse_event(data)
+    except ValidationError:
+        event = None
+    return ReceivedEvent(number, json.loads(data), event)

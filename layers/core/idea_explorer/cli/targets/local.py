@@ -1,0 +1,205 @@
+"""The explorations of this machine: their records are in the research folder."""
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from idea_explorer.api.views import Details, ExplorationList, build_details, build_summary
+from idea_explorer.cli.arguments import read_settings
+from idea_explorer.cli.output import name_status
+from idea_explorer.cli.targets import ReceivedEvent, parse_received
+from idea_explorer.domain.errors import ConfigurationError, ConflictError, MissingError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.progress import progress_of
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest
+from idea_explorer.domain.run import Stats
+from idea_explorer.ports import Undone, UploadedFiles
+from idea_explorer.settings import Settings
+from idea_explorer.usecases.cancel import cancel
+from idea_explorer.usecases.find import find
+from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, worked_on_here
+
+if TYPE_CHECKING:
+    from idea_explorer.api.approvals import ApprovalView
+    from idea_explorer.usecases.approvals.decide import DecisionRequest
+    from idea_explorer.usecases.deps import Deps
+
+
+class LocalTarget:
+    def __init__(self, settings: Settings, research: str | None = None) -> None:
+        """`research` is the folder as the command was given it."""
+        self._settings = settings
+        self._research = research
+
+    @classmethod
+    def in_folder(cls, research: str | None) -> Self:
+        return cls(read_settings(research), research)
+
+    @cached_property
+    def _deps(self) -> "Deps":
+        from idea_explorer.wiring.deps import local_deps
+
+        return local_deps(self._settings, cli_log(None))
+
+    def submit(self, body: JsonObject, files: UploadedFiles, key: str) -> JsonObject:
+        raise ConfigurationError(
+            "IDEA_API_URL is not set.",
+            hint="Set it to the ApiUrl of your deployment or to the address that `idea serve` prints,"
+            " or run the exploration on this machine with: idea explore.",
+        )
+
+    def list_explorations(self, **filters: object) -> JsonObject:
+        from pydantic import ValidationError
+
+        from idea_explorer.api.explorations import ListQuery
+        from idea_explorer.domain.request import invalid_request
+        from idea_explorer.ports import Filter
+
+        try:
+            query = ListQuery.model_validate(filters)
+        except ValidationError as error:
+            raise invalid_request(error) from error
+        if not self._settings.store.is_file():
+            return ExplorationList(explorations=[], cursor=None).model_dump(mode="json")
+        wanted = Filter(status=query.status, mode=query.mode, toolset=query.toolset)
+        page = self._deps.explorations.page(
+            LOCAL_OWNER, wanted, limit=query.limit, cursor=query.cursor
+        )
+        rows = [build_summary(exploration) for exploration in page.explorations]
+        return ExplorationList(explorations=rows, cursor=page.cursor).model_dump(mode="json")
+
+    def show(self, exploration_id: str) -> JsonObject:
+        return self._dump(self.find(exploration_id))
+
+    def describe(self, exploration: Exploration) -> Details:
+        events = self._read_events(exploration.id)
+        progress = progress_of(exploration, events, self._deps.clock.now())
+        return build_details(exploration, progress, prefix="")
+
+    def report(self, exploration_id: str) -> str:
+        exploration = self.find(exploration_id)
+        try:
+            return self._deps.reports.load_report(exploration.id)
+        except MissingError as error:
+            status = name_status(exploration.status)
+            raise MissingError(
+                f"Exploration {exploration.id} is {status} and has no report."
+            ) from (error)
+
+    def stats(self, details: Details) -> Stats:
+        return self.find(details.id).run.stats
+
+    def events(
+        self, exploration_id: str, notify: Callable[[str], None], *, after: int = 0
+    ) -> Iterator[ReceivedEvent]:
+        """Ends, too, where no process of this machine works on the run any more."""
+        from idea_explorer.usecases.follow import follow
+
+        exploration, reason = self.find(exploration_id), None
+        is_worked_on = worked_on_here(self._settings)
+        while True:
+            news = follow(exploration.id, after, self._deps, wait_seconds=1.0)
+            for event in news.events:
+                after = event.number
+                yield parse_received(event.number, event.data)
+            if news.waits_for and news.waits_for != reason:
+                notify(news.waits_for)
+            reason = news.waits_for
+            exploration = self.find(exploration_id)
+            idle = not (news.events or exploration.is_final or is_worked_on(exploration))
+            if news.over or idle:
+                return
+
+    def last_event_id(self, exploration_id: str) -> int:
+        return sum(1 for _ in self._read_events(self.find(exploration_id).id))
+
+    def cancel(self, exploration_id: str) -> JsonObject:
+        self.find(exploration_id)
+        cancelled = cancel(exploration_id, LOCAL_OWNER, self._deps)
+        if cancelled.is_final or worked_on_here(self._settings)(cancelled):
+            return self._dump(cancelled)
+        with suppress(ConflictError):  # a worker was first to see that it is to end
+            return self.resume(exploration_id, ResumeRequest(), show_progress=False)
+        return self.show(exploration_id)
+
+    def resume(
+        self, exploration_id: str, limits: ResumeRequest, *, show_progress: bool
+    ) -> JsonObject:
+        from idea_explorer.cli.run import LocalRunner
+
+        exploration = self.find(exploration_id)
+        runner = LocalRunner(self._settings, self, show_progress=show_progress)
+        return self._dump(runner.resume(exploration, limits))
+
+    def approvals(self, exploration_id: str) -> "list[ApprovalView]":
+        from idea_explorer.api.approvals import build_approval_view
+
+        exploration = self.find(exploration_id)
+        approvals = self._deps.approvals.approvals(exploration.id)
+        return [build_approval_view(approval, exploration) for approval in approvals]
+
+    def decide(self, exploration_id: str, approval_id: str, request: "DecisionRequest") -> None:
+        from idea_explorer.usecases.approvals.decide import decide
+
+        decide(exploration_id, approval_id, request, LOCAL_OWNER, self._deps)
+
+    def revert(self, exploration_id: str) -> Undone:
+        from idea_explorer.usecases.revert import revert
+        from idea_explorer.wiring import publishing
+
+        try:
+            exploration = self.find(exploration_id)
+        except MissingError:
+            if not (self._settings.uses_github and is_id(exploration_id)):
+                raise
+            # it ran elsewhere; the commits that carry its id are enough
+            known = ExplorationId(exploration_id)
+            reverter = publishing.reverter(self._settings, ExploreRequest(idea=exploration_id))
+            return reverter.propose_revert(known, since=decode_time(known))
+        return revert(exploration, self._deps)
+
+    def has(self, exploration_id: str) -> bool:
+        try:
+            self.find(exploration_id)
+        except MissingError:
+            return False
+        return True
+
+    def resend_webhook(self, exploration_id: str) -> JsonObject:
+        from idea_explorer.usecases.notify import resend
+
+        sent = resend(self.find(exploration_id).id, self._deps)
+        delivery: JsonObject = sent.delivery.model_dump(mode="json")
+        return delivery
+
+    def name(self, exploration_id: str) -> str:
+        folder = f" --research {shlex.quote(self._research)}" if self._research else ""
+        return f"{exploration_id}{folder}"
+
+    def describe_next(self, exploration_id: str) -> str:
+        return f"Continue with: idea resume {self.name(exploration_id)}"
+
+    def find(self, exploration_id: str) -> Exploration:
+        if not is_id(exploration_id):
+            raise MissingError("There is no exploration with this id.")
+        with suppress(MissingError):
+            if self._settings.store.is_file():  # looking must not create one
+                return find(exploration_id, LOCAL_OWNER, self._deps)
+        raise MissingError(
+            f"There is no exploration {exploration_id} in {self._settings.research_dir.resolve()}.",
+            hint="If it ran in another folder, add --research DIR; if at a deployment, set"
+            " IDEA_API_URL.",
+        )
+
+    def _read_events(self, exploration_id: ExplorationId) -> Iterator[str]:
+        after = 0
+        while page := self._deps.events.read(exploration_id, after=after):
+            yield from (event.data for event in page)
+            after = page[-1].number
+
+    def _dump(self, exploration: Exploration) -> dict[str, Any]:
+        return self.describe(exploration).model_dump(mode="json", by_alias=True)

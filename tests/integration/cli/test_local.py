@@ -1,0 +1,124 @@
+"""Without IDEA_API_URL, the commands on explorations work on those of this machine."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.command import Done
+from tests.fakes.command import idea as command
+from tests.fakes.in_process import Idea
+
+NOBODYS = "00000000-0001-7000-8000-000000000000"
+
+
+@pytest.fixture
+def idea(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Idea:
+    for name in ("IDEA_API_URL", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "GITHUB_REPOSITORY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return Idea(capsys)
+
+
+@pytest.fixture
+def done(idea: Idea) -> str:
+    """An exploration that has completed."""
+    _, out, _ = idea("explore", "Urban bees", "--json", "--quiet")
+    return str(json.loads(out)["id"])
+
+
+def test_an_exploration_is_listed_shown_watched_and_read(idea: Idea, done: str) -> None:
+    assert idea("list", "--quiet")[1] == f"{done}\n"
+    assert "Urban bees" in idea("list")[1]
+    assert idea("list", "--status", "failed")[2] == "idea: No exploration matches.\n"
+    assert "completed after 1 step" in idea("status", done)[1]
+    assert json.loads(idea("status", done, "--json")[1])["links"]["self"].endswith(done)
+    code, out, err = idea("watch", done)
+    assert (code, "step 1: " in err, out.splitlines()[0][:6]) == (0, True, "ideas/")
+    events = [json.loads(line) for line in idea("watch", done, "--json")[1].splitlines()]
+    assert [event["id"] for event in events] == list(range(1, len(events) + 1))
+    assert "# Urban bees" in idea("report", done)[1]
+
+
+def test_what_has_ended_is_neither_cancelled_nor_resumed(idea: Idea, done: str) -> None:
+    for name in ("cancel", "resume"):
+        code, out, err = idea(name, done)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"idea: Exploration {done} is completed;")
+
+
+def test_looking_for_an_exploration_in_the_wrong_folder_says_how_to_name_another(
+    idea: Idea, tmp_path: Path
+) -> None:
+    for name in ("status", "watch", "report", "cancel", "resume", "replay"):
+        code, out, err = idea(name, NOBODYS)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"idea: There is no exploration {NOBODYS} in {tmp_path}. If it ran")
+        assert "--research DIR" in err
+    assert idea("list") == (0, "", "idea: There are no explorations yet.\n")
+    assert list(tmp_path.iterdir()) == []  # looking creates nothing
+
+
+def test_the_end_names_the_command_that_reads_the_report(idea: Idea, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    _, _, err = idea("explore", "Urban bees", "--research", "notes")
+
+    *_, last = err.splitlines()
+    reads = last.removeprefix("idea: Read the report with: idea ").split()
+    assert reads[0] == "report"
+    assert "# Urban bees" in idea(*reads)[1]
+
+
+def test_only_a_deployment_takes_submissions(idea: Idea) -> None:
+    code, out, err = idea("submit", "Bees")
+
+    assert (code, out) == (2, "")
+    assert err.startswith("idea: IDEA_API_URL is not set.")
+    assert "idea explore" in err
+
+
+def test_a_run_that_waits_for_nobody_is_cancelled_at_once(idea: Idea, tmp_path: Path) -> None:
+    from idea_explorer.domain.exploration import Exploration
+    from idea_explorer.domain.request import ExploreRequest
+    from idea_explorer.settings import Settings
+    from idea_explorer.wiring import local
+
+    store = local.local_store(Settings(research_dir=tmp_path))
+    now = local.system_clock().now()
+    killed = Exploration.new(ExploreRequest(idea="Tea"), "local", at=now, by_command=True)
+    store.create(killed)
+    store.save(killed.started(at=now))
+
+    watched = idea("watch", killed.id)
+    code, out, _ = idea("cancel", killed.id, "--quiet")
+
+    assert (watched[0], "No process is running it any more." in watched[2]) == (1, True)
+    assert (code, out) == (0, "cancelled\n")
+
+
+def run(*arguments: str, folder: Path, **variables: str) -> Done:
+    return command(*arguments, env=variables, folder=folder)
+
+
+def test_a_tool_of_another_toolset_is_found(tmp_path: Path) -> None:
+    other = run("tool", "calculator", '{"expression": "1"}', folder=tmp_path)
+    unknown = run("tool", "summon", folder=tmp_path)
+
+    assert json.loads(other.stdout)["error_type"] == "unknown_tool"
+    assert other.stderr == (
+        "idea: The research toolset has no tool calculator. Add --toolset assistant.\n"
+    )
+    assert unknown.stderr.endswith("See them all with: idea tools\n")
+
+
+def test_a_folder_beside_github_is_said_to_hold_only_the_records(tmp_path: Path) -> None:
+    github = {"GITHUB_TOKEN": "t0ken", "GITHUB_REPOSITORY": "acme/ideas"}
+
+    said = run("tools", "--research", ".", "--toolset", "assistant", folder=tmp_path, **github)
+
+    assert said.stderr == (
+        "idea: GitHub is configured, so research is in acme/ideas;"
+        " . only holds the run's records.\n"
+    )

@@ -1,0 +1,49 @@
+"""The progress of a run, line by line."""
+
+import pytest
+
+from idea_explorer.cli.display import PlainScreen, ProgressDisplay
+from idea_explorer.domain.events import (
+    AnswerStarted,
+    EventUsage,
+    RunEvent,
+    StepFinished,
+    TextDelta,
+    ToolCallStart,
+)
+
+USAGE = EventUsage(input_tokens=1, output_tokens=1, cache_read_tokens=0, cache_write_tokens=0)
+TEXT = TextDelta(content="# Tea")
+CALL = ToolCallStart(tool_call_id="a", tool_name="list_research", input={})
+
+
+def finished(stop_reason: str) -> StepFinished:
+    return StepFinished(step=1, usage=USAGE, cost=0.0, stop_reason=stop_reason)
+
+
+@pytest.mark.parametrize(
+    ("before", "reason"),
+    [
+        (
+            [TEXT, finished("end_turn")],
+            "The report is incomplete; one more step asks for it again.",
+        ),
+        ([finished("end_turn")], "The answer contains no report; one more step asks for it."),
+        (
+            [TEXT, finished("max_tokens")],
+            "The answer reached its length limit; one more step continues it.",
+        ),
+        ([TEXT, finished("tool_use"), CALL], None),
+        ([TEXT, finished("pause_turn")], None),
+    ],
+)
+def test_a_step_after_the_report_says_why_it_is_needed(
+    before: list[RunEvent], reason: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    display = ProgressDisplay(PlainScreen())
+
+    for event in [AnswerStarted(step=1), *before, AnswerStarted(step=2)]:
+        display.emit(event)
+
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  … ")]
+    assert said == ([f"  … {reason}"] if reason else [])

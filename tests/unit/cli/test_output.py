@@ -1,0 +1,80 @@
+"""What a person reads of an exploration, and the commands it suggests."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from idea_explorer.api.views import Details, build_details
+from idea_explorer.cli.output import (
+    format_details,
+    format_summary,
+    suggest_reading,
+    suggest_resume,
+)
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.progress import progress_of
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.run import Receipt, Stats, Status
+from idea_explorer.domain.usage import Usage
+
+NOW = datetime.now(UTC)
+RAN = Stats(steps=1, usage=Usage(input_tokens=10, output_tokens=5), cost_usd=0.01)
+
+
+def ended(status: Status, resume: str = "", stats: Stats = RAN, **request: str) -> Details:
+    """`resume` holds the flags of the command, "-" for none at all."""
+    new = Exploration.new(ExploreRequest(idea="Tea", **request), "local", at=NOW)  # type: ignore[arg-type]
+    receipt = None
+    if status != "completed":
+        receipt = Receipt.of(new.id, "INTERNAL_ERROR", "It ended.", stats=stats, has_text=True)
+        command = None if resume == "-" else f"{receipt.resume}{resume}"
+        receipt = receipt.model_copy(update={"resume": command})
+    final = new.started(at=NOW).finished(status, at=NOW, stats=stats, receipt=receipt)
+    return build_details(final, progress_of(final, [], NOW), "")
+
+
+def test_a_completed_exploration_is_called_so_once() -> None:
+    lines = format_details(ended("completed"))
+
+    assert lines[1] == "completed after 1 step"
+    assert "\n".join(lines).lower().count("completed") == 1
+
+
+def test_a_status_is_said_in_words() -> None:
+    assert format_summary(ended("timed_out"), RAN).startswith("timed out\n1 step · ")
+
+
+def test_interrupted_calls_are_part_of_the_cost() -> None:
+    stats = RAN.model_copy(update={"unconfirmed_usd": 0.005})
+
+    assert format_summary(ended("completed"), stats).endswith(
+        "$0.0100 · up to $0.0050 of it for interrupted calls"
+    )
+
+
+def test_the_suggested_resume_names_the_folder_and_keeps_the_budget_it_needs() -> None:
+    details = ended("partial", " --max-cost-usd 0.40")
+
+    assert suggest_resume(details, f"{details.id} --research demo") == (
+        f"Continue with: idea resume {details.id} --research demo --max-cost-usd 0.40"
+    )
+
+
+@pytest.mark.parametrize(
+    "details",
+    [ended("completed"), ended("failed", "-"), ended("failed", stats=Stats())],
+    ids=["completed", "refused", "never begun"],
+)
+def test_a_resume_that_would_not_help_is_not_suggested(details: Details) -> None:
+    assert suggest_resume(details, details.id) is None
+
+
+def test_a_report_that_is_not_printed_can_be_read_with_a_command() -> None:
+    published, kept = ended("completed"), ended("failed")
+    printed = ended("completed", toolset="assistant")
+
+    assert suggest_reading(published, "ID") == "Read the report with: idea report ID"
+    assert suggest_reading(kept, "ID") == (
+        "Nothing was published. Read what was kept with: idea report ID"
+    )
+    assert suggest_reading(printed, "ID") is None
