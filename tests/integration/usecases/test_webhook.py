@@ -231,7 +231,7 @@ def test_nobody_is_told_where_nobody_asked(desk: Desk, receiver: Receiver) -> No
 
 def test_nobody_is_told_before_the_end_or_of_another_run(desk: Desk, receiver: Receiver) -> None:
     running = desk.finished(webhook_url=URL)
-    with pytest.raises(ConflictError, match="not come to its end"):
+    with pytest.raises(ConflictError, match="has not ended"):
         tell(desk, running, LoopbackPosts(receiver))
     assert receiver.received == []
 
