@@ -100,7 +100,9 @@ def test_the_demo_prints_what_the_readme_shows(demo_folder: Path) -> None:
 
     done = idea(*shlex.split(command[1]), env={}, folder=demo_folder)
 
-    printed = _without_numbers(done.stderr + done.stdout)
+    # the hints on stderr come last, after what is printed on stdout
+    progress = [line for line in done.stderr.splitlines(keepends=True) if "idea: " not in line]
+    printed = _without_numbers("".join(progress) + done.stdout)
     for part in _without_numbers(shown[1]).split("…\n"):
         before, found, printed = printed.partition(part)
         assert found, f"{part} is not in {before}"
