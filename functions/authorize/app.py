@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from idea_explorer import wiring
 from idea_explorer.api.authorizer import authorize
 from idea_explorer.lambda_runtime import deployment, handlers
+from idea_explorer.wiring.cloud import api_tokens
 
-tokens = wiring.api_tokens(deployment.settings())
+tokens = api_tokens(deployment.settings())
 
 
 @handlers.logged

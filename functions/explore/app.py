@@ -3,26 +3,28 @@
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.message import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
+from idea_explorer.usecases.approvals.wait import expire, wait
 from idea_explorer.usecases.jobs import explore_or_settle, run_queue_message
+from idea_explorer.usecases.notify import request_webhook
 from idea_explorer.usecases.settle import settle
 
 
 @handlers.entry
 def handler(event: handlers.Event) -> JsonObject:
     if "Records" in event:
-        return handlers.each_message(event, _work_alone)
-    work = handlers.work_in(event)
+        return handlers.each_message(event, _run_message)
+    work, deps = handlers.work_in(event), deployment.deps()
     handlers.correlate(work.id)
     if work.settle:
-        exploration = settle(work.id, work.run, work.why, deployment.books())
+        exploration = settle(work.id, work.run, work.why, deps, error=work.error)
         if work.unattended:
-            deployment.request_webhook(exploration)
+            request_webhook(exploration, deps)
     elif work.token:
-        exploration = deployment.wait(work.id, work.token.get_secret_value())
+        exploration = wait(work.id, work.token.get_secret_value(), deps)
     else:
         if work.expired:
-            deployment.expire(work.id, work.run)
-        exploration = explore_or_settle(work.id, work.run, deployment.engine, deployment.books())
+            expire(work.id, work.run, deps)
+        exploration = explore_or_settle(work.id, work.run, deps)
     return {
         "id": work.id,
         "run": work.run,
@@ -31,9 +33,7 @@ def handler(event: handlers.Event) -> JsonObject:
     }
 
 
-def _work_alone(message: QueueMessage) -> JsonObject:
-    """For `sam local invoke`, and wherever a queue is all there is."""
-    final = run_queue_message(
-        message, deployment.engine(), deployment.destinations(), deployment.terms()
-    )
+def _run_message(message: QueueMessage) -> JsonObject:
+    """For `sam local invoke`, where there is a queue but no workflow."""
+    final = run_queue_message(message, deployment.deps())
     return {"id": final.id, "status": final.status, "path": final.publication.path}

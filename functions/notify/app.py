@@ -10,14 +10,13 @@ from idea_explorer.usecases.notify import notify
 def handler(event: handlers.Event) -> JsonObject:
     """Fails where the receiver is down, so that the workflow tries again later; without a workflow the
     sweep does."""
-    work = handlers.work_in(event)
+    work, deps = handlers.work_in(event), deployment.deps()
     handlers.correlate(work.id)
-    sender = deployment.sender()
     try:
-        final = notify(work.id, work.run, sender)
+        final = notify(work.id, work.run, deps)
     except UndeliveredError as error:
         handlers.log().warning("webhook_not_delivered", error=error.sentence)
         if not work.unattended:
             raise
-        final = sender.explorations.load(work.id)
+        final = deps.explorations.load(work.id)
     return {"id": final.id, "run": final.run.number, "delivery": final.delivery.status}

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,15 +28,15 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import FINAL
 from idea_explorer.observability.logging import SilentLog
-from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
-from idea_explorer.usecases.request_policy import RequestPolicy
-from idea_explorer.usecases.settle import Books, Cause, settle
+from idea_explorer.usecases.settle import Cause, settle
 from idea_explorer.usecases.submit import submit
-from idea_explorer.wiring import Stores, cloud_queue, cloud_stores
+from idea_explorer.wiring.cloud import cloud_queue
+from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes import anthropic_faults as model_faults
 from tests.fakes.anthropic_scripts import Entry
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -51,6 +51,7 @@ from tests.fakes.anthropic_turns import (
     web_search_result,
 )
 from tests.fakes.aws import REGION, fake_aws
+from tests.fakes.deps import LENIENT, PRICED
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
 from tests.fakes.reports import business
@@ -218,20 +219,14 @@ def run(fault: Fault, folder: Path) -> Row:
         hub = stack.enter_context(FakeGitHub(folder / "github", token="t"))
         repository = hub.create_repository("acme/ideas", {"ideas/tea.md": "# Tea"})
         world = World(hub, repository, FastClock())
-        stores = cloud_stores(settings)
+        deps = made(cloud_deps(settings, SilentLog()), server.url, world, folder)
         request = ExploreRequest(idea="Tea", deadline_seconds=fault.deadline_seconds)
-        queued = submit(
-            request,
-            "o",
-            stores.explorations,
-            world.clock,
-            terms=RequestPolicy(min_deadline_seconds=1),
-        )
+        queued = submit(request, "o", replace(deps, policy=LENIENT))
         fault.arrange(world)
         stack.enter_context(failing_aws(world.aws_faults))
         with suppress(ExplorerError):  # stored first: what is not sent, the sweep finds
             cloud_queue(settings).send(queued.id, 1)
-        final = drive(queued, stores, engine(stores, server.url, world), hub, world, folder)
+        final = drive(queued, deps, world)
         commits = sum(final.id in commit.message for commit in repository.log("main"))
     return Row(
         fault.name,
@@ -256,43 +251,28 @@ def judge(final: Exploration, commits: int) -> Iterator[str]:
         yield "completed without its commit"
 
 
-def engine(stores: Stores, model_url: str, world: World) -> Engine:
-    repository = GitHub(GitHubClient("acme/ideas", lambda: "t", world.github.url), "main")
-    return Engine(
-        explorations=stores.explorations,
-        transcripts=stores.transcripts,
-        events=stores.events,
-        reports=stores.reports,
-        model=Claude.with_key("key", model_url),
-        toolset_for=lambda *_: research_tools(repository, "web_search_20250305"),
-        sinks_for=lambda _: [],
-        clock=world.clock,
-        log=SilentLog(),
-        model_ids=MODELS,
-        prices=PRICES,
-    )
-
-
-def drive(
-    queued: Exploration, stores: Stores, parts: Engine, hub: FakeGitHub, world: World, folder: Path
-) -> Exploration:
-    """Explore and publish as the workflow does, with its retries and its Catch."""
+def made(cloud: Deps, model_url: str, world: World, folder: Path) -> Deps:
+    client = GitHubClient("acme/ideas", lambda: "t", world.github.url)
+    tools = research_tools(GitHub(client, "main"), "web_search_20250305")
+    engine = Engine(model=Claude.with_key("key", model_url), toolset_for=lambda *_: tools)
     lease = SqliteBranchLease(folder / "lease.db", world.clock)
-    publisher = GitHubPublisher(
-        GitHubClient("acme/ideas", lambda: "t", hub.url), "main", lease, world.clock
+    return replace(
+        cloud,
+        clock=world.clock,
+        policy=PRICED,
+        sinks_for=lambda _: [],
+        engine=lambda: engine,
+        publisher=lambda: GitHubPublisher(client, "main", lease, world.clock),
     )
 
-    def publishing() -> Exploration:
-        return publish(
-            queued.id, 1, explorations=stores.explorations, reports=stores.reports,
-            publisher=publisher, clock=world.clock, log=SilentLog(),
-        )  # fmt: skip
 
-    if not _retried(lambda: explore(queued.id, 1, parts), world.clock):
-        return settled(queued, "broken", stores, world)
-    if not _retried(publishing, world.clock):
-        return settled(queued, "broken", stores, world)
-    return stores.explorations.load(queued.id)
+def drive(queued: Exploration, deps: Deps, world: World) -> Exploration:
+    """Explore and publish as the workflow does, with its retries and its Catch."""
+    if not _retried(lambda: explore(queued.id, 1, deps), world.clock):
+        return settled(queued, "broken", deps, world)
+    if not _retried(lambda: publish(queued.id, 1, deps), world.clock):
+        return settled(queued, "broken", deps, world)
+    return deps.explorations.load(queued.id)
 
 
 def _retried(attempt: Callable[[], object], clock: FastClock) -> bool:
@@ -310,14 +290,10 @@ def _retried(attempt: Callable[[], object], clock: FastClock) -> bool:
     return False
 
 
-def settled(queued: Exploration, cause: Cause, stores: Stores, world: World) -> Exploration:
+def settled(queued: Exploration, cause: Cause, deps: Deps, world: World) -> Exploration:
     """The Catch. By the time it runs, what failed has usually passed."""
     world.aws_faults.clear()
-    books = Books(
-        explorations=stores.explorations, transcripts=stores.transcripts,
-        reports=stores.reports, clock=world.clock, prices=PRICES, sinks_for=lambda _: [],
-    )  # fmt: skip
-    return settle(queued.id, 1, cause, books)
+    return settle(queued.id, 1, cause, deps)
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class Stage(Serving):
     def __init__(self, folder: Path) -> None:
         self.api = Api(folder)
         tokens = dump_tokens([make_token_record(TOKEN, OWNER, now=self.api.clock.now())])
-        handle = build_handler(self.api.service)
+        handle = build_handler(self.api.deps)
 
         def under_a_prefix(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
             """As API Gateway does: the stage stands in the address, not in the function's path."""

@@ -21,16 +21,14 @@ from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability.logging import SilentLog
-from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
-from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
 from tests.chaos.boundaries import Boundaries, Breakable, BreakableJournals, breakable_toolset
 from tests.fakes.anthropic_scripts import Entry, dump_script
+from tests.fakes.deps import make_deps
 
 REPOSITORY = "acme/ideas"
 STORE_WRITES = ("take_over", "save", "append", "save_report")
@@ -123,9 +121,7 @@ class World:
 
     def submit(self, idea: str) -> Exploration:
         request = ExploreRequest(idea=idea)
-        return submit(
-            request, "chaos", self.store, SystemClock(), terms=RequestPolicy(min_deadline_seconds=1)
-        )
+        return submit(request, "chaos", make_deps(self.folder, clock=SystemClock()))
 
     def live(self, exploration: Exploration, model: int, kill_at: int | None) -> tuple[int, str]:
         """One process that runs the exploration to its end, or is killed.
@@ -160,32 +156,24 @@ class World:
             research_tools(Folder(self.folder), "web_search_20250305"), boundaries
         )
         engine = Engine(
-            explorations=broken,
+            model=cast("Any", Breakable(self._models[model], "model", ["answer"], boundaries)),
+            toolset_for=lambda *_: toolset,
+        )
+        github: Any = Breakable(self._github, "github", GITHUB_CALLS, boundaries)
+        lease = SqliteBranchLease(self.folder / "store.db", clock)
+        publisher = GitHubPublisher(github, "main", lease, clock, lease_seconds=LEASE_SECONDS)
+        deps = make_deps(
+            self.folder,
+            store=broken,
             transcripts=BreakableJournals(
                 store, boundaries, skip_store_before_act=self._planted_bug
             ),
-            events=broken,
-            reports=broken,
-            model=cast("Any", Breakable(self._models[model], "model", ["answer"], boundaries)),
-            toolset_for=lambda *_: toolset,
-            sinks_for=lambda _: [],
             clock=clock,
-            log=SilentLog(),
-            model_ids=MODELS,
-            prices=PRICES,
+            engine=lambda: engine,
+            publisher=lambda: publisher,
         )
-        explore(exploration.id, exploration.run.number, engine)
-        github: Any = Breakable(self._github, "github", GITHUB_CALLS, boundaries)
-        lease = SqliteBranchLease(self.folder / "store.db", clock)
-        publish(
-            exploration.id,
-            exploration.run.number,
-            explorations=broken,
-            reports=broken,
-            publisher=GitHubPublisher(github, "main", lease, clock, lease_seconds=LEASE_SECONDS),
-            clock=clock,
-            log=SilentLog(),
-        )
+        explore(exploration.id, exploration.run.number, deps)
+        publish(exploration.id, exploration.run.number, deps)
 
 
 def _write(path: Path, text: str) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.adapters.idempotency import IdempotencyStore, SqliteRecords
 from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
 from idea_explorer.adapters.sqlite.store import SqliteStore
@@ -22,8 +21,8 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.run import Status
 from idea_explorer.ports import Explorations, ResearchIndex, WorkQueue
 from idea_explorer.usecases.request_policy import RequestPolicy
-from idea_explorer.usecases.service import Service
 from tests.fakes.clock import ManualClock
+from tests.fakes.deps import make_deps
 from tests.fakes.engine import RecordedLog
 from tests.fakes.service import FakeQueue
 
@@ -95,30 +94,29 @@ class Api:
         self.context = FakeContext()
         self.approvals = SqliteApprovals(folder / "store.db")
         self.woken: list[str] = []
-        self.service = Service(
-            explorations=explorations or self.store,
-            events=self.store,
-            reports=self.store,
-            queue=queue or self.queue,
-            idempotency=IdempotencyStore(SqliteRecords(folder / "store.db")),
+        self.deps = make_deps(
+            folder,
+            store=self.store,
+            approvals=self.approvals,
+            uploads=self.uploads,
             clock=self.clock,
             log=self.log,
-            uploads=self.uploads,
+            queue=lambda: queue or self.queue,
             index=index or (lambda: ComputedIndex(self.research())),
             research=self.research,
             webhooks=lambda: self.webhooks,
             repository="acme/ideas",
             branch="main",
-            terms=RequestPolicy(
+            policy=RequestPolicy(
                 min_deadline_seconds=60,
                 uploads=self.uploads,
                 daily_cost_usd=DAY_USD,
                 spend=self.store,
             ),
-            approvals=self.approvals,
             wake=lambda e: self.woken.append(e.id),
+            **({"explorations": explorations} if explorations else {}),
         )
-        self.handle = build_handler(self.service)
+        self.handle = build_handler(self.deps)
 
     def spend_the_day(self, owner: str = "ada") -> None:
         self.store.record(owner, self.clock.now().date(), "a-run", DAY_USD)

@@ -6,19 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.adapters.folder.writer import FolderWriter
-from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
-from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain.approvals import Approval, propose
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.domain.tools import ToolResult
-from idea_explorer.usecases.approvals.apply import expire
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
+from idea_explorer.usecases.approvals.wait import expire
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
 from tests.fakes.engine import Bench
 from tests.fakes.models import calls, says, scripted
@@ -43,13 +40,10 @@ class World:
         (self.code / "b.txt").write_text("old b\n")
         self.model = scripted(replies)
         self.bench = Bench(tmp_path / "bench", self.model, toolset=self._tools())
-        self.approvals = SqliteApprovals(tmp_path / "approvals.db")
-        self.bench.engine = replace(
-            self.bench.engine,
-            approvals=self.approvals,
-            writer_for=lambda _: FolderWriter(self.code),
-        )
+        self.approvals = self.bench.deps.approvals
         self.woken: list[str] = []
+        self.bench.engine = replace(self.bench.engine, writer_for=lambda _: FolderWriter(self.code))
+        self.bench.deps = replace(self.bench.deps, wake=lambda e: self.woken.append(e.id))
 
     def _tools(self) -> Toolset:
         return Toolset(
@@ -73,48 +67,23 @@ class World:
             approval.id,
             DecisionRequest.model_validate(fields),
             "tester",
-            explorations=self.bench.store,
-            approvals=self.approvals,
-            events=self.bench.store,
-            clock=self.bench.clock,
-            wake=lambda e: self.woken.append(e.id),
+            self.bench.deps,
         )
 
     def expire(self, exploration: Exploration) -> None:
-        expire(
-            exploration.id,
-            exploration.run.number,
-            explorations=self.bench.store,
-            approvals=self.approvals,
-            clock=self.bench.clock,
-        )
+        expire(exploration.id, exploration.run.number, self.bench.deps)
 
     def cancel(self, exploration: Exploration) -> None:
-        cancel(
-            exploration.id,
-            "tester",
-            explorations=self.bench.store,
-            clock=self.bench.clock,
-            wake=lambda e: self.woken.append(e.id),
-        )
+        cancel(exploration.id, "tester", self.bench.deps)
 
     def resume(self, exploration: Exploration) -> Exploration:
-        return resume(
-            exploration.id,
-            "tester",
-            ResumeRequest(),
-            explorations=self.bench.store,
-            queue=LocalQueue(self.bench.root / "queue.db", self.bench.clock),
-            clock=self.bench.clock,
-            log=self.bench.log,
-            terms=RequestPolicy(),
-        )
+        return resume(exploration.id, "tester", ResumeRequest(), self.bench.deps)
 
     def asked(self, exploration: Exploration) -> Sequence[Approval]:
         return self.approvals.approvals(exploration.id)
 
     def go_on(self, exploration: Exploration) -> Exploration:
-        return explore(exploration.id, exploration.run.number, self.bench.engine)
+        return explore(exploration.id, exploration.run.number, self.bench.deps)
 
 
 EDIT = calls(

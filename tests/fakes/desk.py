@@ -8,6 +8,7 @@ from typing import Any
 
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.publisher import GitHubPublisher
+from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import ExplorerError
@@ -15,9 +16,10 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats, Status
-from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Clock, Publisher, ResearchIndex, ResearchRepository
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.publish import publish, publish_with_retry
+from tests.fakes.deps import make_deps
 from tests.fakes.github_repository import Commit, Repository
 from tests.fakes.github_server import FakeGitHub
 
@@ -39,6 +41,17 @@ class Desk:
     index: ResearchIndex | None = None
     research: ResearchRepository | None = None
     waits: list[str] = field(default_factory=list)
+
+    @property
+    def deps(self) -> Deps:
+        return make_deps(
+            None,
+            store=self.store,
+            clock=self.clock,
+            publisher=lambda: self.publisher,
+            index=lambda: self.index or ComputedIndex(None),
+            research=lambda: self.research,
+        )
 
     def finished(
         self,
@@ -84,18 +97,7 @@ class Desk:
     def publish(
         self, exploration: Exploration, *, give_up: ExplorerError | None = None
     ) -> Exploration:
-        return publish(
-            exploration.id,
-            exploration.run.number,
-            explorations=self.store,
-            reports=self.store,
-            publisher=self.publisher,
-            clock=self.clock,
-            log=SilentLog(),
-            index=self.index,
-            research=self.research,
-            give_up=give_up,
-        )
+        return publish(exploration.id, exploration.run.number, self.deps, give_up=give_up)
 
     def publish_as_the_workflow_does(self, exploration: Exploration) -> Exploration:
         """Started anew for as long as the error says that this helps."""
@@ -111,10 +113,9 @@ class Desk:
         return self.publish(exploration, give_up=failure)
 
     def publish_patiently(self, exploration: Exploration) -> Exploration:
-        def attempt(give_up: ExplorerError | None) -> Exploration:
-            return self.publish(exploration, give_up=give_up)
-
-        return publish_with_retry(attempt, self.clock, self.waits.append)
+        return publish_with_retry(
+            exploration.id, exploration.run.number, self.deps, self.waits.append
+        )
 
 
 def github_publisher(

@@ -6,24 +6,22 @@ from pathlib import Path
 
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.events import RunEvent
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import Model
-from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
-from idea_explorer.usecases.continuation import find_continuation
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
-from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.submit import submit
 from tests.fakes.clock import ManualClock
+from tests.fakes.deps import LENIENT, make_deps
 
 
 @dataclass
@@ -56,16 +54,6 @@ class RecordedLog:
         return [fields for _, said, fields in self.lines if said == message]
 
 
-class NoQueue:
-    """For tests that start what is queued themselves."""
-
-    def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None:
-        pass
-
-    def dead_letter(self, body: str, reason: str) -> None:
-        raise AssertionError(reason)
-
-
 class Bench:
     """Runs explorations in a folder of their own."""
 
@@ -83,28 +71,23 @@ class Bench:
         self.store = SqliteStore(root / "store.db")
         self.seen = Recorder()
         self.log = RecordedLog()
-        self.terms = RequestPolicy(min_deadline_seconds=1)  # of requests; the engine has its own
+        self.policy = LENIENT  # for requests; the run has its own, with prices
         tools = toolset or research_tools(Folder(root), "web_search_20250305")
         self.engine = Engine(
-            explorations=self.store,
-            transcripts=self.store,
-            events=self.store,
-            reports=self.store,
             model=model,
             toolset_for=lambda *_: tools,
-            sinks_for=lambda _: [self.seen],
+            framework_for=lambda *_: None,  # scripts write in a line what a report would say
+        )
+        self.deps = make_deps(
+            root,
+            store=self.store,
             clock=self.clock,
             log=self.log,
-            model_ids=MODELS,
-            prices=PRICES,
-            framework_for=lambda *_: None,  # scripts write in a line what a report would say
-            continuation_for=lambda exploration: find_continuation(
-                exploration,
-                explorations=self.store,
-                transcripts=self.store,
-                reports=self.store,
-                research=Folder(root),
-            ),
+            sinks_for=lambda _: [self.seen],
+            engine=lambda: self.engine,
+            research=lambda: Folder(root),
+            index=lambda: ComputedIndex(Folder(root)),
+            publisher=lambda: FolderPublisher(root, root / "publishing.lock"),
         )
 
     def write(self, path: str, text: str) -> None:
@@ -114,11 +97,11 @@ class Bench:
 
     def submit(self, idea: str = "A tea room", **fields: object) -> Exploration:
         request = ExploreRequest.model_validate({"idea": idea, **fields})
-        return submit(request, "tester", self.store, self.clock, terms=self.terms)
+        return submit(request, "tester", replace(self.deps, policy=self.policy))
 
     def explore(self, idea: str = "A tea room", **fields: object) -> Exploration:
         queued = self.submit(idea, **fields)
-        return explore(queued.id, queued.run.number, self.engine)
+        return explore(queued.id, queued.run.number, self.deps)
 
     def run(self, idea: str = "A tea room", **fields: object) -> Exploration:
         """Explore and publish."""
@@ -130,24 +113,12 @@ class Bench:
             exploration.id,
             exploration.owner,
             ResumeRequest.model_validate(fields),
-            explorations=self.store,
-            queue=NoQueue(),
-            clock=self.clock,
-            log=self.log,
-            terms=self.terms,
+            replace(self.deps, policy=self.policy),
         )
-        return explore(queued.id, queued.run.number, self.engine)
+        return explore(queued.id, queued.run.number, self.deps)
 
     def publish(self, exploration: Exploration) -> Exploration:
-        return publish(
-            exploration.id,
-            exploration.run.number,
-            explorations=self.store,
-            reports=self.store,
-            publisher=FolderPublisher(self.root, self.root / "publishing.lock"),
-            clock=self.clock,
-            sinks=[self.seen],
-        )
+        return publish(exploration.id, exploration.run.number, self.deps)
 
     def entries(self, exploration: Exploration) -> Sequence[AnyEntry]:
         return self.store.open(exploration.id, exploration.lease).entries

@@ -37,7 +37,7 @@ def set_environment(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "1")
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "stack")
     deployment.settings.cache_clear()
-    deployment.stores.cache_clear()
+    deployment.deps.cache_clear()
 
 
 def handler_of(function: str) -> Callable[[Any, Any], Any]:

@@ -13,6 +13,7 @@ from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.usecases.publish import publish
+from tests.fakes.deps import make_deps
 
 
 def main(folder: Path, url: str, exploration_id: str, run: int, lease_seconds: float) -> None:
@@ -20,13 +21,11 @@ def main(folder: Path, url: str, exploration_id: str, run: int, lease_seconds: f
     store = SqliteStore(folder / "explorations.db")
     client = GitHubClient("acme/ideas", lambda: "t0ken", url)
     lease = SqliteBranchLease(folder / "leases.db", clock)
+    publisher = GitHubPublisher(client, "main", lease, clock, lease_seconds=lease_seconds)
     publish(
         ExplorationId(exploration_id),
         run,
-        explorations=store,
-        reports=store,
-        publisher=GitHubPublisher(client, "main", lease, clock, lease_seconds=lease_seconds),
-        clock=clock,
+        make_deps(folder, store=store, clock=clock, publisher=lambda: publisher),
     )
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.server import ApiServer, build_gateway_event
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.tokens import dump_tokens, make_token_record
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.api import Api
 from tests.fakes.functions import Context, handler_of, set_environment
 from tests.fakes.served import TOKEN
@@ -145,7 +146,7 @@ class DeployedApi:
         restore_deployment(settings)
         set_environment(settings.model_copy(update={"events_wait_seconds": 0.0}), monkeypatch)
         self._handler = handler_of("api")
-        self._stores = wiring.cloud_stores(settings)
+        self._stores = cloud_deps(settings, SilentLog())
         self._data = committed("deployment.json")
         self.ids: dict[str, str] = self._data["explorations"]
         self.answers = committed("answers-deployment.json")

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from idea_explorer import wiring
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain import toolsets as specs
 from idea_explorer.domain.tools import ToolResult
@@ -13,6 +12,7 @@ from idea_explorer.ports import WebPage
 from idea_explorer.settings import Settings
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
+from idea_explorer.wiring.toolsets import toolset
 from tests.fakes.fetching import Files
 
 
@@ -31,7 +31,7 @@ def _assistant(_: Path) -> Toolset:
 
 
 def _wired(name: str) -> Callable[[Path], Toolset]:
-    return lambda folder: wiring.toolset(Settings(research_dir=folder), name)
+    return lambda folder: toolset(Settings(research_dir=folder), name)
 
 
 # Whatever reaches out is replaced; everything else is what a person gets.

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import Stores, cloud_stores, local_stores
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.wiring.deps import cloud_deps, local_deps
 from tests.fakes.aws import REGION, fake_aws
 from tests.fakes.discovering import Music, sample_music, sample_tidal
 from tests.fakes.github_server import FakeGitHub
@@ -21,10 +23,10 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
 
 
 @pytest.fixture(params=["embedded", "cloud"])
-def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Deps:
     if request.param == "cloud":
-        return cloud_stores(request.getfixturevalue("aws"))
-    return local_stores(Settings(research_dir=tmp_path))
+        return cloud_deps(request.getfixturevalue("aws"), SilentLog())
+    return local_deps(Settings(research_dir=tmp_path), SilentLog())
 
 
 @pytest.fixture

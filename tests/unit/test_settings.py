@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.agent.tool_calls import Executed
 from idea_explorer.domain.errors import ConfigurationError, InvalidSettingError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import CODE_VARIABLES, MODELS, PRICES, Settings
+from idea_explorer.wiring.deps import local_deps
+from idea_explorer.wiring.toolsets import toolset
 from tests.fakes.settings import VARIABLES
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
@@ -96,7 +97,7 @@ def test_the_code_tools_keep_to_the_limits_that_are_set(tmp_path: Path) -> None:
         "IDEA_CODE_MAX_READ_LINES": "1",
         "IDEA_CODE_MAX_FILE_BYTES": "50",
     }
-    tools = wiring.toolset(Settings.from_environment(limited), "code").tools
+    tools = toolset(Settings.from_environment(limited), "code").tools
 
     def called(name: str, **given: object) -> dict[str, object]:
         tool = tools[name]
@@ -114,5 +115,5 @@ def test_the_code_tools_keep_to_the_limits_that_are_set(tmp_path: Path) -> None:
 
 def test_the_budget_holds_back_what_a_search_is_set_to_bring(tmp_path: Path) -> None:
     given = {"IDEA_RESEARCH_DIR": str(tmp_path), "IDEA_SEARCH_TOKENS": "123"}
-    engine = wiring.local_engine(Settings.from_environment(given), SilentLog(), [])
+    engine = local_deps(Settings.from_environment(given), SilentLog()).engine()
     assert engine.search_tokens == 123

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from idea_explorer import wiring
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.message import QUEUE_OWNER
 from idea_explorer.domain.run import FINAL, Status
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.deps import cloud_deps
 from tests.e2e.harness import iam
 from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource
 from tests.e2e.harness.functions import Functions
@@ -74,12 +75,13 @@ class Stack:
         self._name_functions()
         self._create_workflow()
         self._add_functions()
-        self.stores = wiring.cloud_stores(
+        self.stores = cloud_deps(
             Settings(
                 table_name=self._names["ExplorationsTable"],
                 bucket_name=self._names["ExplorationsBucket"],
                 aws_endpoint_url=services.url,
-            )
+            ),
+            SilentLog(),
         )
         self.gateway = Gateway(
             functions, self.named("ApiFunction"), self.named("AuthorizeFunction")

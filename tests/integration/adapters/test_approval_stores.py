@@ -9,7 +9,7 @@ from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import Approvals
-from idea_explorer.wiring import Stores
+from idea_explorer.usecases.deps import Deps
 from tests.fakes.explorations import NOW
 
 EXPLORATION = id_from_key("ada", "code")
@@ -17,7 +17,7 @@ LARGE = "x" * 900_000  # more than an item of DynamoDB holds
 
 
 @pytest.fixture
-def approvals(stores: Stores) -> Approvals:
+def approvals(stores: Deps) -> Approvals:
     return stores.approvals
 
 

@@ -17,8 +17,8 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import id_from_key
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
-from idea_explorer.ports import Filter
-from idea_explorer.wiring import Stores
+from idea_explorer.ports import Filter, Spend
+from idea_explorer.usecases.deps import Deps
 from tests.fakes.explorations import NOW, an_exploration, said, words
 
 LATER = NOW + timedelta(hours=1)
@@ -33,30 +33,35 @@ def started(exploration: Exploration) -> Exploration:
     return exploration.started(at=LATER)
 
 
-def stored(stores: Stores, **changes: object) -> Exploration:
+def stored(stores: Deps, **changes: object) -> Exploration:
     exploration = an_exploration(**changes)  # type: ignore[arg-type]
     assert stores.explorations.create(exploration)
     return exploration
 
 
+def spend_of(stores: Deps) -> Spend:
+    assert stores.policy.spend is not None
+    return stores.policy.spend
+
+
 # Records and leases
 
 
-def test_what_was_created_is_loaded_whole(stores: Stores) -> None:
+def test_what_was_created_is_loaded_whole(stores: Deps) -> None:
     request = ExploreRequest(idea="Grüße 🐝", context="x" * 40_000, callback_secret="whsec_abc")
     exploration = stored(stores, request=request, title="T")
 
     assert stores.explorations.load(exploration.id) == exploration
 
 
-def test_a_taken_id_is_not_created_again(stores: Stores) -> None:
+def test_a_taken_id_is_not_created_again(stores: Deps) -> None:
     exploration = stored(stores)
 
     assert not stores.explorations.create(exploration.replace(owner="eve"))
     assert stores.explorations.load(exploration.id).owner == "ada"
 
 
-def test_what_is_not_there_is_missing(stores: Stores) -> None:
+def test_what_is_not_there_is_missing(stores: Deps) -> None:
     for ask in (
         lambda: stores.explorations.load(UNKNOWN),
         lambda: stores.explorations.take_over(UNKNOWN, unchanged),
@@ -70,7 +75,7 @@ def test_what_is_not_there_is_missing(stores: Stores) -> None:
     assert stores.events.read(UNKNOWN) == []
 
 
-def test_a_take_over_applies_the_change_under_a_new_lease(stores: Stores) -> None:
+def test_a_take_over_applies_the_change_under_a_new_lease(stores: Deps) -> None:
     exploration = stored(stores)
 
     taken = stores.explorations.take_over(exploration.id, started)
@@ -79,7 +84,7 @@ def test_a_take_over_applies_the_change_under_a_new_lease(stores: Stores) -> Non
     assert stores.explorations.load(exploration.id) == taken
 
 
-def test_a_change_that_raises_changes_nothing(stores: Stores) -> None:
+def test_a_change_that_raises_changes_nothing(stores: Deps) -> None:
     exploration = stored(stores)
 
     def refuse(_: Exploration) -> Exploration:
@@ -90,7 +95,7 @@ def test_a_change_that_raises_changes_nothing(stores: Stores) -> None:
     assert stores.explorations.load(exploration.id) == exploration
 
 
-def test_the_holder_of_the_lease_saves(stores: Stores) -> None:
+def test_the_holder_of_the_lease_saves(stores: Deps) -> None:
     taken = stores.explorations.take_over(stored(stores).id, started)
     ended = taken.finished("completed", at=LATER, path="ideas/a/research.md")
 
@@ -99,7 +104,7 @@ def test_the_holder_of_the_lease_saves(stores: Stores) -> None:
     assert stores.explorations.load(taken.id) == ended
 
 
-def test_who_lost_the_lease_saves_nothing(stores: Stores) -> None:
+def test_who_lost_the_lease_saves_nothing(stores: Deps) -> None:
     first = stores.explorations.take_over(stored(stores).id, started)
     second = stores.explorations.take_over(first.id, unchanged)
 
@@ -108,7 +113,7 @@ def test_who_lost_the_lease_saves_nothing(stores: Stores) -> None:
     assert stores.explorations.load(first.id) == second
 
 
-def test_take_overs_at_once_each_get_a_lease_of_their_own(stores: Stores) -> None:
+def test_take_overs_at_once_each_get_a_lease_of_their_own(stores: Deps) -> None:
     exploration = stored(stores)
 
     def one_more_run(before: Exploration) -> Exploration:
@@ -128,7 +133,7 @@ def test_take_overs_at_once_each_get_a_lease_of_their_own(stores: Stores) -> Non
 # Cancelling
 
 
-def test_a_cancel_request_is_seen_and_survives_a_save(stores: Stores) -> None:
+def test_a_cancel_request_is_seen_and_survives_a_save(stores: Deps) -> None:
     taken = stores.explorations.take_over(stored(stores).id, started)
     assert not stores.explorations.is_cancelled(taken.id)
 
@@ -139,7 +144,7 @@ def test_a_cancel_request_is_seen_and_survives_a_save(stores: Stores) -> None:
     assert stores.explorations.load(taken.id).cancel_requested
 
 
-def test_a_take_over_can_withdraw_a_cancel_request(stores: Stores) -> None:
+def test_a_take_over_can_withdraw_a_cancel_request(stores: Deps) -> None:
     exploration = stored(stores)
     stores.explorations.request_cancel(exploration.id)
 
@@ -151,7 +156,7 @@ def test_a_take_over_can_withdraw_a_cancel_request(stores: Stores) -> None:
 # Lists
 
 
-def test_pages_are_newest_first_whatever_the_ids_say(stores: Stores) -> None:
+def test_pages_are_newest_first_whatever_the_ids_say(stores: Deps) -> None:
     made = [
         an_exploration(id=id_from_key("ada", str(n)), minutes=n / 1_000, conversation_id=UNKNOWN)
         for n in range(7)
@@ -172,7 +177,7 @@ def test_pages_are_newest_first_whatever_the_ids_say(stores: Stores) -> None:
     assert cursor is None
 
 
-def test_explorations_of_the_same_moment_are_all_listed_once(stores: Stores) -> None:
+def test_explorations_of_the_same_moment_are_all_listed_once(stores: Deps) -> None:
     made = {stored(stores).id for _ in range(5)}
 
     seen: list[str] = []
@@ -186,14 +191,14 @@ def test_explorations_of_the_same_moment_are_all_listed_once(stores: Stores) -> 
     assert sorted(seen) == sorted(made)
 
 
-def test_a_page_that_is_just_full_has_no_cursor(stores: Stores) -> None:
+def test_a_page_that_is_just_full_has_no_cursor(stores: Deps) -> None:
     stored(stores)
     stored(stores)
 
     assert stores.explorations.page("ada", Filter(), limit=2, cursor=None).cursor is None
 
 
-def test_pages_hold_only_what_is_wanted(stores: Stores) -> None:
+def test_pages_hold_only_what_is_wanted(stores: Deps) -> None:
     running = stores.explorations.take_over(stored(stores).id, started)
     code = stored(stores, request=ExploreRequest(idea="x", toolset="code"))
     wide = stored(stores, request=ExploreRequest(idea="x", mode="exploration"))
@@ -210,13 +215,13 @@ def test_pages_hold_only_what_is_wanted(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "AAAA", "bm90IG91cnM", "ä", "2026#" * 9, UNKNOWN])
-def test_a_cursor_that_is_not_ours_is_refused(stores: Stores, cursor: str) -> None:
+def test_a_cursor_that_is_not_ours_is_refused(stores: Deps, cursor: str) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         stores.explorations.page("ada", Filter(), limit=2, cursor=cursor)
     assert refused.value.fields == {"cursor": "not one of ours"}
 
 
-def test_running_ones_are_counted(stores: Stores) -> None:
+def test_running_ones_are_counted(stores: Deps) -> None:
     for _ in range(3):
         stores.explorations.take_over(stored(stores).id, started)
     ended = stores.explorations.take_over(stored(stores).id, started)
@@ -226,7 +231,7 @@ def test_running_ones_are_counted(stores: Stores) -> None:
     assert stores.explorations.count_running() == 3
 
 
-def test_what_has_not_changed_for_long_is_found_oldest_first(stores: Stores) -> None:
+def test_what_has_not_changed_for_long_is_found_oldest_first(stores: Deps) -> None:
     young = stored(stores, minutes=10)
     old = [stored(stores, minutes=2), stored(stores, minutes=1)]
     running = stores.explorations.take_over(stored(stores).id, started)
@@ -245,7 +250,7 @@ def test_what_has_not_changed_for_long_is_found_oldest_first(stores: Stores) -> 
 # Events
 
 
-def test_events_are_numbered_from_one_and_read_in_order(stores: Stores) -> None:
+def test_events_are_numbered_from_one_and_read_in_order(stores: Deps) -> None:
     taken = stores.explorations.take_over(stored(stores).id, started)
     stores.events.append(taken.id, taken.lease, StatusChanged(from_="queued", to="running"))
     stores.events.append(taken.id, taken.lease, words("é"))
@@ -260,7 +265,7 @@ def test_events_are_numbered_from_one_and_read_in_order(stores: Stores) -> None:
     assert stores.events.read(taken.id, after=2) == []
 
 
-def test_events_without_a_lease_stand_among_those_with_one(stores: Stores) -> None:
+def test_events_without_a_lease_stand_among_those_with_one(stores: Deps) -> None:
     taken = stores.explorations.take_over(stored(stores).id, started)
     stores.events.append(taken.id, taken.lease, words("1"))
     stores.events.append(taken.id, None, words("2"))
@@ -273,7 +278,7 @@ def test_events_without_a_lease_stand_among_those_with_one(stores: Stores) -> No
     ]
 
 
-def test_who_lost_the_lease_appends_no_event(stores: Stores) -> None:
+def test_who_lost_the_lease_appends_no_event(stores: Deps) -> None:
     first = stores.explorations.take_over(stored(stores).id, started)
     stores.explorations.take_over(first.id, unchanged)
 
@@ -282,7 +287,7 @@ def test_who_lost_the_lease_appends_no_event(stores: Stores) -> None:
     assert stores.events.read(first.id) == []
 
 
-def test_many_writers_leave_no_gap_and_no_repeat(stores: Stores) -> None:
+def test_many_writers_leave_no_gap_and_no_repeat(stores: Deps) -> None:
     taken = stores.explorations.take_over(stored(stores).id, started)
 
     def write(n: int) -> None:
@@ -296,7 +301,7 @@ def test_many_writers_leave_no_gap_and_no_repeat(stores: Stores) -> None:
     assert sorted(int(json.loads(event.data)["content"]) for event in events) == list(range(60))
 
 
-def test_an_event_that_is_too_large_is_cut_and_says_so(stores: Stores) -> None:
+def test_an_event_that_is_too_large_is_cut_and_says_so(stores: Deps) -> None:
     exploration = stored(stores)
     event = ToolCallEnd(
         tool_call_id="toolu_1",
@@ -320,7 +325,7 @@ def test_an_event_that_is_too_large_is_cut_and_says_so(stores: Stores) -> None:
 # Transcripts and reports
 
 
-def test_a_transcript_is_there_for_whoever_opens_it_next(stores: Stores) -> None:
+def test_a_transcript_is_there_for_whoever_opens_it_next(stores: Deps) -> None:
     first = stores.explorations.take_over(stored(stores).id, started)
     transcript = stores.transcripts.open(first.id, first.lease)
     assert transcript.entries == ()
@@ -336,7 +341,7 @@ def test_a_transcript_is_there_for_whoever_opens_it_next(stores: Stores) -> None
     assert list(stores.transcripts.open(second.id, second.lease).entries) == entries
 
 
-def test_who_lost_the_lease_adds_nothing_to_the_transcript(stores: Stores) -> None:
+def test_who_lost_the_lease_adds_nothing_to_the_transcript(stores: Deps) -> None:
     first = stores.explorations.take_over(stored(stores).id, started)
     zombie = stores.transcripts.open(first.id, first.lease)
     zombie.append(said("one"))
@@ -348,7 +353,7 @@ def test_who_lost_the_lease_adds_nothing_to_the_transcript(stores: Stores) -> No
     assert list(stores.transcripts.open(second.id, second.lease).entries) == [said("one")]
 
 
-def test_the_last_report_is_the_one_that_is_read(stores: Stores) -> None:
+def test_the_last_report_is_the_one_that_is_read(stores: Deps) -> None:
     taken = stores.explorations.take_over(stored(stores).id, started)
     with pytest.raises(MissingError):
         stores.reports.load_report(taken.id)
@@ -359,7 +364,7 @@ def test_the_last_report_is_the_one_that_is_read(stores: Stores) -> None:
     assert stores.reports.load_report(taken.id) == "# Grüße\r\n"
 
 
-def test_who_lost_the_lease_replaces_no_report(stores: Stores) -> None:
+def test_who_lost_the_lease_replaces_no_report(stores: Deps) -> None:
     first = stores.explorations.take_over(stored(stores).id, started)
     stores.reports.save_report(first.id, first.lease, "# First")
     stores.explorations.take_over(first.id, unchanged)
@@ -369,7 +374,7 @@ def test_who_lost_the_lease_replaces_no_report(stores: Stores) -> None:
     assert stores.reports.load_report(first.id) == "# First"
 
 
-def test_a_report_outlives_later_changes_of_its_record(stores: Stores) -> None:
+def test_a_report_outlives_later_changes_of_its_record(stores: Deps) -> None:
     first = stores.explorations.take_over(stored(stores).id, started)
     stores.reports.save_report(first.id, first.lease, "# First")
     second = stores.explorations.take_over(first.id, unchanged)
@@ -381,42 +386,42 @@ def test_a_report_outlives_later_changes_of_its_record(stores: Stores) -> None:
 # Spend
 
 
-def test_what_an_owner_spent_is_summed_by_day(stores: Stores) -> None:
+def test_what_an_owner_spent_is_summed_by_day(stores: Deps) -> None:
     today, yesterday = NOW.date(), NOW.date() - timedelta(days=1)
-    assert stores.spend.spent("ada", today) == 0
+    assert spend_of(stores).spent("ada", today) == 0
 
-    stores.spend.record("ada", today, "a-1", 0.1)
-    stores.spend.record("ada", today, "a-2", 0.2)
-    stores.spend.record("ada", yesterday, "a-1", 5)
-    stores.spend.record("eve", today, "b-1", 0.0000001)
+    spend_of(stores).record("ada", today, "a-1", 0.1)
+    spend_of(stores).record("ada", today, "a-2", 0.2)
+    spend_of(stores).record("ada", yesterday, "a-1", 5)
+    spend_of(stores).record("eve", today, "b-1", 0.0000001)
 
-    assert stores.spend.spent("ada", today) == pytest.approx(0.3)
-    assert stores.spend.spent("ada", yesterday) == 5
-    assert stores.spend.spent("eve", today) == 0.0000001
+    assert spend_of(stores).spent("ada", today) == pytest.approx(0.3)
+    assert spend_of(stores).spent("ada", yesterday) == 5
+    assert spend_of(stores).spent("eve", today) == 0.0000001
 
 
-def test_what_a_run_spent_counts_once_and_is_never_lowered(stores: Stores) -> None:
+def test_what_a_run_spent_counts_once_and_is_never_lowered(stores: Deps) -> None:
     for usd in (0.1, 0.4, 0.4, 0.2):
-        stores.spend.record("ada", NOW.date(), "a-1", usd)
+        spend_of(stores).record("ada", NOW.date(), "a-1", usd)
 
-    assert stores.spend.spent("ada", NOW.date()) == pytest.approx(0.4)
-
-
-def hold(stores: Stores, run: str, usd: float, owner: str = "ada") -> float:
-    return stores.spend.reserve(owner, NOW.date(), run, usd, limit=1.0)
+    assert spend_of(stores).spent("ada", NOW.date()) == pytest.approx(0.4)
 
 
-def test_what_is_held_back_counts_until_the_cost_is_known(stores: Stores) -> None:
+def hold(stores: Deps, run: str, usd: float, owner: str = "ada") -> float:
+    return spend_of(stores).reserve(owner, NOW.date(), run, usd, limit=1.0)
+
+
+def test_what_is_held_back_counts_until_the_cost_is_known(stores: Deps) -> None:
     assert hold(stores, "a-1", 0.75) == 0.75
-    assert stores.spend.spent("ada", NOW.date()) == 0.75
+    assert spend_of(stores).spent("ada", NOW.date()) == 0.75
 
-    stores.spend.record("ada", NOW.date(), "a-1", 0.25)
+    spend_of(stores).record("ada", NOW.date(), "a-1", 0.25)
 
-    assert stores.spend.spent("ada", NOW.date()) == 0.25
+    assert spend_of(stores).spent("ada", NOW.date()) == 0.25
 
 
-def test_no_more_is_held_back_than_the_day_has_left(stores: Stores) -> None:
-    stores.spend.record("ada", NOW.date(), "a-1", 0.25)
+def test_no_more_is_held_back_than_the_day_has_left(stores: Deps) -> None:
+    spend_of(stores).record("ada", NOW.date(), "a-1", 0.25)
 
     assert hold(stores, "a-2", 0.5) == 0.5
     assert hold(stores, "a-3", 0.5) == 0.25
@@ -424,22 +429,22 @@ def test_no_more_is_held_back_than_the_day_has_left(stores: Stores) -> None:
     assert hold(stores, "b-1", 0.5, owner="eve") == 0.5
 
 
-def test_who_holds_back_again_after_a_crash_holds_it_once(stores: Stores) -> None:
+def test_who_holds_back_again_after_a_crash_holds_it_once(stores: Deps) -> None:
     assert hold(stores, "a-1", 0.75) == hold(stores, "a-1", 0.75) == 0.75
-    assert stores.spend.spent("ada", NOW.date()) == 0.75
+    assert spend_of(stores).spent("ada", NOW.date()) == 0.75
 
 
-def test_a_run_that_cost_more_than_it_held_counts_in_full(stores: Stores) -> None:
+def test_a_run_that_cost_more_than_it_held_counts_in_full(stores: Deps) -> None:
     hold(stores, "a-1", 0.5)
-    stores.spend.record("ada", NOW.date(), "a-1", 1.25)
+    spend_of(stores).record("ada", NOW.date(), "a-1", 1.25)
 
-    assert stores.spend.spent("ada", NOW.date()) == 1.25
+    assert spend_of(stores).spent("ada", NOW.date()) == 1.25
     assert hold(stores, "a-2", 0.5) == 0
 
 
-def test_runs_that_begin_at_once_do_not_hold_more_than_the_day_together(stores: Stores) -> None:
+def test_runs_that_begin_at_once_do_not_hold_more_than_the_day_together(stores: Deps) -> None:
     with ThreadPoolExecutor(6) as threads:
         held = list(threads.map(lambda n: hold(stores, f"a-{n}", 0.25), range(6)))
 
     assert sorted(held) == [0, 0, 0.25, 0.25, 0.25, 0.25]
-    assert stores.spend.spent("ada", NOW.date()) == 1.0
+    assert spend_of(stores).spent("ada", NOW.date()) == 1.0

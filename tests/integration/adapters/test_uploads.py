@@ -13,9 +13,12 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.uploads import new_file_id
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import FileInfo, Upload, UploadedFile, Uploads
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import Stores, cloud_stores, files_of, local_uploads
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.wiring.deps import cloud_deps
+from idea_explorer.wiring.local import files_of, local_uploads
 from tests.fakes.aws import REGION
 from tests.fakes.explorations import an_exploration
 
@@ -30,7 +33,7 @@ def send(uploads: Uploads, owner: str, file_id: str, upload: Upload, content: by
         assert answer.status_code == 204, answer.text
 
 
-def test_a_file_is_read_back_by_its_owner(stores: Stores) -> None:
+def test_a_file_is_read_back_by_its_owner(stores: Deps) -> None:
     file_id, upload = stores.uploads.presign("ada", "Notizen – Grüße 🐝.txt", 100)
     assert not stores.uploads.has("ada", file_id)
 
@@ -42,7 +45,7 @@ def test_a_file_is_read_back_by_its_owner(stores: Stores) -> None:
     )
 
 
-def test_a_file_of_another_owner_is_not_there(stores: Stores) -> None:
+def test_a_file_of_another_owner_is_not_there(stores: Deps) -> None:
     file_id, upload = stores.uploads.presign("ada", "notes.txt", 100)
     send(stores.uploads, "ada", file_id, upload, b"bees")
 
@@ -55,13 +58,13 @@ def test_a_file_of_another_owner_is_not_there(stores: Stores) -> None:
     "file_id",
     ["", "file-", "../../explorations.db", "file-" + "0" * 32, "file-" + "Z" * 32, "a\x00"],
 )
-def test_an_id_that_leads_nowhere_is_missing(stores: Stores, file_id: str) -> None:
+def test_an_id_that_leads_nowhere_is_missing(stores: Deps, file_id: str) -> None:
     assert not stores.uploads.has("ada", file_id)
     with pytest.raises(MissingError):
         stores.uploads.read("ada", file_id)
 
 
-def test_a_file_that_was_announced_but_never_sent_is_missing(stores: Stores) -> None:
+def test_a_file_that_was_announced_but_never_sent_is_missing(stores: Deps) -> None:
     file_id, _ = stores.uploads.presign("ada", "notes.txt", 100)
 
     with pytest.raises(MissingError):
@@ -83,15 +86,13 @@ def test_a_file_that_was_announced_but_never_sent_is_missing(stores: Stores) -> 
         ("x", limits.MAX_UPLOAD_BYTES + 1, "size"),
     ],
 )
-def test_what_cannot_be_uploaded_is_refused(
-    stores: Stores, name: str, size: int, field: str
-) -> None:
+def test_what_cannot_be_uploaded_is_refused(stores: Deps, name: str, size: int, field: str) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         stores.uploads.presign("ada", name, size)
     assert set(refused.value.fields) == {field}
 
 
-def test_the_files_of_an_exploration_are_its_owners(stores: Stores) -> None:
+def test_the_files_of_an_exploration_are_its_owners(stores: Deps) -> None:
     ids = []
     for name in ("one.txt", "two.txt"):
         file_id, upload = stores.uploads.presign("ada", name, 100)
@@ -113,14 +114,14 @@ def test_the_files_of_an_exploration_are_its_owners(stores: Stores) -> None:
 def test_a_file_is_sent_to_the_bucket_in_its_own_region(aws: Settings) -> None:
     """The global address answers with a redirect while a bucket elsewhere is new, and forms lose their
     file on the way."""
-    _, upload = cloud_stores(aws).uploads.presign("ada", "notes.txt", 100)
+    _, upload = cloud_deps(aws, SilentLog()).uploads.presign("ada", "notes.txt", 100)
 
     assert REGION != "us-east-1"
     assert upload.url == f"https://{aws.bucket_name}.s3.{REGION}.amazonaws.com/"
 
 
 def test_the_signature_allows_this_object_of_this_size_for_a_while(aws: Settings) -> None:
-    file_id, upload = cloud_stores(aws).uploads.presign("ada", "notes.txt", 1_234)
+    file_id, upload = cloud_deps(aws, SilentLog()).uploads.presign("ada", "notes.txt", 1_234)
 
     assert upload.method == "POST"
     policy = json.loads(base64.b64decode(upload.fields["policy"]))

@@ -9,14 +9,13 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.authorizer import UnauthorizedError
 from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import publishing
+from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.clock import START
 from tests.fakes.functions import Context, handler_of, set_environment
 
@@ -102,7 +101,7 @@ def test_a_key_whose_first_request_died_is_locked_only_as_long_as_it_could_have_
     deployed: Settings,
 ) -> None:
     """The second call comes while the first is being worked on, then after its time."""
-    once = wiring.cloud_service(deployed, SilentLog()).idempotency
+    once = cloud_deps(deployed, SilentLog()).idempotency()
     request: dict[str, Any] = {"idea": "bees"}
 
     def nested() -> dict[str, Any]:
@@ -149,7 +148,7 @@ def test_the_authorizer_knows_the_tokens_of_the_secret(deployed: Settings) -> No
 def test_a_webhook_names_the_repository_whoever_sends_it(deployed: Settings) -> None:
     """The API has no token of it, and still sends the body that the workflow sent."""
     named = deployed.model_copy(update={"github_repository": "acme/ideas", "github_branch": "main"})
-    service = wiring.cloud_service(named, SilentLog())
+    deps = cloud_deps(named, SilentLog())
 
-    assert (service.repository, service.branch) == ("acme/ideas", "main")
-    assert service.repository == publishing.destinations(named, wiring.system_clock()).repository
+    assert deps.publisher() is None
+    assert (deps.repository, deps.branch) == ("acme/ideas", "main")

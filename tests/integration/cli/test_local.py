@@ -80,13 +80,13 @@ def test_only_a_deployment_takes_submissions(idea: Idea) -> None:
 
 
 def test_a_run_that_waits_for_nobody_is_cancelled_at_once(idea: Idea, tmp_path: Path) -> None:
-    from idea_explorer import wiring
     from idea_explorer.domain.exploration import Exploration
     from idea_explorer.domain.request import ExploreRequest
     from idea_explorer.settings import Settings
+    from idea_explorer.wiring import local
 
-    store = wiring.local_store(Settings(research_dir=tmp_path))
-    now = wiring.system_clock().now()
+    store = local.local_store(Settings(research_dir=tmp_path))
+    now = local.system_clock().now()
     killed = Exploration.new(ExploreRequest(idea="Tea"), "local", at=now, by_command=True)
     store.create(killed)
     store.save(killed.started(at=now))

@@ -5,19 +5,21 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
+from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.functions import Context, handler_of, set_environment
 from tests.fakes.github_server import FakeGitHub
 
@@ -26,12 +28,11 @@ class Deployment:
     def __init__(self, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
         client("secretsmanager").create_secret(Name="ideas-anthropic")
         set_environment(settings, monkeypatch)
-        self._stores = wiring.cloud_stores(settings)
+        self._stores = cloud_deps(settings, SilentLog())
 
     def submitted(self, **request: Any) -> Exploration:
         wanted = ExploreRequest(idea="Urban bees", **request)
-        store, clock = self._stores.explorations, wiring.system_clock()
-        return submit(wanted, "ada", store, clock, terms=RequestPolicy())
+        return submit(wanted, "ada", replace(self._stores, policy=RequestPolicy()))
 
     def run(self, exploration: Exploration, run: int = 1) -> Any:
         event = {"id": exploration.id, "run": run, "deadline_seconds": 120}

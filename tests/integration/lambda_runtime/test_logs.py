@@ -5,12 +5,12 @@ import io
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
@@ -18,10 +18,12 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import index_document
 from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.lambda_runtime import deployment, handlers
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.wiring import publishing
+from idea_explorer.wiring import local, publishing
+from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.functions import Context, handler_of, set_environment
 
 IDEA = "Bees that nobody may read of in a log"
@@ -31,7 +33,7 @@ class Functions:
     """Invokes functions one after the other, each request with an id of its own, and reads their lines."""
 
     def __init__(self, settings: Settings, written: Callable[[], str]) -> None:
-        self.stores = wiring.cloud_stores(settings)
+        self.stores = cloud_deps(settings, SilentLog())
         self._written = written
         self._numbers = count(1)
         self.lines: list[dict[str, Any]] = []
@@ -60,8 +62,7 @@ class Functions:
 
     def submitted(self, **request: Any) -> Exploration:
         wanted = ExploreRequest(idea=IDEA, **request)
-        store, clock = self.stores.explorations, wiring.system_clock()
-        return submit(wanted, "ada", store, clock, terms=RequestPolicy())
+        return submit(wanted, "ada", replace(self.stores, policy=RequestPolicy()))
 
     def messages(self) -> list[str]:
         return [line["message"] for line in self.lines if "message" in line]
@@ -180,7 +181,7 @@ def test_a_sweep_names_its_request(functions: Functions) -> None:
 def test_the_authorizer_names_its_request(
     aws: Settings, functions: Functions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token, stored = issue_token("ada", now=wiring.system_clock().now())
+    token, stored = issue_token("ada", now=local.system_clock().now())
     secret = client("secretsmanager").create_secret(
         Name="tokens", SecretString=dump_tokens([stored])
     )

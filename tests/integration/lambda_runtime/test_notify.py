@@ -5,15 +5,16 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.errors import ConfigurationError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.webhook import Target
 from idea_explorer.lambda_runtime import deployment
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import publishing
+from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.explorations import NOW
 from tests.fakes.functions import Context, handler_of, set_environment
 
@@ -25,7 +26,7 @@ def ended(settings: Settings, **request: Any) -> Exploration:
     told = settings.webhook_url is not None
     new = Exploration.new(wanted, "ada", at=NOW, default_webhook=told)
     over = new.replace(status="completed", finished_at=NOW)
-    assert wiring.cloud_stores(settings).explorations.create(over)
+    assert cloud_deps(settings, SilentLog()).explorations.create(over)
     return over
 
 
@@ -38,7 +39,7 @@ def test_a_receiver_that_is_down_fails_the_call_by_the_name_that_the_workflow_kn
     with pytest.raises(UndeliveredError, match="could not be resolved"):
         handler_of("notify")({"id": exploration.id, "run": 1}, Context())
 
-    stored = wiring.cloud_stores(aws).explorations.load(exploration.id)
+    stored = cloud_deps(aws, SilentLog()).explorations.load(exploration.id)
     assert (stored.status, stored.delivery.status) == ("completed", "pending")
     assert (stored.delivery.attempts, stored.delivery.rounds) == (3, 1)
 
@@ -80,7 +81,7 @@ def test_a_default_whose_secret_cannot_be_used_is_never_sent_unsigned(
 
     answer = handler_of("notify")({"id": exploration.id, "run": 1}, Context())
 
-    delivery = wiring.cloud_stores(aws).explorations.load(exploration.id).delivery
+    delivery = cloud_deps(aws, SilentLog()).explorations.load(exploration.id).delivery
     assert (answer["delivery"], delivery.attempts) == ("failed", 0)
     assert "idea admin secret set" in str(delivery.last_error)
 
@@ -94,6 +95,6 @@ def test_a_raw_message_is_told_of_too_where_there_is_a_default(
     handler_of("dispatch")({"Records": [record]}, Context())
 
     later = NOW.replace(year=2100)
-    (exploration,) = deployment.stores().explorations.unchanged_since("running", later)
+    (exploration,) = deployment.deps().explorations.unchanged_since("running", later)
     assert exploration.delivery.status == "pending"
     assert exploration.request.webhook_url is None

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from idea_explorer.adapters.claude import Claude
-from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
 from idea_explorer.domain.json import JsonObject, sanitize
 from idea_explorer.domain.transcript import PendingCall, StoredResult, ToolsRan
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -37,8 +35,6 @@ class Desk:
     def __enter__(self) -> "Desk":
         model = Claude.with_key("key", self.server.start().url)
         self._bench = Bench(self._folder, model, toolset=self._toolset)
-        approvals = SqliteApprovals(self._folder / "approvals.db")
-        self._bench.engine = replace(self._bench.engine, approvals=approvals)
         return self
 
     def __exit__(self, *_: object) -> None:

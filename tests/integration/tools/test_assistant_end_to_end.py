@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
-from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.resume import resume
+from idea_explorer.wiring import local
+from idea_explorer.wiring.deps import local_deps
 from tests.fakes import anthropic_faults as faults
 from tests.fakes.anthropic_scripts import Entry
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -163,18 +163,9 @@ def test_a_resumed_run_still_has_files_that_are_gone(tmp_path: Path, notes: Path
     with FakeAnthropic(FOUND) as server:
         again = {**env, "ANTHROPIC_BASE_URL": server.url, "IDEA_RESEARCH_DIR": str(tmp_path)}
         settings = Settings.from_environment(again)
-        engine = wiring.local_engine(settings, SilentLog(), [])
-        queued = resume(
-            ExplorationId(ended["id"]),
-            wiring.LOCAL_OWNER,
-            ResumeRequest(),
-            explorations=engine.explorations,
-            queue=wiring.local_queue(settings),
-            clock=engine.clock,
-            log=SilentLog(),
-            terms=engine.terms,
-        )
-        done = explore(queued.id, queued.run.number, engine)
+        deps = local_deps(settings, SilentLog())
+        queued = resume(ended["id"], local.LOCAL_OWNER, ResumeRequest(), deps)
+        done = explore(queued.id, queued.run.number, deps)
     (found,) = results_of(server.requests[1].body)
     assert "GET /orders" in found["results"][0]["excerpt"]
     assert done.run.outcome == "completed"

@@ -14,18 +14,15 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import QueueMessage
 from idea_explorer.domain.run import Receipt
-from idea_explorer.observability.logging import SilentLog
-from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.cancel import cancel
-from idea_explorer.usecases.dispatch import Desk, dispatch
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.dispatch import dispatch
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
-from idea_explorer.usecases.request_policy import RequestPolicy
-from idea_explorer.usecases.settle import Books, settle
-from idea_explorer.wiring import Stores
-from tests.fakes.clock import ManualClock
+from idea_explorer.usecases.settle import settle
+from tests.fakes.deps import PRICED
 from tests.fakes.explorations import NOW, an_exploration
 from tests.fakes.models import says, scripted
 from tests.fakes.reports import business
@@ -39,7 +36,7 @@ class DiedError(BaseException):
 class DiesAfterEnding:
     """A store whose process dies as soon as a record has an outcome or its final status."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: Deps) -> None:
         self._inner = stores.explorations
 
     def __getattr__(self, name: str) -> Any:
@@ -58,95 +55,57 @@ class DiesAfterEnding:
         return taken
 
 
-def dying(stores: Stores) -> Stores:
+def dying(stores: Deps) -> Deps:
     return replace(stores, explorations=DiesAfterEnding(stores))
 
 
-def told(stores: Stores, exploration: Exploration) -> list[str]:
+def told(stores: Deps, exploration: Exploration) -> list[str]:
     return [event.type for event in stores.events.read(exploration.id)]
 
 
-def statuses(stores: Stores, exploration: Exploration) -> list[str]:
+def statuses(stores: Deps, exploration: Exploration) -> list[str]:
     data = [json.loads(event.data) for event in stores.events.read(exploration.id)]
     return [event["to"] for event in data if event["type"] == "status_changed"]
 
 
-def stored(stores: Stores, **changes: object) -> Exploration:
+def stored(stores: Deps, **changes: object) -> Exploration:
     exploration = an_exploration(**changes)  # type: ignore[arg-type]
     assert stores.explorations.create(exploration)
     return exploration
 
 
-def running(stores: Stores, **changes: object) -> Exploration:
+def running(stores: Deps, **changes: object) -> Exploration:
     return stored(stores, status="running", started_at=NOW, **changes)
 
 
-def publish_on(stores: Stores, exploration: Exploration, **given: Any) -> Exploration:
-    return publish(
-        exploration.id,
-        exploration.run.number,
-        explorations=stores.explorations,
-        reports=stores.reports,
-        publisher=None,
-        clock=ManualClock(),
-        **given,
-    )
+def publish_on(stores: Deps, exploration: Exploration) -> Exploration:
+    return publish(exploration.id, exploration.run.number, replace(stores, publisher=lambda: None))
 
 
-def settle_on(stores: Stores, exploration: Exploration) -> Exploration:
-    books = Books(
-        explorations=stores.explorations,
-        transcripts=stores.transcripts,
-        reports=stores.reports,
-        clock=ManualClock(),
-        prices={},
-        sinks_for=lambda _: (),
-    )
-    return settle(exploration.id, exploration.run.number, "broken", books)
+def settle_on(stores: Deps, exploration: Exploration) -> Exploration:
+    return settle(exploration.id, exploration.run.number, "broken", stores)
 
 
-def cancel_on(stores: Stores, exploration: Exploration) -> Exploration:
-    return cancel(
-        exploration.id,
-        exploration.owner,
-        explorations=stores.explorations,
-        clock=ManualClock(),
-        wake=lambda _: None,
-    )
+def cancel_on(stores: Deps, exploration: Exploration) -> Exploration:
+    return cancel(exploration.id, exploration.owner, stores)
 
 
-def fail_on(stores: Stores, exploration: Exploration) -> object:
-    desk = Desk(
-        explorations=stores.explorations,
-        queue=FakeQueue(),
-        workflow=FakeWorkflow(),
-        clock=ManualClock(),
-        log=SilentLog(),
-        max_running=1,
-        terms=RequestPolicy(),
-    )
+def fail_on(stores: Deps, exploration: Exploration) -> object:
+    deps = replace(stores, queue=FakeQueue, workflow=FakeWorkflow)
     poison = json.dumps({"id": exploration.id, "run": 9})
-    return dispatch(QueueMessage(id="m", body=poison, receives=1), desk)
+    return dispatch(QueueMessage(id="m", body=poison, receives=1), deps)
 
 
-def explore_on(stores: Stores, exploration: Exploration) -> Exploration:
+def explore_on(stores: Deps, exploration: Exploration) -> Exploration:
     engine = Engine(
-        explorations=stores.explorations,
-        transcripts=stores.transcripts,
-        events=stores.events,
-        reports=stores.reports,
         model=scripted([says(business("Bees", "They pay.", "PIVOT"))]),
         toolset_for=lambda *_: research_tools(None, "web_search_20250305"),
-        sinks_for=lambda _: (),
-        clock=ManualClock(),
-        log=SilentLog(),
-        model_ids=MODELS,
-        prices=PRICES,
     )
-    return explore(exploration.id, exploration.run.number, engine)
+    deps = replace(stores, engine=lambda: engine, policy=PRICED)
+    return explore(exploration.id, exploration.run.number, deps)
 
 
-Ending = tuple[Callable[[Stores], Exploration], Callable[[Stores, Exploration], object], list[str]]
+Ending = tuple[Callable[[Deps], Exploration], Callable[[Deps, Exploration], object], list[str]]
 OUTCOME = {"outcome": "completed"}
 BROKEN = Receipt(
     code="TIMEOUT", message="Late.", step=1, cost_usd=None, has_partial_text=True, resume=None
@@ -166,9 +125,9 @@ ENDINGS: dict[str, Ending] = {
 
 @pytest.mark.parametrize(("make", "end", "events"), ENDINGS.values(), ids=ENDINGS)
 def test_a_final_status_has_its_events_even_if_its_process_dies_at_once(
-    stores: Stores,
-    make: Callable[[Stores], Exploration],
-    end: Callable[[Stores, Exploration], object],
+    stores: Deps,
+    make: Callable[[Deps], Exploration],
+    end: Callable[[Deps, Exploration], object],
     events: list[str],
 ) -> None:
     exploration = make(stores)
@@ -183,7 +142,7 @@ def test_a_final_status_has_its_events_even_if_its_process_dies_at_once(
 
 
 @pytest.mark.parametrize("name", ["published", "settled", "cancelled in the queue"])
-def test_an_ending_that_is_repeated_is_told_once(stores: Stores, name: str) -> None:
+def test_an_ending_that_is_repeated_is_told_once(stores: Deps, name: str) -> None:
     make, end, events = ENDINGS[name]
     exploration = make(stores)
     with pytest.raises(DiedError):
@@ -195,7 +154,7 @@ def test_an_ending_that_is_repeated_is_told_once(stores: Stores, name: str) -> N
     assert told(stores, exploration) == events
 
 
-def test_what_a_run_came_to_is_told_even_if_its_process_dies_at_once(stores: Stores) -> None:
+def test_what_a_run_came_to_is_told_even_if_its_process_dies_at_once(stores: Deps) -> None:
     exploration = stored(stores)
     with pytest.raises(DiedError):
         explore_on(dying(stores), exploration)
@@ -210,7 +169,7 @@ def test_what_a_run_came_to_is_told_even_if_its_process_dies_at_once(stores: Sto
     assert statuses(stores, exploration) == ["running"]
 
 
-def test_a_write_that_fails_leaves_neither_status_nor_events(stores: Stores) -> None:
+def test_a_write_that_fails_leaves_neither_status_nor_events(stores: Deps) -> None:
     exploration = running(stores, **OUTCOME)
     taken = stores.explorations.take_over(exploration.id, lambda e: e)
 
@@ -225,7 +184,7 @@ def test_a_write_that_fails_leaves_neither_status_nor_events(stores: Stores) -> 
     assert told(stores, exploration) == []
 
 
-def test_a_record_is_created_with_its_first_events_once(stores: Stores) -> None:
+def test_a_record_is_created_with_its_first_events_once(stores: Deps) -> None:
     done = an_exploration(status="completed")
     first = [TextDelta(content="one"), TextDelta(content="two")]
 
@@ -235,7 +194,7 @@ def test_a_record_is_created_with_its_first_events_once(stores: Stores) -> None:
     assert told(stores, done) == ["text_delta", "text_delta"]
 
 
-def test_events_of_many_writers_are_numbered_without_gap_or_repeat(stores: Stores) -> None:
+def test_events_of_many_writers_are_numbered_without_gap_or_repeat(stores: Deps) -> None:
     taken = stores.explorations.take_over(running(stores).id, lambda e: e)
 
     def write(number: int) -> None:

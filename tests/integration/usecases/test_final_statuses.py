@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import index_document
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import publishing
+from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.functions import Context, handler_of, set_environment
 
 ProgressSink = Callable[[], list[str]]
@@ -37,10 +37,7 @@ def counted(
 
 @pytest.fixture
 def queued(aws: Settings) -> Exploration:
-    store = wiring.cloud_stores(aws).explorations
-    return submit(
-        ExploreRequest(idea="Bees"), "ada", store, wiring.system_clock(), terms=RequestPolicy()
-    )
+    return submit(ExploreRequest(idea="Bees"), "ada", cloud_deps(aws, SilentLog()))
 
 
 def called(method: str, path: str, body: object = None) -> Any:
@@ -68,7 +65,7 @@ def test_what_is_cancelled_in_the_queue_is_counted(
 def test_research_that_is_used_again_is_counted(
     aws: Settings, queued: Exploration, counted: ProgressSink
 ) -> None:
-    wiring.cloud_stores(aws).reports.save_report(queued.id, queued.lease, "# Bees")
+    cloud_deps(aws, SilentLog()).reports.save_report(queued.id, queued.lease, "# Bees")
     document = (
         f"---\nidea: Bees\nmode: business\nstatus: completed\nexploration_id: {queued.id}\n---\n"
     )

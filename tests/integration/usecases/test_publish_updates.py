@@ -1,21 +1,19 @@
 """Update, follow-up and reuse: research that builds on research."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import ModelRequest
-from idea_explorer.usecases.continuation import PriorDocument
-from idea_explorer.usecases.request_policy import RequestPolicy
+from idea_explorer.usecases.continuation import PriorDocument, find_continuation
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 from tests.fakes.engine import Bench
@@ -275,21 +273,15 @@ def test_a_document_is_continued_from_even_where_the_store_does_not_know_it(
     fresh = Bench(tmp_path / "fresh", scripted([says("# Cakes")]))
     fresh.write("2026-11-16-a-tea-room/research.md", read(bench, first))
     request = ExploreRequest(idea="Cakes", continue_from=first.id)
-    queued = submit(
-        request,
-        "me",
-        fresh.store,
-        fresh.clock,
-        terms=RequestPolicy(min_deadline_seconds=1),
-        research=Folder(fresh.root),
-    )
-    explored = fresh.engine.continuation_for(queued)
+    queued = submit(request, "me", fresh.deps)
+    explored = find_continuation(queued, fresh.deps)
 
     assert isinstance(explored, PriorDocument)
     assert explored.path == "ideas/2026-11-16-a-tea-room/research.md"
 
 
 def test_what_cannot_be_continued_is_refused_at_submit(bench: Bench) -> None:
+    bench.deps = replace(bench.deps, research=lambda: None)
     unknown = new_id(0)
     queued = bench.submit(IDEA)
     foreign = bench.run(IDEA)
@@ -310,16 +302,7 @@ def test_update_is_for_research_only(bench: Bench) -> None:
 
 def reused(bench: Bench, idea: str, **fields: object) -> Exploration | None:
     request = ExploreRequest.model_validate({"idea": idea, "if_exists": "reuse", **fields})
-    folder = Folder(bench.root)
-    return reuse(
-        request,
-        "tester",
-        explorations=bench.store,
-        reports=bench.store,
-        index=ComputedIndex(folder),
-        clock=bench.clock,
-        research=folder,
-    )
+    return reuse(request, "tester", bench.deps)
 
 
 def test_reuse_answers_with_what_is_there_and_calls_no_model(

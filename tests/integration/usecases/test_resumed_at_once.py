@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -18,13 +19,14 @@ from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Explorations, Filter
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.request_policy import RequestPolicy
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.resume import claim, resume
-from idea_explorer.wiring import Stores, local_stores
+from idea_explorer.wiring.deps import local_deps
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text
 from tests.fakes.clock import ManualClock
 from tests.fakes.command import idea, start
+from tests.fakes.deps import LENIENT
 from tests.fakes.explorations import NOW, RECEIPT, an_exploration
 from tests.fakes.reports import business
 from tests.fakes.served import Served
@@ -39,17 +41,9 @@ def partial(explorations: Explorations, **changes: object) -> Exploration:
     return ended
 
 
-def resumed(exploration_id: str, explorations: Explorations, queue: FakeQueue) -> Exploration:
-    return resume(
-        exploration_id,
-        "ada",
-        ResumeRequest(),
-        explorations=explorations,
-        queue=queue,
-        clock=ManualClock(),
-        log=SilentLog(),
-        terms=RequestPolicy(),
-    )
+def resumed(exploration_id: str, stores: Deps, queue: FakeQueue) -> Exploration:
+    deps = replace(stores, queue=lambda: queue, clock=ManualClock(), policy=LENIENT)
+    return resume(exploration_id, "ada", ResumeRequest(), deps)
 
 
 def at_once(act: Callable[[], object], times: int = MANY) -> list[object]:
@@ -67,10 +61,10 @@ def at_once(act: Callable[[], object], times: int = MANY) -> list[object]:
         return list(pool.map(one, range(times)))
 
 
-def test_of_many_threads_one_starts_a_run_and_the_others_are_told(stores: Stores) -> None:
+def test_of_many_threads_one_starts_a_run_and_the_others_are_told(stores: Deps) -> None:
     ended, queue = partial(stores.explorations), FakeQueue()
 
-    outcomes = at_once(lambda: resumed(ended.id, stores.explorations, queue))
+    outcomes = at_once(lambda: resumed(ended.id, stores, queue))
 
     losers = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     assert len(losers) == MANY - 1
@@ -98,28 +92,28 @@ class LooksTooEarly:
         return found
 
 
-def test_a_run_that_was_resumed_and_ended_meanwhile_is_not_resumed_again(stores: Stores) -> None:
+def test_a_run_that_was_resumed_and_ended_meanwhile_is_not_resumed_again(stores: Deps) -> None:
     ended, queue = partial(stores.explorations), FakeQueue()
 
     def another_call() -> None:
-        queued = resumed(ended.id, stores.explorations, queue)
+        queued = resumed(ended.id, stores, queue)
         stores.explorations.take_over(
             queued.id, lambda e: e.started(at=NOW).finished("partial", at=NOW, receipt=RECEIPT)
         )
 
-    late = LooksTooEarly(stores.explorations, another_call)
+    late: Any = LooksTooEarly(stores.explorations, another_call)
     with pytest.raises(ConflictError, match="resumed at the same moment: run 2 is partial"):
-        resumed(ended.id, late, queue)
+        resumed(ended.id, replace(stores, explorations=late), queue)
 
     assert queue.sent == [(ended.id, 2, 0)]
     assert stores.explorations.load(ended.id).run.number == 2
 
 
-def test_of_many_threads_one_takes_up_what_was_left_undone(stores: Stores) -> None:
+def test_of_many_threads_one_takes_up_what_was_left_undone(stores: Deps) -> None:
     left = an_exploration(status="running", by_command=True)
     stores.explorations.create(left)
 
-    outcomes = at_once(lambda: claim(left, stores.explorations))
+    outcomes = at_once(lambda: claim(left, stores))
 
     assert sum(isinstance(outcome, Exploration) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, ConflictError) for outcome in outcomes) == MANY - 1
@@ -137,7 +131,7 @@ def environment(model: FakeAnthropic) -> dict[str, str]:
 
 
 def left_in(folder: Path, **changes: object) -> Exploration:
-    stores = local_stores(Settings(research_dir=folder))
+    stores = local_deps(Settings(research_dir=folder), SilentLog())
     request = ExploreRequest(idea="Tea")
     left = an_exploration(owner="local", request=request, **changes)  # type: ignore[arg-type]
     assert stores.explorations.create(left)
@@ -165,7 +159,7 @@ def test_of_many_commands_one_runs(tmp_path: Path, model: FakeAnthropic, status:
 
     assert codes == [0, 1, 1, 1], said
     assert len(model.requests) == 1, said
-    final = local_stores(Settings(research_dir=tmp_path)).explorations.load(left.id)
+    final = local_deps(Settings(research_dir=tmp_path), SilentLog()).explorations.load(left.id)
     assert (final.status, final.run.number) == ("completed", 2 if status == "partial" else 1)
     assert len(list((tmp_path / "ideas").iterdir())) == 1
 
@@ -181,7 +175,7 @@ def test_of_many_calls_of_the_api_one_is_taken(tmp_path: Path, model: FakeAnthro
     refused = next(reply.json()["error"] for reply in replies if reply.status_code == 409)
     assert refused["type"] == "conflict"
     assert left.id in refused["message"]
-    stores = local_stores(Settings(research_dir=tmp_path))
+    stores = local_deps(Settings(research_dir=tmp_path), SilentLog())
     assert [
         e.run.number
         for e in stores.explorations.page("local", Filter(), limit=9, cursor=None).explorations

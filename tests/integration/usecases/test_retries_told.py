@@ -70,7 +70,7 @@ def test_only_what_may_pass_is_tried_again_and_this_is_told(web: WebServer, tmp_
     tools = assistant_tools(local_pages(), Files(), DIRECT_VERSION)
     bench = Bench(tmp_path, scripted([calls(*wanted), says("# Done")]), toolset=tools)
     log = RecordedLog()
-    bench.engine = replace(bench.engine, sinks_for=lambda e: [bench.seen, LogSink(log, e)])
+    bench.deps = replace(bench.deps, sinks_for=lambda e: [bench.seen, LogSink(log, e)])
     done = bench.explore(toolset="assistant")
 
     asked = [request.path for request in web.requests]

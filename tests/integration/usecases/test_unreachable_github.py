@@ -2,18 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
+from idea_explorer.wiring.deps import cloud_deps, local_deps
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text
 from tests.fakes.command import Done, idea, log_lines
@@ -59,7 +61,7 @@ class Team:
 
     def record(self, exploration_id: str) -> Exploration:
         settings = Settings(research_dir=self._folder)
-        found = wiring.local_stores(settings).explorations.load(exploration_id)  # type: ignore[arg-type]
+        found = local_deps(settings, SilentLog()).explorations.load(exploration_id)  # type: ignore[arg-type]
         assert isinstance(found, Exploration)
         return found
 
@@ -234,15 +236,14 @@ class Deployment:
         }
         self.settings = aws.model_copy(update=known)
         set_environment(self.settings, monkeypatch)
-        self._stores = wiring.cloud_stores(self.settings)
+        self._stores = cloud_deps(self.settings, SilentLog())
 
     def explored(self, **request: Any) -> Exploration:
         wanted = ExploreRequest(idea="Urban bees", **request)
-        store, clock = self._stores.explorations, wiring.system_clock()
-        new = submit(wanted, "ada", store, clock, terms=RequestPolicy())
+        new = submit(wanted, "ada", replace(self._stores, policy=RequestPolicy()))
         event = {"id": new.id, "run": 1, "deadline_seconds": request.get("deadline_seconds", 120)}
         handler_of("explore")(event, Context())
-        return store.load(new.id)
+        return self._stores.explorations.load(new.id)
 
     def events(self, exploration: Exploration) -> list[Any]:
         return [json.loads(event.data) for event in self._stores.events.read(exploration.id)]

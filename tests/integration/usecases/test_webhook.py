@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import key_of, parse_request
 from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Clock, Webhooks
-from idea_explorer.usecases.notify import Sender, notify, resend, send_test
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.notify import notify, resend, send_test
 from tests.fakes.clock import ManualClock
 from tests.fakes.desk import IDEA, Desk
 from tests.fakes.receiver import LoopbackPosts, Receiver
@@ -49,11 +51,10 @@ def published(desk: Desk, **request: Any) -> Exploration:
     return desk.publish(desk.finished(webhook_url=URL, **request))
 
 
-def sender(desk: Desk, webhooks: Webhooks, clock: Clock | None = None) -> Sender:
-    return Sender(
-        explorations=desk.store,
-        reports=desk.store,
-        webhooks=webhooks,
+def sending(desk: Desk, webhooks: Webhooks, clock: Clock | None = None) -> Deps:
+    return replace(
+        desk.deps,
+        webhooks=lambda: webhooks,
         clock=clock or desk.clock,
         repository="acme/ideas",
         branch="main",
@@ -65,12 +66,12 @@ def tell(
 ) -> Exploration:
     """Send the message; a receiver that is down is what the record says of it."""
     with suppress(UndeliveredError):
-        notify(exploration.id, exploration.run.number, sender(desk, webhooks, clock))
+        notify(exploration.id, exploration.run.number, sending(desk, webhooks, clock))
     return desk.store.load(exploration.id)
 
 
 def send_again(desk: Desk, exploration: Exploration, webhooks: Webhooks) -> Exploration:
-    return resend(exploration.id, sender(desk, webhooks))
+    return resend(exploration.id, sending(desk, webhooks))
 
 
 def test_a_receiver_is_told_what_became_of_the_idea(desk: Desk, receiver: Receiver) -> None:
@@ -248,8 +249,8 @@ def test_a_run_that_goes_on_meanwhile_keeps_its_own_record(desk: Desk) -> None:
     assert told.delivery.status != "delivered"
 
 
-def test_a_test_message_is_signed_and_sent_once(receiver: Receiver) -> None:
-    delivery = send_test(URL, SECRET, webhooks=LoopbackPosts(receiver), clock=SystemClock())
+def test_a_test_message_is_signed_and_sent_once(desk: Desk, receiver: Receiver) -> None:
+    delivery = send_test(URL, SECRET, sending(desk, LoopbackPosts(receiver), SystemClock()))
 
     (message,) = receiver.received
     assert delivery.status == "delivered"

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from idea_explorer.domain.webhook import WAITS, Target
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Job
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.notify import Sender, deliver_due, notify, resend
-from idea_explorer.wiring import Stores, local_stores
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.notify import deliver_due, notify, resend
+from idea_explorer.wiring.deps import local_deps
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration
 from tests.fakes.receiver import LoopbackPosts, Receiver
@@ -32,17 +34,13 @@ HOOKED = ExploreRequest(idea="Bees", webhook_url=URL, callback_secret="whsec_c2V
 class World:
     """Explorations that have ended, a receiver that can be down, and a clock that is moved by hand."""
 
-    def __init__(self, stores: Stores, receiver: Receiver) -> None:
+    def __init__(self, stores: Deps, receiver: Receiver) -> None:
         self.stores = stores
         self.receiver = receiver
         self.down = False
         self.clock = ManualClock()
-        self.sender = Sender(
-            explorations=stores.explorations,
-            reports=stores.reports,
-            webhooks=LoopbackPosts(receiver),
-            clock=self.clock,
-        )
+        posts = LoopbackPosts(receiver)
+        self.deps = replace(stores, webhooks=lambda: posts, clock=self.clock, retries_webhooks=True)
 
     def ended(self, request: ExploreRequest = HOOKED, **changes: object) -> Exploration:
         new = Exploration.new(request, "ada", at=NOW)
@@ -56,7 +54,7 @@ class World:
     def tell(self, exploration: Exploration) -> bool:
         """What the workflow does: True where it has to come again."""
         try:
-            notify(exploration.id, exploration.run.number, self.sender)
+            notify(exploration.id, exploration.run.number, self.deps)
         except UndeliveredError:
             return True
         return False
@@ -71,7 +69,7 @@ def status() -> int:
 
 
 @pytest.fixture
-def world(stores: Stores, status: int) -> Iterator[World]:
+def world(stores: Deps, status: int) -> Iterator[World]:
     worlds: list[World] = []
     with Receiver(lambda: worlds[0].down, status) as receiver:
         worlds.append(World(stores, receiver))
@@ -174,8 +172,8 @@ def test_a_message_that_nobody_sent_is_due_five_minutes_after_the_end(world: Wor
     world.clock.pass_time(2)
     assert world.due() == [ended.id]
 
-    assert deliver_due(world.sender)
-    assert not deliver_due(world.sender)
+    assert deliver_due(world.deps)
+    assert not deliver_due(world.deps)
 
     assert world.load(ended).delivery.status == "delivered"
     assert len(world.receiver.taken) == 1
@@ -190,9 +188,9 @@ def test_the_longest_overdue_is_first_and_one_that_is_down_holds_up_no_other(wor
     world.clock.pass_time(100)
     assert world.due() == [second.id, first.id]
 
-    assert deliver_due(world.sender)
+    assert deliver_due(world.deps)
     world.down = False
-    assert deliver_due(world.sender)
+    assert deliver_due(world.deps)
 
     delivered = [world.load(e).delivery.status for e in (second, first)]
     assert delivered == ["pending", "delivered"]
@@ -205,7 +203,7 @@ def test_workers_at_once_send_a_message_once(world: World) -> None:
 
     def work() -> None:
         barrier.wait()
-        deliver_due(world.sender)
+        deliver_due(world.deps)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -246,7 +244,7 @@ def test_a_resend_that_fails_leaves_the_timetable_as_it_is(world: World) -> None
     before = world.load(ended).delivery
     world.clock.pass_time(10)
 
-    after = resend(ended.id, world.sender).delivery
+    after = resend(ended.id, world.deps).delivery
 
     assert (after.status, after.next_try, after.rounds) == ("pending", before.next_try, 1)
     assert after.attempts == 6
@@ -256,12 +254,12 @@ def test_a_resend_of_what_has_failed_tells_how_it_went(world: World) -> None:
     world.down = True
     ended = world.ended()
     with suppress(UndeliveredError):
-        notify(ended.id, 1, world.sender, retried=False)
+        notify(ended.id, 1, replace(world.deps, retries_webhooks=False))
     assert world.load(ended).delivery.status == "failed"
 
-    assert resend(ended.id, world.sender).delivery.status == "failed"
+    assert resend(ended.id, world.deps).delivery.status == "failed"
     world.down = False
-    assert resend(ended.id, world.sender).delivery.status == "delivered"
+    assert resend(ended.id, world.deps).delivery.status == "delivered"
 
 
 # The default
@@ -280,15 +278,11 @@ def test_the_default_is_told_where_a_request_names_nobody(world: World) -> None:
             return super().post(url, *given)  # type: ignore[arg-type]
 
     target = Target("https://default.example.com/hook", "s3cret")
-    sender = Sender(
-        world.stores.explorations,
-        world.stores.reports,
-        Posts(world.receiver),
-        world.clock,
-        default=lambda: target,
+    deps = replace(
+        world.deps, webhooks=lambda: Posts(world.receiver), default_webhook=lambda: target
     )
-    notify(ended.id, 1, sender)
-    notify(own.id, 1, sender)
+    notify(ended.id, 1, deps)
+    notify(own.id, 1, deps)
 
     assert posts == [target.url, URL]
     signed, unsigned = world.receiver.taken
@@ -315,12 +309,11 @@ class Machine:
     """The workers of `idea serve` over one folder, and how long they took for their jobs."""
 
     def __init__(self, folder: Path, world: World) -> None:
-        self.store = local_stores(Settings(research_dir=folder))
+        self.store = local_deps(Settings(research_dir=folder), SilentLog())
         self.jobs = LocalQueue(folder / "queue.db", world.clock)
         self.done: list[ExplorationId] = []
-        sender = world.sender
         self.workers = Workers(
-            self.jobs, self._work, lambda: None, 1, SilentLog(), lambda: deliver_due(sender)
+            self.jobs, self._work, lambda: None, 1, SilentLog(), lambda: deliver_due(world.deps)
         )
 
     def _work(self, job: Job) -> None:
@@ -340,7 +333,7 @@ def test_a_served_machine_sends_what_is_due_survives_a_restart_and_goes_on_worki
 ) -> None:
     worlds: list[World] = []
     with Receiver(lambda: worlds[0].down) as receiver:
-        world = World(local_stores(Settings(research_dir=tmp_path)), receiver)
+        world = World(local_deps(Settings(research_dir=tmp_path), SilentLog()), receiver)
         worlds.append(world)
         world.down = True
         ended = world.ended()

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import publishing
+from idea_explorer.usecases.continuation import find_continuation
+from idea_explorer.wiring.cloud import api_tokens
+from idea_explorer.wiring.deps import cloud_deps
 from tests.e2e.harness.template import environment_of
 from tests.fakes.aws import NAMES
 from tests.fakes.explorations import an_exploration
@@ -45,7 +46,19 @@ OF_A_MACHINE = {"GITHUB_TOKEN", "ANTHROPIC_API_KEY", "QDRANT_API_KEY", "IDEA_WEB
     "TIDAL_CLIENT_ID",
     "TIDAL_CLIENT_SECRET",
 }
-UNUSED = {"ApiFunction": {"DEAD_LETTER_QUEUE_URL"}}  # it sends messages and sets none aside
+# Read for every function, and used by others.
+UNUSED = {
+    "ApiFunction": {"DEAD_LETTER_QUEUE_URL", "MAX_RUNNING", "GITHUB_SECRET_ID"},
+    "DispatchFunction": {"GITHUB_BRANCH", "GITHUB_SECRET_ID"},
+    "ExploreFunction": {"MAX_RUNNING"},
+    "PublishFunction": {"MAX_RUNNING", "QDRANT_URL", "IDEA_WEBHOOK_URL"},
+    "NotifyFunction": {
+        "MAX_RUNNING",
+        "QDRANT_URL",
+        "IDEA_CODE_REPOSITORIES",
+        "GITHUB_SECRET_ID",
+    },
+}
 
 
 class Watched(Settings):
@@ -62,46 +75,48 @@ LOG = SilentLog()
 
 
 def api(settings: Settings) -> None:
-    assert wiring.cloud_service(settings, LOG).default_webhook()
-    wiring.task_answers(settings)
+    deps = cloud_deps(settings, LOG)
+    assert deps.default_webhook()
+    deps.queue()
+    deps.idempotency()
+    deps.index()
 
 
 def authorize(settings: Settings) -> None:
-    wiring.api_tokens(settings)()
+    api_tokens(settings)()
 
 
 def dispatch(settings: Settings) -> None:
-    stores = wiring.cloud_stores(settings)
-    wiring.terms(settings, stores)
-    wiring.cloud_queue(settings)
-    wiring.cloud_workflow(settings)
-    wiring.cloud_notices(settings)
-    assert settings.max_running
-    assert settings.dead_letter_queue_url
+    deps = cloud_deps(settings, LOG)
+    deps.queue()
+    deps.workflow()
+    deps.notices()
 
 
 def explore(settings: Settings) -> None:
-    engine = wiring.cloud_engine(settings, LOG, [])
+    deps = cloud_deps(settings, LOG)
+    engine = deps.engine()
     for toolset in TOOLSETS:
         engine.toolset_for(of(toolset), [])
-    engine.continuation_for(of("research"))
+    find_continuation(of("research"), deps)
     assert engine.writer_for
     engine.writer_for(of("code"))
-    wiring.task_answers(settings)
-    wiring.cloud_notices(settings)
+    deps.notices()
     assert settings.approval_days
 
 
 def publish(settings: Settings) -> None:
-    destinations = publishing.destinations(settings, wiring.system_clock())
-    wiring.cloud_stores(settings)
-    destinations.pull_requests_for(of("code"))
+    deps = cloud_deps(settings, LOG)
+    assert deps.publisher()
+    deps.index()
+    deps.research()
+    deps.pull_requests_for(of("code"))
 
 
 def notify(settings: Settings) -> None:
-    wiring.cloud_stores(settings)
-    assert publishing.default_webhook(settings)()
-    assert (settings.published_to, settings.published_branch) == ("acme/ideas", "main")
+    deps = cloud_deps(settings, LOG)
+    assert deps.default_webhook()
+    assert (deps.repository, deps.branch) == ("acme/ideas", "main")
 
 
 WORK: dict[str, Callable[[Settings], None]] = {

@@ -16,6 +16,7 @@ from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import MODELS, PRICES, Settings
 from idea_explorer.usecases.replay import replay
 from tests.adversarial import budget as adversarial
+from tests.fakes.deps import PRICED
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, calls, says, scripted
 
@@ -112,7 +113,8 @@ def test_a_small_budget_looks_with_fewer_searches(
 def test_a_model_without_a_price_researches_by_default(tmp_path: Path) -> None:
     looks = [calls(("read_research", {"path": f"{n}.md"})) for n in range(2)]
     bench = Bench(tmp_path, asked := scripted([*looks, says("# Tea")]))
-    bench.engine = replace(bench.engine, prices={}, max_total_tokens=Settings().max_total_tokens)
+    bench.deps = replace(bench.deps, policy=replace(PRICED, prices={}))
+    bench.engine = replace(bench.engine, max_total_tokens=Settings().max_total_tokens)
     done = bench.run()
     assert (done.status, done.run.stats.cost_usd, asked.writing[:2]) == (
         "completed", None, [False, False],

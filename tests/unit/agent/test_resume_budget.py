@@ -10,15 +10,11 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ResumeRequest
 from idea_explorer.domain.usage import Usage
-from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.jobs import books_of
-from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.settle import settle
 from tests.fakes.engine import Bench
 from tests.fakes.models import Reply, calls, says, scripted
-from tests.fakes.service import FakeQueue
 
 DEAR = Usage(input_tokens=100_000, output_tokens=100)  # $0.20
 CUT_OFF = [
@@ -37,7 +33,6 @@ class Again(Bench):
         super().__init__(folder, scripted(replies or CUT_OFF))
         for number in range(documents):
             self.write(f"{number}.md", f"{number} tea leaves " * 3_500)
-        self.asking = RequestPolicy(min_deadline_seconds=1, model_ids=MODELS, prices=PRICES)
         self.partial = self.run(max_cost_usd=max_cost_usd)
         self.model = scripted([says("# Whole")])
         self.with_model(self.model)
@@ -47,11 +42,7 @@ class Again(Bench):
             self.partial.id,
             "tester",
             ResumeRequest.model_validate(limits),
-            explorations=self.store,
-            queue=FakeQueue(),
-            clock=self.clock,
-            log=self.log,
-            terms=self.asking,
+            self.deps,
         )
 
 
@@ -75,7 +66,7 @@ def test_the_least_that_is_named_is_enough(tmp_path: Path) -> None:
     least = float(re.findall(r"\d+\.\d+", refused.value.fields["max_cost_usd"])[0])
 
     queued = again.taken_up(max_cost_usd=least)
-    done = explore(queued.id, queued.run.number, again.engine)
+    done = explore(queued.id, queued.run.number, again.deps)
 
     assert again.store.load_report(done.id) == "# Whole"
     assert done.run.stats.over_budget_usd == 0
@@ -128,7 +119,7 @@ def test_what_is_named_for_a_large_conversation_is_enough(tmp_path: Path) -> Non
     assert "to write anything at all" in refusal(again, least - 0.002)
 
     queued = again.taken_up(max_cost_usd=least)
-    done = explore(queued.id, queued.run.number, again.engine)
+    done = explore(queued.id, queued.run.number, again.deps)
 
     assert again.store.load_report(done.id) == "# Whole"
     assert done.run.stats.over_budget_usd == 0
@@ -143,7 +134,7 @@ def test_what_the_budget_ended_is_taken_up_only_for_another_look(tmp_path: Path)
     )
 
     queued = again.taken_up(max_cost_usd=least_in(told))
-    explore(queued.id, queued.run.number, again.engine)
+    explore(queued.id, queued.run.number, again.deps)
 
     assert again.model.writing[0] is False
 
@@ -156,7 +147,7 @@ def test_a_run_that_was_killed_names_what_its_conversation_needs(tmp_path: Path)
         lambda e: e.replace(status="running", outcome=None, min_resume_usd=None),
     )
 
-    settled = settle(again.partial.id, 1, "timed_out", books_of(again.engine))
+    settled = settle(again.partial.id, 1, "timed_out", again.deps)
 
     assert settled.run.min_resume_usd == whole
 

@@ -48,7 +48,7 @@ class Looking(ManualClock):
 def test_each_wait_is_told_before_it_begins(tmp_path: Path) -> None:
     log = RecordedLog()
     bench = Bench(tmp_path, scripted([BUSY, LIMITED, REPORT]))
-    bench.engine = replace(bench.engine, sinks_for=lambda e: [bench.seen, LogSink(log, e)])
+    bench.deps = replace(bench.deps, sinks_for=lambda e: [bench.seen, LogSink(log, e)])
 
     done = bench.run()
 
@@ -149,7 +149,7 @@ class Deaf:
 
 def test_a_wait_that_cannot_be_told_is_waited_all_the_same(tmp_path: Path) -> None:
     bench, deaf = Bench(tmp_path, scripted([BUSY, REPORT])), Deaf()
-    bench.engine = replace(bench.engine, sinks_for=lambda _: [deaf])
+    bench.deps = replace(bench.deps, sinks_for=lambda _: [deaf])
 
     assert bench.run().status == "completed"
     assert (len(deaf.refused), bench.clock.slept) == (1, [1.0])

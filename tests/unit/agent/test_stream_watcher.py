@@ -104,7 +104,7 @@ class Failing:
 
 def bench(folder: Path, kinds: set[str], times: int) -> tuple[Bench, Streaming]:
     b = Bench(folder, model := Streaming(clock := ManualClock()), clock=clock)
-    b.engine = replace(b.engine, events=Failing(b.store, frozenset(kinds), times))
+    b.deps = replace(b.deps, events=Failing(b.store, frozenset(kinds), times))
     return b, model
 
 
@@ -123,11 +123,11 @@ def test_a_store_that_stays_away_fails_once_the_paid_answer_is_kept(tmp_path: Pa
     b, model = bench(tmp_path, {"text_delta", "step_finished"}, 99)
     queued = b.submit()
     with pytest.raises(ExternalError, match="store"):
-        explore(queued.id, 1, b.engine)
+        explore(queued.id, 1, b.deps)
     assert isinstance(b.entries(b.store.load(queued.id))[-1], ModelCallFinished)
 
-    b.engine = replace(b.engine, events=b.store)
-    done = explore(queued.id, 1, b.engine)
+    b.deps = replace(b.deps, events=b.store)
+    done = explore(queued.id, 1, b.deps)
 
     assert (done.run.outcome, len(model.requests)) == ("completed", 1)
 

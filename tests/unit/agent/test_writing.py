@@ -10,6 +10,7 @@ from idea_explorer.domain.transcript import Instruction, ModelCallStarted
 from idea_explorer.domain.turns import build_messages
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
+from tests.fakes.deps import PRICED
 from tests.fakes.engine import Bench
 from tests.fakes.models import (
     ScriptedModel,
@@ -152,7 +153,7 @@ def test_a_model_that_is_not_known_is_asked_plainly(tmp_path: Path) -> None:
     from dataclasses import replace
 
     b, model = bench(tmp_path, says(REPORT))
-    b.engine = replace(b.engine, model_ids={"sonnet": "claude-next"})
+    b.deps = replace(b.deps, policy=replace(PRICED, model_ids={"sonnet": "claude-next"}))
     b.run()
     assert (model.requests[0].thinking, model.requests[0].effort) == (None, None)
 
@@ -270,7 +271,7 @@ def test_the_effort_is_lowered_where_both_phases_have_the_same(tmp_path: Path) -
 
     b, model = bench(tmp_path, LOOK, raw(THOUGHT, stop_reason="end_turn"), says(REPORT))
     same = PROFILES["claude-sonnet-5-5"].model_copy(update={"gathering": "high", "writing": "high"})
-    b.engine = replace(b.engine, profiles={"claude-sonnet-5-5": same})
+    b.deps = replace(b.deps, policy=replace(PRICED, profiles={"claude-sonnet-5-5": same}))
     b.run(max_steps=2, deadline_seconds=840)
     assert [r.messages[-1].get("output_config") for r in model.requests] == [
         None, None, {"effort": "low"},

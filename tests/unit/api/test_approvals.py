@@ -10,7 +10,7 @@ from idea_explorer.api.approvals import TRUNCATED
 from idea_explorer.domain.approvals import Approval, approval_id, propose
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
-from idea_explorer.usecases.approvals.apply import expire
+from idea_explorer.usecases.approvals.wait import expire
 from tests.fakes.api import Api
 
 
@@ -202,13 +202,7 @@ def test_cancelling_one_that_waits_wakes_it_to_keep_what_is_there(desk: Desk) ->
 
 def test_what_nobody_decided_on_in_time_cannot_be_decided_any_more(desk: Desk) -> None:
     desk.post(desk.of(desk.first), {"decision": "approve"})
-    expire(
-        desk.exploration.id,
-        1,
-        explorations=desk.store,
-        approvals=desk.approvals,
-        clock=desk.clock,
-    )
+    expire(desk.exploration.id, 1, desk.deps)
 
     late = desk.post(desk.of(desk.second), {"decision": "approve"})
 

@@ -1,6 +1,7 @@
 """The live view: nothing is missed, nothing comes twice, and it ends."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -99,15 +100,7 @@ def test_an_event_that_comes_while_waiting_is_answered(tmp_path: Path) -> None:
     api = Api(tmp_path)
     running = with_texts(api, "a")
     clock = Busy(api, running, at=3)
-    news = follow.follow(
-        running.id,
-        2,
-        explorations=api.store,
-        events=api.store,
-        clock=clock,
-        wait_seconds=20,
-        poll_seconds=1,
-    )
+    news = follow.follow(running.id, 2, replace(api.deps, clock=clock), wait_seconds=20)
 
     assert [event.number for event in news.events] == [3]
     assert clock.elapsed == pytest.approx(3)
@@ -233,11 +226,8 @@ def test_an_answer_holds_what_lambda_can_send_and_at_least_one(
     news = follow.follow(
         api.submitted().id,
         0,
-        explorations=api.store,
-        events=Full(*sizes),
-        clock=api.clock,
+        replace(api.deps, events=Full(*sizes)),
         wait_seconds=1,
-        poll_seconds=1,
     )
 
     assert [event.number for event in news.events] == list(range(1, held + 1))

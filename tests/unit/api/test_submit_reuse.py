@@ -119,9 +119,9 @@ class LostReports(SqliteStore):
 def test_a_reuse_that_broke_off_is_made_whole_by_the_next_call(known: Api, tmp_path: Path) -> None:
     body = {"idea": "Beehives on city rooftops", "if_exists": "reuse"}
     key = {"Idempotency-Key": "k"}
-    service = replace(known.service, reports=LostReports(tmp_path / "store.db"))
+    deps = replace(known.deps, reports=LostReports(tmp_path / "store.db"))
     event = build_gateway_event("POST", "/explorations", key, json.dumps(body).encode(), "ada")
-    assert build_handler(service)(event, known.context)["statusCode"] == 503
+    assert build_handler(deps)(event, known.context)["statusCode"] == 503
 
     reply = known.post("/explorations", body, headers=key)
 

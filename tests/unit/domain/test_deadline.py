@@ -72,7 +72,7 @@ def test_a_run_taken_up_after_its_deadline_calls_nobody(tmp_path: Path) -> None:
     at = b.clock.now()
     b.store.take_over(queued.id, lambda e: e.started(at=at).replace(deadline_at=at))
 
-    done = b.publish(explore(queued.id, 1, b.engine))
+    done = b.publish(explore(queued.id, 1, b.deps))
 
     assert done.status == "timed_out"
     assert done.run.receipt is not None
@@ -95,7 +95,7 @@ def test_a_tool_that_hangs_leaves_the_time_to_write(tmp_path: Path) -> None:
     ends = clock.now() + timedelta(seconds=12.3)
     b.store.take_over(queued.id, lambda e: e.started(at=clock.now()).replace(deadline_at=ends))
 
-    done = explore(queued.id, 1, replace(b.engine, clock=clock))
+    done = explore(queued.id, 1, replace(b.deps, clock=clock))
     release.set()
 
     assert (done.run.outcome, done.run.stats.stop_reason) == ("partial", "deadline")
@@ -112,6 +112,10 @@ def test_what_a_start_takes_is_part_of_the_deadline(
     b = Bench(tmp_path, scripted([says("# Report")]))
     queued = b.submit(deadline_seconds=seconds)
 
-    begun = explore(queued.id, 1, replace(b.engine, start_seconds=3.0))
+    begun = explore(
+        queued.id,
+        1,
+        replace(b.deps, engine=lambda: replace(b.engine, start_seconds=3.0)),
+    )
 
     assert begun.run.deadline_at == b.clock.now() + timedelta(seconds=left)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import MODELS, Settings
+from idea_explorer.wiring.engine import OFFLINE_MODELS, model_ids, request_policy
 from tests.e2e.harness.template import environment_of
 
 JUDGES = ("ApiFunction", "DispatchFunction", "ExploreFunction")
@@ -20,18 +20,18 @@ def settings_of(function: str, **parameters: str) -> Settings:
 
 @pytest.mark.parametrize("function", JUDGES)
 def test_whoever_takes_a_request_knows_what_its_model_costs(function: str) -> None:
-    terms = wiring.terms(settings_of(function))
+    policy = request_policy(settings_of(function))
 
-    assert terms.model_ids == MODELS
+    assert policy.model_ids == MODELS
     with pytest.raises(InvalidRequestError, match="max_cost_usd"):
-        terms.check(ExploreRequest(idea="Bees", max_cost_usd=0.000_001), "ada", datetime.now(UTC))
+        policy.check(ExploreRequest(idea="Bees", max_cost_usd=0.000_001), "ada", datetime.now(UTC))
 
 
 @pytest.mark.parametrize("function", JUDGES)
 def test_the_offline_model_costs_nothing_wherever_it_is_asked(function: str) -> None:
     settings = settings_of(function, Provider="offline")
 
-    assert wiring.model_ids(settings) == wiring.OFFLINE_MODELS
+    assert model_ids(settings) == OFFLINE_MODELS
 
 
 @pytest.mark.parametrize("function", ["ApiFunction", "DispatchFunction"])
@@ -50,11 +50,11 @@ def test_a_toolset_that_is_not_set_up_is_refused_and_says_what_an_operator_sets(
     request, now = ExploreRequest(idea="Songs for rain", toolset=toolset), datetime.now(UTC)
 
     with pytest.raises(InvalidRequestError) as refusal:
-        wiring.terms(settings_of(function)).check(request, "ada", now)
+        request_policy(settings_of(function)).check(request, "ada", now)
 
     assert set(refusal.value.fields) == {"toolset"}
     assert f"parameter {parameter}." in refusal.value.sentence
-    wiring.terms(settings_of(function, **{parameter: value})).check(request, "ada", now)
+    request_policy(settings_of(function, **{parameter: value})).check(request, "ada", now)
 
 
 def test_explore_has_what_music_discovery_needs() -> None:

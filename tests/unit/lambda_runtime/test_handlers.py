@@ -50,6 +50,32 @@ def test_the_workflow_asks_to_settle_what_timed_out() -> None:
     assert (work.id, work.settle, work.why) == (ID, True, "timed_out")
 
 
+@pytest.mark.parametrize(
+    ("error", "cause", "sentence"),
+    [
+        ("RetryableError", '{"errorMessage": "GitHub is down.", "trace": []}', "GitHub is down."),
+        ("PublishTimedOut", "Every attempt took too long.", "Every attempt took too long."),
+        ("RetryableError", "no JSON", None),
+        ("InternalError", '{"errorMessage": "KeyError"}', None),
+        ("Lambda.Unknown", "The cause could not be determined.", None),
+    ],
+)
+def test_what_the_workflow_caught_is_settled_with_its_sentence_for_people(
+    error: str, cause: str, sentence: str | None
+) -> None:
+    failure = {"Error": error, "Cause": cause}
+    work = handlers.work_in({"id": ID, "run": 1, "settle": True, "failure": failure})
+
+    assert (work.error.sentence if work.error else None) == sentence
+
+
+def test_a_timeout_without_a_cause_is_settled() -> None:
+    failure = {"Error": "States.Timeout"}
+    caught = {"id": ID, "run": 1, "settle": True, "cause": "States.Timeout", "failure": failure}
+
+    assert (handlers.work_in(caught).why, handlers.work_in(caught).error) == ("timed_out", None)
+
+
 def test_an_execution_that_was_stopped_is_settled_by_its_name() -> None:
     work = handlers.work_in(event("explore-execution-stopped"))
 

@@ -25,6 +25,7 @@ from idea_explorer.observability.spans import SpanSink
 from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.usecases.explore import explore
 from tests.fakes.clock import START, ManualClock
+from tests.fakes.deps import PRICED
 from tests.fakes.engine import Bench
 from tests.fakes.models import Reply, ScriptedModel, calls, raw, says
 
@@ -58,7 +59,7 @@ class Traced:
         self._provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         self._capture = capture
         self.bench = Bench(folder, model, toolset=toolset, clock=clock)
-        self.bench.engine = replace(self.bench.engine, sinks_for=lambda e: [self.sink(e)])
+        self.bench.deps = replace(self.bench.deps, sinks_for=lambda e: [self.sink(e)])
 
     def sink(self, exploration: Exploration) -> SpanSink:
         return SpanSink(
@@ -224,7 +225,7 @@ def test_a_model_call_says_what_it_took(tmp_path: Path) -> None:
 
 def test_an_unknown_price_is_left_out(tmp_path: Path) -> None:
     traced = Traced(tmp_path, script(says(REPORT)))
-    traced.bench.engine = replace(traced.bench.engine, prices={})
+    traced.bench.deps = replace(traced.bench.deps, policy=replace(PRICED, prices={}))
     traced.bench.explore()
     assert "gen_ai.usage.cost" not in said(traced.one(CHAT))
 
@@ -433,11 +434,11 @@ class Killer:
 
 def test_tools_that_a_dead_process_left_are_below_the_run_that_takes_over(tmp_path: Path) -> None:
     traced = Traced(tmp_path, script(reading("a.md"), says(REPORT)))
-    engine = traced.bench.engine
+    deps = traced.bench.deps
     queued = traced.bench.submit()
     with pytest.raises(KilledError):
-        explore(queued.id, queued.run.number, replace(engine, sinks_for=lambda _: [Killer()]))
-    explore(queued.id, queued.run.number, engine)
+        explore(queued.id, queued.run.number, replace(deps, sinks_for=lambda _: [Killer()]))
+    explore(queued.id, queued.run.number, deps)
     assert is_below(traced.one("tool-read_research"), traced.run)
     assert is_below(traced.one(CHAT), traced.run)
 

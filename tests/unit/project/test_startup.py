@@ -32,9 +32,10 @@ def test_an_offline_exploration_loads_no_client() -> None:
 
 def test_a_deployment_connects_to_nothing_before_it_needs_to() -> None:
     statement = (
-        "from idea_explorer import wiring; from idea_explorer.settings import Settings;"
+        "from idea_explorer.observability.logging import SilentLog;"
+        "from idea_explorer.settings import Settings;"
+        "from idea_explorer.wiring import cloud; from idea_explorer.wiring.deps import cloud_deps;"
         "s = Settings(table_name='t', bucket_name='b', queue_url='q', state_machine_arn='a');"
-        "wiring.cloud_stores(s), wiring.cloud_queue(s), wiring.cloud_workflow(s),"
-        "wiring.cloud_secrets(s)"
+        "d = cloud_deps(s, SilentLog()); d.queue(), d.workflow(), d.index(), cloud.cloud_secrets(s)"
     )
     assert not {"anthropic", "boto3", "botocore", "httpx"} & loaded_by(statement)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
 from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import QuotaSpentError
 from idea_explorer.domain.events import AnyEvent
@@ -17,13 +16,11 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.jobs import books_of
-from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.settle import Cause, settle
+from tests.fakes.deps import PRICED
 from tests.fakes.engine import Bench
 from tests.fakes.models import Reply, ScriptedModel, calls, says, scripted
-from tests.fakes.service import FakeQueue
 from tests.fakes.toolsets import toolset_in
 
 DEAR = Usage(input_tokens=500_000, output_tokens=1_000)  # $1.01
@@ -40,8 +37,8 @@ class Day(Bench):
 
     def __init__(self, folder: Path, *replies: Reply, limit: float = 3.0) -> None:
         super().__init__(folder, scripted(replies))
-        limited = RequestPolicy(min_deadline_seconds=1, daily_cost_usd=limit, spend=self.store)
-        self.engine = replace(self.engine, terms=limited)
+        limited = replace(PRICED, daily_cost_usd=limit, spend=self.store)
+        self.deps = replace(self.deps, policy=limited)
 
     @property
     def spent(self) -> float:
@@ -58,7 +55,7 @@ class Day(Bench):
         self.with_model(ScriptedModel(script))
         queued = self.submit(max_cost_usd=max_cost_usd)
         with pytest.raises(KilledError):
-            explore(queued.id, 1, self.engine)
+            explore(queued.id, 1, self.deps)
         return queued
 
 
@@ -72,7 +69,7 @@ def test_a_run_counts_with_what_it_cost(tmp_path: Path) -> None:
 def test_a_run_that_was_settled_counts_too(tmp_path: Path, cause: object) -> None:
     day = Day(tmp_path)
     queued = day.killed(at=1)
-    settled = settle(queued.id, 1, cause, books_of(day.engine))  # type: ignore[arg-type]
+    settled = settle(queued.id, 1, cause, day.deps)  # type: ignore[arg-type]
     assert (settled.run.stats.cost_usd or 0) > 1
     assert day.spent == pytest.approx(settled.run.stats.cost_usd)
 
@@ -101,9 +98,9 @@ def test_a_crash_before_the_outcome_is_stored_loses_no_cost_and_counts_none_twic
             day.store.save(exploration, events)
 
     with pytest.raises(KilledError):
-        explore(queued.id, 1, replace(day.engine, explorations=Dying()))  # type: ignore[arg-type]
+        explore(queued.id, 1, replace(day.deps, explorations=Dying()))  # type: ignore[arg-type]
     before = day.spent
-    done = explore(queued.id, 1, day.engine)
+    done = explore(queued.id, 1, day.deps)
     assert before == day.spent == pytest.approx(done.run.stats.cost_usd)
 
 
@@ -128,7 +125,7 @@ def killed_while_allotting(day: Day, write: int) -> Exploration:
     queued = day.submit(max_cost_usd=2.0)
     dying = DiesAt(day.store, write)
     with pytest.raises(KilledError):
-        explore(queued.id, 1, replace(day.engine, explorations=dying))  # type: ignore[arg-type]
+        explore(queued.id, 1, replace(day.deps, explorations=dying))  # type: ignore[arg-type]
     return queued
 
 
@@ -139,7 +136,7 @@ def test_a_run_that_died_while_its_budget_was_fixed_holds_nothing_once_it_is_set
     day = Day(tmp_path)
     queued = killed_while_allotting(day, write)
 
-    settle(queued.id, 1, "timed_out", books_of(day.engine))
+    settle(queued.id, 1, "timed_out", day.deps)
 
     assert day.spent == 0
 
@@ -151,7 +148,7 @@ def test_a_run_that_died_while_its_budget_was_fixed_gets_it_when_it_goes_on(
     day = Day(tmp_path, says("# R"))
     queued = killed_while_allotting(day, write)
 
-    done = explore(queued.id, 1, day.engine)
+    done = explore(queued.id, 1, day.deps)
 
     assert done.run.limit_usd == 2.0
     assert day.spent == pytest.approx(done.run.stats.cost_usd)
@@ -165,7 +162,7 @@ def test_runs_side_by_side_stay_within_the_day_together(tmp_path: Path) -> None:
     def begin_another(_: ModelRequest, number: int) -> Reply:
         """While one run waits for the model, the next one begins."""
         if others:
-            following = explore(others.pop().id, 1, day.engine)
+            following = explore(others.pop().id, 1, day.deps)
             limits.append(following.run.limit_usd)
         return says("# R", usage=DEAR)
 
@@ -182,7 +179,7 @@ def test_the_limit_of_a_run_stays_what_it_was_when_it_began(tmp_path: Path) -> N
     day.store.record("tester", day.clock.now().date(), "another-1", 1.9)
 
     day.with_model(scripted([says("# R")]))
-    done = explore(queued.id, 1, day.engine)
+    done = explore(queued.id, 1, day.deps)
 
     assert done.run.limit_usd == 2.0
     assert done.run.stats.over_budget_usd == 0.0
@@ -193,7 +190,7 @@ def test_a_run_counts_on_the_day_it_began(tmp_path: Path) -> None:
     queued = day.killed(at=1)
     began = day.clock.now().date()
     day.clock.pass_time(86_400)
-    settled = settle(queued.id, 1, "timed_out", books_of(day.engine))
+    settled = settle(queued.id, 1, "timed_out", day.deps)
     assert day.store.spent("tester", began) == pytest.approx(settled.run.stats.cost_usd)
     assert day.spent == 0
 
@@ -201,20 +198,11 @@ def test_a_run_counts_on_the_day_it_began(tmp_path: Path) -> None:
 def test_a_resumed_run_counts_for_itself(tmp_path: Path) -> None:
     day = Day(tmp_path)
     queued = day.killed(at=1)
-    settled = settle(queued.id, 1, "timed_out", books_of(day.engine))
+    settled = settle(queued.id, 1, "timed_out", day.deps)
     day.clock.pass_time(86_400)
-    resumed = resume(
-        queued.id,
-        "tester",
-        ResumeRequest(),
-        explorations=day.store,
-        queue=FakeQueue(),
-        clock=day.clock,
-        log=day.log,
-        terms=day.engine.terms,
-    )
+    resumed = resume(queued.id, "tester", ResumeRequest(), day.deps)
     day.with_model(scripted([says("# R")]))
-    done = explore(resumed.id, 2, day.engine)
+    done = explore(resumed.id, 2, day.deps)
     assert day.spent == pytest.approx(
         (done.run.stats.cost_usd or 0) - (settled.run.stats.cost_usd or 0)
     )
@@ -223,19 +211,13 @@ def test_a_resumed_run_counts_for_itself(tmp_path: Path) -> None:
 def test_cancelling_what_waits_for_a_person_gives_back_what_was_held(tmp_path: Path) -> None:
     day = Day(tmp_path / "bench", calls(("create_file", EDIT), usage=DEAR))
     tools = toolset_in(tmp_path, "code")
-    approvals = SqliteApprovals(tmp_path / "approvals.db")
-    day.engine = replace(day.engine, toolset_for=lambda *_: tools, approvals=approvals)
+    day.engine = replace(day.engine, toolset_for=lambda *_: tools)
     waiting = day.explore(toolset="code", max_cost_usd=2.0)
     assert (waiting.status, day.spent) == ("awaiting_approval", 2.0)
 
     ended: list[Exploration] = []
-    cancel(
-        waiting.id,
-        "tester",
-        explorations=day.store,
-        clock=day.clock,
-        wake=lambda e: ended.append(explore(e.id, e.run.number, day.engine)),
-    )
+    deps = replace(day.deps, wake=lambda e: ended.append(explore(e.id, e.run.number, day.deps)))
+    cancel(waiting.id, "tester", deps)
     assert [e.run.outcome for e in ended] == ["cancelled"]
     assert day.spent == pytest.approx(waiting.run.stats.cost_usd)
 
@@ -244,7 +226,7 @@ def test_what_is_held_back_refuses_more_with_a_sentence(tmp_path: Path) -> None:
     day = Day(tmp_path, limit=1.0)
     day.killed(at=0, max_cost_usd=2.0)
     with pytest.raises(QuotaSpentError, match="held for what is running"):
-        day.engine.terms.check(ExploreRequest(idea="More"), "tester", day.clock.now())
+        day.deps.policy.check(ExploreRequest(idea="More"), "tester", day.clock.now())
 
 
 @pytest.mark.parametrize("cause", ["broken", "stopped"])
@@ -253,9 +235,9 @@ def test_a_report_that_is_written_is_published_on_a_spent_day_too(
 ) -> None:
     day = Day(tmp_path, says("# R"))
     written = day.explore()
-    settle(written.id, 1, cause, books_of(day.engine))
+    settle(written.id, 1, cause, day.deps)
     day.store.record("tester", day.clock.now().date(), "another", 3.0)
-    day.terms = day.engine.terms
+    day.policy = day.deps.policy
 
     published = day.publish(day.resume(written))
 
@@ -264,6 +246,6 @@ def test_a_report_that_is_written_is_published_on_a_spent_day_too(
 
 def test_without_a_limit_for_the_day_nothing_is_held_back(tmp_path: Path) -> None:
     day = Day(tmp_path, LOOK, says("# R"))
-    day.engine = replace(day.engine, terms=replace(day.engine.terms, daily_cost_usd=None))
+    day.deps = replace(day.deps, policy=replace(day.deps.policy, daily_cost_usd=None))
     day.killed(at=0, max_cost_usd=2.0)
     assert day.spent == 0

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.domain.errors import ConflictError, MissingError
-from idea_explorer.usecases.jobs import books_of
 from idea_explorer.usecases.settle import settle
 from tests.fakes.approving import DONE, EDIT, World
 from tests.fakes.models import calls, tool_results
@@ -119,7 +118,7 @@ def test_the_time_of_waiting_does_not_count_for_a_resumed_run(tmp_path: Path) ->
     world = World(tmp_path, EDIT, DONE)
     waiting = world.bench.explore(deadline_seconds=120)
     world.bench.clock.pass_time(3 * 24 * 3_600)
-    books = books_of(world.bench.engine)
+    books = world.bench.deps
     settled = settle(waiting.id, 1, "timed_out", books)
     assert (settled.status, settled.run.stats.stop_reason) == ("partial", "approval_expired")
 

@@ -79,13 +79,13 @@ class DiesWhenAsking(SqliteStore):
 
 def test_a_run_that_dies_while_asking_writes_nothing_and_asks_again(tmp_path: Path) -> None:
     world = World(tmp_path, EDIT, DONE)
-    whole = world.bench.engine
+    whole = world.bench.deps
     dying = DiesWhenAsking(world.bench.root / "store.db")
-    world.bench.engine = replace(whole, explorations=dying)
+    world.bench.deps = replace(whole, explorations=dying)
     queued = world.bench.submit()
     with pytest.raises(KeyboardInterrupt):
         world.go_on(queued)
-    world.bench.engine = whole
+    world.bench.deps = whole
 
     waiting = world.go_on(queued)
 
@@ -179,13 +179,13 @@ def test_a_run_that_dies_after_an_expired_change_still_ends_partial(tmp_path: Pa
     world = World(tmp_path, EDIT, DONE)
     waiting = world.bench.explore()
     world.expire(waiting)
-    whole = world.bench.engine
-    world.bench.engine = replace(
+    whole = world.bench.deps
+    world.bench.deps = replace(
         whole, explorations=DiesWhenConcluding(world.bench.root / "store.db")
     )
     with pytest.raises(KeyboardInterrupt):
         world.go_on(waiting)
-    world.bench.engine = whole
+    world.bench.deps = whole
 
     ended = world.go_on(waiting)
 

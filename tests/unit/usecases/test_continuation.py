@@ -14,7 +14,7 @@ from idea_explorer.domain.json import Block
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.turns import NOT_RUN
 from idea_explorer.ports import ModelRequest
-from idea_explorer.usecases.idempotency_key import Keyed, keyed
+from idea_explorer.usecases.find import find_by_key
 from idea_explorer.usecases.replay import replay
 from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
@@ -181,7 +181,9 @@ def test_a_follow_up_searches_the_files_of_the_first_question_too(tmp_path: Path
 
 def test_a_follow_up_reads_the_same_repository_unless_it_names_one(tmp_path: Path) -> None:
     bench = Bench(tmp_path, scripted([says("# R")]))
-    bench.terms = RequestPolicy(min_deadline_seconds=1, code_repositories=("acme/tea", "acme/cake"))
+    bench.policy = RequestPolicy(
+        min_deadline_seconds=1, code_repositories=("acme/tea", "acme/cake")
+    )
     first = bench.run(toolset="code", repository="acme/tea", ref="main")
 
     def read(**fields: str) -> tuple[str | None, str | None]:
@@ -198,10 +200,8 @@ def test_a_key_knows_the_follow_up_that_it_stands_for(tmp_path: Path) -> None:
     first = bench.run(toolset="assistant", files=["file-a"])
     request = ExploreRequest(idea="More", toolset="assistant", continue_from=first.id)
 
-    def named() -> Keyed:
-        return keyed("tester", "k1", request, bench.store, bench.clock)
+    new, nothing = find_by_key("k1", request, "tester", bench.deps)
+    stored = submit(request, "tester", bench.deps, exploration_id=new)
 
-    stored = submit(
-        request, "tester", bench.store, bench.clock, terms=bench.terms, exploration_id=named().id
-    )
-    assert named().stored == stored
+    assert nothing is None
+    assert find_by_key("k1", request, "tester", bench.deps) == (new, stored)

@@ -11,13 +11,12 @@ from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.message import QUEUE_OWNER, QueueMessage
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability.logging import SilentLog
 from idea_explorer.usecases.cancel import cancel
-from idea_explorer.usecases.dispatch import LAST_RECEIVE, Desk, dispatch
-from idea_explorer.usecases.notify import request_webhook
+from idea_explorer.usecases.dispatch import LAST_RECEIVE, dispatch
 from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
 from tests.fakes.clock import ManualClock
+from tests.fakes.deps import make_deps
 from tests.fakes.service import FakeQueue, FakeWorkflow
 
 HOOK = "https://hooks.example.com/ideas"
@@ -25,22 +24,22 @@ REQUEST = {"idea": "A subscription box for urban beekeepers", "deadline_seconds"
 
 
 class Service:
-    """A desk with its parts at hand."""
+    """The dispatcher's dependencies, and what was asked of them."""
 
     def __init__(self, folder: Path) -> None:
         self.store = SqliteStore(folder / "store.db")
         self.queue = FakeQueue()
         self.workflow = FakeWorkflow()
         self.clock = ManualClock()
-        self.desk = Desk(
-            explorations=self.store,
-            queue=self.queue,
-            workflow=self.workflow,
+        self.deps = make_deps(
+            folder,
+            store=self.store,
+            queue=lambda: self.queue,
+            workflow=lambda: self.workflow,
+            notices=lambda: self,
             clock=self.clock,
-            log=SilentLog(),
             max_running=2,
-            terms=RequestPolicy(min_deadline_seconds=60, daily_cost_usd=1.0, spend=self.store),
-            request_webhook=lambda exploration: request_webhook(exploration, self, SilentLog()),
+            policy=RequestPolicy(min_deadline_seconds=60, daily_cost_usd=1.0, spend=self.store),
         )
         self.asked: list[tuple[ExplorationId, int]] = []
 
@@ -52,16 +51,14 @@ class Service:
 
     def submitted(self, idea: str = "An idea", **request_fields: str) -> Exploration:
         request = ExploreRequest(idea=idea, **request_fields)  # type: ignore[arg-type]
-        return submit(
-            request, "ada", self.store, self.clock, terms=RequestPolicy(min_deadline_seconds=60)
-        )
+        return submit(request, "ada", self.deps)
 
     def deliver(self, body: object, message_id: str = "m-1", receives: int = 1) -> str:
         text = body if isinstance(body, str) else json.dumps(body)
-        return dispatch(QueueMessage(message_id, text, receives), self.desk)
+        return dispatch(QueueMessage(message_id, text, receives), self.deps)
 
     def fill(self) -> None:
-        for n in range(self.desk.max_running):
+        for n in range(self.deps.max_running):
             self.deliver({"id": self.submitted(f"Running {n}").id})
         self.workflow.started.clear()
 
@@ -167,7 +164,7 @@ def test_a_message_of_an_earlier_run_is_known(service: Service) -> None:
     ids=str,
 )
 def test_a_poison_message_is_set_aside_and_stores_nothing(service: Service, body: object) -> None:
-    assert service.deliver(body) == "set_aside"
+    assert service.deliver(body) == "dead_lettered"
 
     text = body if isinstance(body, str) else json.dumps(body)
     assert [dead for dead, _ in service.queue.dead] == [text]
@@ -182,7 +179,7 @@ def test_a_poison_message_fails_the_exploration_it_names(
 ) -> None:
     exploration = service.submitted()
 
-    assert service.deliver({"id": exploration.id, **extra}) == "set_aside"
+    assert service.deliver({"id": exploration.id, **extra}) == "dead_lettered"
 
     failed = service.store.load(exploration.id)
     assert failed.status == "failed"
@@ -194,7 +191,7 @@ def test_a_poison_message_fails_the_exploration_it_names(
 def test_a_request_on_a_spent_day_is_stored_as_failed_with_the_reason(service: Service) -> None:
     service.spend_the_day()
 
-    assert service.deliver({**REQUEST, "dedup_key": "bees"}) == "set_aside"
+    assert service.deliver({**REQUEST, "dedup_key": "bees"}) == "dead_lettered"
 
     [(_, reason)] = service.queue.dead
     failed = service.store.load(id_from_key(QUEUE_OWNER, "bees"))
@@ -226,13 +223,7 @@ def test_whoever_asked_is_told_of_what_a_poison_message_failed(service: Service)
 
 def test_whoever_asked_is_told_of_what_was_cancelled_in_the_queue(service: Service) -> None:
     exploration = service.submitted(webhook_url=HOOK)
-    cancel(
-        exploration.id,
-        "ada",
-        explorations=service.store,
-        clock=service.clock,
-        wake=lambda _: None,
-    )
+    cancel(exploration.id, "ada", service.deps)
 
     assert service.deliver({"id": exploration.id}) == "known"
 
@@ -255,7 +246,7 @@ def test_a_poison_message_leaves_an_exploration_that_runs_alone(service: Service
     at = service.clock.now()
     service.store.take_over(exploration.id, lambda e: e.replace(deadline_at=at))
 
-    assert service.deliver({"id": exploration.id, "run": 9}) == "set_aside"
+    assert service.deliver({"id": exploration.id, "run": 9}) == "dead_lettered"
 
     assert service.store.load(exploration.id).status == "running"
 
@@ -270,7 +261,7 @@ def test_what_fails_until_the_last_delivery_is_set_aside_and_failed(
         with pytest.raises(type(error)):
             service.deliver({"id": exploration.id}, receives=receives)
 
-    assert service.deliver({"id": exploration.id}, receives=LAST_RECEIVE) == "set_aside"
+    assert service.deliver({"id": exploration.id}, receives=LAST_RECEIVE) == "dead_lettered"
 
     failed = service.store.load(exploration.id)
     assert failed.status == "failed"

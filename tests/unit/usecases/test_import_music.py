@@ -62,7 +62,7 @@ def test_a_stream_is_read_like_a_file(index: SqliteTrackIndex) -> None:
         ("no json", "line 2: is not JSON"),
         ("[]", "line 2: "),
         (b'{"isrc": "\xff"}', "line 2: is not JSON"),
-        (line(1), "line 2: ISRC ZZTST1900001 stands already on line 1"),
+        (line(1), "line 2: ISRC ZZTST1900001 is already on line 1"),
     ],
 )
 def test_one_wrong_line_is_named_and_nothing_is_indexed(

@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.folder.publisher import FolderPublisher
-from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.usecases.finish import Destinations
-from idea_explorer.usecases.jobs import ATTEMPTS, PAUSE_SECONDS, work
+from idea_explorer.usecases.jobs import MAX_ATTEMPTS, RETRY_SECONDS, run_job
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, says
 
@@ -24,7 +21,6 @@ class World:
         script = [says(reply) if isinstance(reply, str) else reply for reply in replies]
         self.bench = Bench(folder, ScriptedModel(list(script)))
         self.queue = LocalQueue(folder / "queue.db", self.bench.clock)
-        self.engine = self.bench.engine
         self.id = self.bench.submit().id
         self.queue.send(self.id, 1)
 
@@ -33,8 +29,7 @@ class World:
         job = self.queue.take()
         if job is None:
             return False
-        publisher = FolderPublisher(self.bench.root, self.bench.root / "publishing.lock")
-        work(job, self.queue, self.engine, Destinations(publisher, PublicHttp(self.bench.clock)))
+        run_job(job, self.queue, self.bench.deps)
         return True
 
     @property
@@ -55,10 +50,10 @@ def test_a_job_ends_with_a_published_report(tmp_path: Path) -> None:
 def test_a_bug_is_tried_again_and_then_settled(tmp_path: Path) -> None:
     world = World(tmp_path, RuntimeError("a bug"))
 
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         assert world.work()
         assert not world.work()
-        world.bench.clock.pass_time(PAUSE_SECONDS)
+        world.bench.clock.pass_time(RETRY_SECONDS)
 
     assert world.exploration.status == "failed"
     assert world.exploration.run.receipt is not None
@@ -69,7 +64,7 @@ def test_a_bug_that_passes_costs_nothing_but_time(tmp_path: Path) -> None:
     world = World(tmp_path, RuntimeError("a bug"), REPORT)
 
     world.work()
-    world.bench.clock.pass_time(PAUSE_SECONDS)
+    world.bench.clock.pass_time(RETRY_SECONDS)
     world.work()
 
     assert world.exploration.status == "completed"
@@ -81,7 +76,7 @@ def test_what_no_repetition_can_cure_is_settled_at_once(tmp_path: Path) -> None:
     def unavailable(*_: object) -> Toolset:
         raise ConfigurationError("The toolset is not available here.")
 
-    world.engine = replace(world.engine, toolset_for=unavailable)
+    world.bench.engine = replace(world.bench.engine, toolset_for=unavailable)
     world.work()
 
     assert world.exploration.status == "failed"
@@ -93,7 +88,7 @@ def test_tools_are_closed_when_their_run_has_ended(tmp_path: Path, reply: Except
     world = World(tmp_path, reply)
     outcomes: list[str | None] = []
     tools = Toolset([], close=lambda: outcomes.append(world.exploration.run.outcome))
-    world.engine = replace(world.engine, toolset_for=lambda *_: tools)
+    world.bench.engine = replace(world.bench.engine, toolset_for=lambda *_: tools)
 
     world.work()
 

@@ -11,8 +11,8 @@ from idea_explorer.domain.transcript import ConversationRestarted, Instruction
 from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.request_policy import RequestPolicy
 from tests.fakes.clock import ManualClock
+from tests.fakes.deps import PRICED
 from tests.fakes.engine import Bench, RecordedLog
 from tests.fakes.models import Reply, ScriptedModel, calls, raw, says, scripted
 
@@ -75,7 +75,7 @@ def test_a_resumed_run_that_is_killed_is_not_told_twice(tmp_path: Path) -> None:
         bench.resume(ended)
     bench.with_model(scripted([says("# Tea")]))
 
-    done = explore(ended.id, 2, bench.engine)
+    done = explore(ended.id, 2, bench.deps)
 
     assert (done.run.outcome, resumes(bench, done)) == ("completed", [2])
 
@@ -94,7 +94,7 @@ def test_a_search_that_was_pending_at_a_cancel_is_finished_before_anything_is_sa
 
     bench.with_model(ScriptedModel(cancelled_while_searching))
     queued = bench.submit()
-    ended = bench.publish(explore(queued.id, 1, bench.engine))
+    ended = bench.publish(explore(queued.id, 1, bench.deps))
     assert ended.status == "cancelled"
     bench.with_model(model := scripted([says("# Tea")]))
 
@@ -131,8 +131,8 @@ def test_a_resume_on_a_day_that_can_pay_for_too_little_keeps_conversation_and_re
     assert ended.status == "partial"
     bench.with_model(model := scripted([says("# Nothing is known")]))
 
-    little = RequestPolicy(min_deadline_seconds=1, daily_cost_usd=0.03, spend=bench.store)
-    bench.engine = replace(bench.engine, terms=little)
+    little = replace(PRICED, daily_cost_usd=0.03, spend=bench.store)
+    bench.deps = replace(bench.deps, policy=little)
 
     done = bench.resume(ended)
 
@@ -170,7 +170,7 @@ def test_a_run_that_stalled_has_a_new_chance_when_resumed(tmp_path: Path) -> Non
 def test_the_log_names_the_step_of_every_call_also_after_a_kill(tmp_path: Path) -> None:
     bench = bench_with_documents(tmp_path)
     log = RecordedLog()
-    bench.engine = replace(bench.engine, sinks_for=lambda e: [LogSink(log, e)])
+    bench.deps = replace(bench.deps, sinks_for=lambda e: [LogSink(log, e)])
 
     def killed(request: ModelRequest, number: int) -> Reply:
         if number == 2:
@@ -180,10 +180,10 @@ def test_the_log_names_the_step_of_every_call_also_after_a_kill(tmp_path: Path) 
     bench.with_model(ScriptedModel(killed))
     queued = bench.submit()
     with suppress(Killed):
-        explore(queued.id, 1, bench.engine)
+        explore(queued.id, 1, bench.deps)
     bench.with_model(scripted([MISSED, says("# Tea")]))
 
-    explore(queued.id, 1, bench.engine)
+    explore(queued.id, 1, bench.deps)
 
     lines = [(line["step"], line.get("path")) for line in log.of("tool_call")]
     assert lines == [(1, "a.md"), (2, "b.md"), (3, "missing.md")]

@@ -1,33 +1,28 @@
 """Closing what ended without saying so, from its last checkpoint."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from idea_explorer.adapters.sqlite.store import SqliteStore
-from idea_explorer.domain.errors import LeaseLostError, MissingError
+from idea_explorer.domain.errors import LeaseLostError, MissingError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Receipt
 from idea_explorer.domain.transcript import ModelCallFinished, ModelCallStarted, Opening
 from idea_explorer.domain.usage import Usage
-from idea_explorer.observability.logging import SilentLog
-from idea_explorer.settings import PRICES
-from idea_explorer.usecases.dispatch import Desk
-from idea_explorer.usecases.request_policy import RequestPolicy
-from idea_explorer.usecases.settle import Books, Cause, settle
+from idea_explorer.usecases.settle import Cause, settle
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.sweep import (
-    QUEUED_TOO_LONG_SECONDS,
-    RUNNING_TOO_LONG_SECONDS,
     UNDELIVERED_TOO_LONG_SECONDS,
     sweep,
 )
 from tests.fakes.clock import ManualClock
-from tests.fakes.service import FakeQueue, FakeWorkflow
+from tests.fakes.deps import make_deps
+from tests.fakes.service import FakeQueue
 
 MODEL = "claude-sonnet-5-5"
 TEXT = "Let me look.\n\n# Bees\n\nA market of 200 hives."
@@ -38,29 +33,21 @@ class World:
         self.store = SqliteStore(folder / "store.db")
         self.clock = ManualClock()
         self.queue = FakeQueue()
-        self.books = Books(
-            explorations=self.store,
-            transcripts=self.store,
-            reports=self.store,
+        self.deps = make_deps(
+            folder,
+            store=self.store,
+            queue=lambda: self.queue,
+            notices=lambda: self,
             clock=self.clock,
-            prices=PRICES,
-            sinks_for=lambda _: [],
         )
-        self.desk = Desk(
-            explorations=self.store,
-            queue=self.queue,
-            workflow=FakeWorkflow(),
-            clock=self.clock,
-            log=SilentLog(),
-            max_running=5,
-            terms=RequestPolicy(min_deadline_seconds=1),
-        )
+        self.asked: list[ExplorationId] = []
+
+    def ask(self, exploration_id: ExplorationId, run: int) -> None:
+        self.asked.append(exploration_id)
 
     def queued(self) -> Exploration:
         request = ExploreRequest(idea="Urban bees")
-        return submit(
-            request, "ada", self.store, self.clock, terms=RequestPolicy(min_deadline_seconds=1)
-        )
+        return submit(request, "ada", self.deps)
 
     def running(self) -> Exploration:
         at = self.clock.now()
@@ -107,7 +94,7 @@ def test_a_timed_out_run_keeps_its_text_and_says_how_to_go_on(world: World) -> N
     exploration = world.with_checkpoint()
     world.clock.pass_time(120)
 
-    settled = settle(exploration.id, 1, "timed_out", world.books)
+    settled = settle(exploration.id, 1, "timed_out", world.deps)
 
     assert settled.status == "timed_out"
     assert settled.run.finished_at == world.clock.now()
@@ -130,7 +117,7 @@ def test_the_worker_that_goes_on_writes_nothing_more(world: World) -> None:
     zombie = world.with_checkpoint()
     transcript = world.store.open(zombie.id, zombie.lease)
 
-    settled = settle(zombie.id, 1, "timed_out", world.books)
+    settled = settle(zombie.id, 1, "timed_out", world.deps)
 
     with pytest.raises(LeaseLostError):
         transcript.append(Opening(model_id=MODEL, system=[], tools=[], content=[]))
@@ -148,7 +135,7 @@ def test_the_worker_that_goes_on_writes_nothing_more(world: World) -> None:
 def test_a_run_that_never_said_a_word_is_closed_too(world: World, cause: str, status: str) -> None:
     exploration = world.queued()
 
-    settled = settle(exploration.id, 1, cause, world.books)  # type: ignore[arg-type]
+    settled = settle(exploration.id, 1, cause, world.deps)  # type: ignore[arg-type]
 
     assert settled.status == status
     assert settled.run.stats.stop_reason == cause
@@ -162,15 +149,15 @@ def test_a_run_that_was_asked_to_stop_is_cancelled_however_it_ended(world: World
     exploration = world.with_checkpoint()
     world.store.request_cancel(exploration.id)
 
-    assert settle(exploration.id, 1, "broken", world.books).status == "cancelled"
+    assert settle(exploration.id, 1, "broken", world.deps).status == "cancelled"
 
 
 def test_settling_twice_changes_nothing(world: World) -> None:
     exploration = world.with_checkpoint()
-    settled = settle(exploration.id, 1, "timed_out", world.books)
+    settled = settle(exploration.id, 1, "timed_out", world.deps)
     told = world.events(exploration)
 
-    assert settle(exploration.id, 1, "broken", world.books) == settled
+    assert settle(exploration.id, 1, "broken", world.deps) == settled
     assert world.events(exploration) == told
 
 
@@ -178,13 +165,25 @@ def test_a_later_run_is_not_settled_by_the_end_of_an_earlier_one(world: World) -
     exploration = world.with_checkpoint()
     world.store.take_over(exploration.id, lambda e: e.replace(number=2))
 
-    assert settle(exploration.id, 1, "broken", world.books).status == "running"
+    assert settle(exploration.id, 1, "broken", world.deps).status == "running"
+
+
+def test_a_report_that_could_not_be_published_says_why(world: World) -> None:
+    down = UnavailableError("GitHub does not answer.", hint="Try again later.")
+
+    settled = settle(world.with_report().id, 1, "broken", world.deps, error=down)
+
+    assert settled.run.receipt is not None
+    assert settled.run.receipt.stage == "publish"
+    assert settled.run.receipt.message == (
+        "The report was written but not published: GitHub does not answer. Try again later."
+    )
 
 
 def test_a_report_that_could_not_be_published_is_kept(world: World) -> None:
     exploration = world.with_report()
 
-    settled = settle(exploration.id, 1, "broken", world.books)
+    settled = settle(exploration.id, 1, "broken", world.deps)
 
     assert settled.status == "failed"
     assert settled.run.receipt is not None
@@ -196,7 +195,7 @@ def test_a_report_that_could_not_be_published_is_kept(world: World) -> None:
 def test_a_report_whose_publishing_was_stopped_by_hand_is_cancelled_and_kept(world: World) -> None:
     exploration = world.with_report()
 
-    settled = settle(exploration.id, 1, "stopped", world.books)
+    settled = settle(exploration.id, 1, "stopped", world.deps)
 
     assert settled.status == "cancelled"
     assert settled.run.receipt is not None
@@ -215,7 +214,7 @@ def test_an_outcome_without_a_text_becomes_the_status(world: World) -> None:
     )
     world.store.save(exploration.replace(outcome="failed", receipt=receipt))
 
-    settled = settle(exploration.id, 1, "timed_out", world.books)
+    settled = settle(exploration.id, 1, "timed_out", world.deps)
 
     assert (settled.status, settled.run.receipt) == ("failed", receipt)
 
@@ -233,19 +232,19 @@ def test_a_failed_outcome_stays_failed_with_its_own_receipt(world: World, cause:
     )
     world.store.save(exploration.replace(outcome="failed", receipt=receipt))
 
-    settled = settle(exploration.id, 1, cause, world.books)
+    settled = settle(exploration.id, 1, cause, world.deps)
 
     assert (settled.status, settled.run.receipt) == ("failed", receipt)
 
 
 def _swept(world: World) -> tuple[int, int]:
-    swept = sweep(world.desk, lambda e: settle(e.id, e.run.number, "broken", world.books))
+    swept = sweep(world.deps)
     return swept.sent_again, swept.settled
 
 
 def test_a_message_lost_before_the_queue_is_sent_again_once(world: World) -> None:
     lost = world.queued()
-    world.clock.pass_time(QUEUED_TOO_LONG_SECONDS + 1)
+    world.clock.pass_time(world.deps.queued_too_long_seconds + 1)
     fresh = world.queued()
 
     assert _swept(world) == (1, 0)
@@ -258,7 +257,7 @@ def test_a_message_lost_before_the_queue_is_sent_again_once(world: World) -> Non
 
 def test_a_run_that_nothing_works_on_any_more_is_settled(world: World) -> None:
     forgotten = world.with_checkpoint()
-    world.clock.pass_time(RUNNING_TOO_LONG_SECONDS + 1)
+    world.clock.pass_time(world.deps.running_too_long_seconds + 1)
     busy = world.running()
 
     assert _swept(world) == (0, 1)
@@ -276,8 +275,6 @@ def test_one_sweep_sends_only_so_many(world: World) -> None:
 
 
 def test_a_sweep_has_overdue_webhooks_sent_and_no_others(world: World) -> None:
-    told: list[str] = []
-    world.desk = replace(world.desk, tell=lambda e: told.append(e.id))
     hook = ExploreRequest(idea="Urban bees", webhook_url="https://hooks.example.com/x")
     at = world.clock.now()
     ended = Exploration.new(hook, "ada", at=at)
@@ -292,9 +289,9 @@ def test_a_sweep_has_overdue_webhooks_sent_and_no_others(world: World) -> None:
     ):
         world.store.create(exploration)
 
-    sweep(world.desk, lambda e: e)
-    assert told == []  # its workflow has just begun to
+    sweep(world.deps)
+    assert world.asked == []  # its workflow has just begun to
     world.clock.pass_time(300 + UNDELIVERED_TOO_LONG_SECONDS + 1)
-    assert sweep(world.desk, lambda e: e).told == 1
+    assert sweep(world.deps).told == 1
 
-    assert told == [ended.id]
+    assert world.asked == [ended.id]

@@ -19,7 +19,7 @@ from idea_explorer.api.http import (
 )
 from idea_explorer.api.routes import ROUTES, Route
 from idea_explorer.ports import Log
-from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.deps import Deps
 
 Handler: TypeAlias = Callable[[Mapping[str, Any], LambdaContext], dict[str, Any]]
 
@@ -28,20 +28,20 @@ class Resolver(APIGatewayRestResolver):
     """Powertools keeps the current event on the class, because Lambda handles one call at a time.
     `idea serve` handles many at once, so each thread has a resolver with its own event."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, deps: Deps) -> None:
         super().__init__(debug=False)
         self.matched = ""
         for route in (*ROUTES, *CONSOLE_ROUTES):
-            self.route(route.path, method=route.method)(self._wrap(route, service))
-        self.exception_handler(Exception)(lambda error: _respond_to_error(error, service.log))
+            self.route(route.path, method=route.method)(self._wrap(route, deps))
+        self.exception_handler(Exception)(lambda error: _respond_to_error(error, deps.log))
 
-    def _wrap(self, route: Route, service: Service) -> Callable[..., Response[str]]:
+    def _wrap(self, route: Route, deps: Deps) -> Callable[..., Response[str]]:
         def serve(**path: str) -> Response[str]:
             self.matched = route.path
             call = ApiCall.from_event(self.current_event, path, self.lambda_context, route.max_body)
             if not route.public and not call.owner:
                 raise RequestError(401)
-            return _to_proxy_response(route.handle(call, service))
+            return _to_proxy_response(route.handle(call, deps))
 
         return serve
 
@@ -51,25 +51,25 @@ class Resolver(APIGatewayRestResolver):
 
 
 class _Threads(threading.local):
-    def __init__(self, service: Service) -> None:
-        self.resolver = Resolver(service)
+    def __init__(self, deps: Deps) -> None:
+        self.resolver = Resolver(deps)
 
 
-def build_handler(service: Service) -> Handler:
+def build_handler(deps: Deps) -> Handler:
     """Every response has our error shape and security headers, whatever the request was."""
-    threads = _Threads(service)
+    threads = _Threads(deps)
 
     def handle(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         resolver = threads.resolver
-        began = service.clock.monotonic()
+        began = deps.clock.monotonic()
         resolver.matched = ""
         resolver.lambda_context = context  # type: ignore[assignment]  # only the part that we use
         response = resolver.resolve(event, resolver.lambda_context)
-        service.log.info(
+        deps.log.info(
             "request",
             route=f"{event.get('httpMethod')} {resolver.matched or 'unknown'}",
             status=response["statusCode"],
-            durationMs=round((service.clock.monotonic() - began) * 1_000),
+            durationMs=round((deps.clock.monotonic() - began) * 1_000),
         )
         return response
 

@@ -11,8 +11,8 @@ from idea_explorer.api.http import ApiCall, ApiResponse
 from idea_explorer.domain.approvals import Approval, ApprovalOutcome, ProposalKind
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.service import Service
 
 MAX_RESPONSE_BYTES = 5_000_000  # Lambda allows 6 MB; this leaves room for the other fields
 # a diff marks a line that is not part of the file with a backslash
@@ -52,11 +52,9 @@ class ApprovalList(BaseModel):
     approvals: list[ApprovalView]
 
 
-def list_approvals(call: ApiCall, service: Service) -> ApiResponse:
-    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
-    views = [
-        build_approval_view(a, exploration) for a in service.approvals.approvals(exploration.id)
-    ]
+def list_approvals(call: ApiCall, deps: Deps) -> ApiResponse:
+    exploration = find(call.path["exploration_id"], call.owner, deps)
+    views = [build_approval_view(a, exploration) for a in deps.approvals.approvals(exploration.id)]
     return ApiResponse(200, ApprovalList(approvals=_limit_texts(views)))
 
 
@@ -72,19 +70,15 @@ def _limit_texts(views: list[ApprovalView]) -> list[ApprovalView]:
     ]
 
 
-def decide_approval(call: ApiCall, service: Service) -> ApiResponse:
+def decide_approval(call: ApiCall, deps: Deps) -> ApiResponse:
     stored = decide(
         call.path["exploration_id"],
         call.path["approval_id"],
         call.parse_body(DecisionRequest),
         call.owner,
-        explorations=service.explorations,
-        approvals=service.approvals,
-        events=service.events,
-        clock=service.clock,
-        wake=service.wake,
+        deps,
     )
-    exploration = service.explorations.load(stored.exploration_id)
+    exploration = deps.explorations.load(stored.exploration_id)
     return ApiResponse(200, build_approval_view(stored, exploration))
 
 

@@ -3,17 +3,17 @@
 from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
 from idea_explorer.api.routes import Route
 from idea_explorer.console.assets import PAGE, build_policy, load_asset
-from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.deps import Deps
 
 
-def show_page(call: ApiCall, service: Service) -> ApiResponse:
+def show_page(call: ApiCall, deps: Deps) -> ApiResponse:
     if call.address and not call.address.endswith("/"):
         # the page uses relative links so that it works under any prefix; they need the final slash
         return ApiResponse(308, "", headers={"Location": f"{call.address}/"})
-    return _respond_with_file(PAGE, call, build_policy(service.uploads.origin))
+    return _respond_with_file(PAGE, call, build_policy(deps.uploads.origin))
 
 
-def show_asset(call: ApiCall, _service: Service) -> ApiResponse:
+def show_asset(call: ApiCall, _deps: Deps) -> ApiResponse:
     return _respond_with_file(call.path["name"], call, build_policy())
 
 

@@ -10,9 +10,9 @@ import re
 from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
 from idea_explorer.api.views import EventList, EventView
 from idea_explorer.ports import NumberedEvent
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.follow import News, follow
-from idea_explorer.usecases.service import Service
 
 RETRY_MS = 500
 MARGIN_SECONDS = 3.0  # left of the function's time for sending the response
@@ -20,17 +20,14 @@ EVENT_STREAM = "text/event-stream; charset=utf-8"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-def show_events(call: ApiCall, service: Service) -> ApiResponse:
-    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
+def show_events(call: ApiCall, deps: Deps) -> ApiResponse:
+    exploration = find(call.path["exploration_id"], call.owner, deps)
     after = _parse_last_event_id(call)
     news = follow(
         exploration.id,
         after,
-        explorations=service.explorations,
-        events=service.events,
-        clock=service.clock,
-        wait_seconds=min(service.events_wait_seconds, call.seconds_left - MARGIN_SECONDS),
-        poll_seconds=service.events_poll_seconds,
+        deps,
+        wait_seconds=min(deps.events_wait_seconds, call.seconds_left - MARGIN_SECONDS),
     )
     if _wants_json(call):
         return ApiResponse(200, _build_list(news, after))

@@ -16,9 +16,9 @@ from idea_explorer.domain.run import Status
 from idea_explorer.domain.toolsets import ToolsetName
 from idea_explorer.ports import Filter
 from idea_explorer.usecases.cancel import cancel
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.resume import resume
-from idea_explorer.usecases.service import Service
 
 
 def _check_mode(mode: str) -> str:
@@ -37,24 +37,24 @@ class ListQuery(BaseModel):
     cursor: Annotated[str, Field(max_length=500)] | None = None
 
 
-def list_explorations(call: ApiCall, service: Service) -> ApiResponse:
+def list_explorations(call: ApiCall, deps: Deps) -> ApiResponse:
     asked = call.parse_query(ListQuery)
     wanted = Filter(status=asked.status, mode=asked.mode, toolset=asked.toolset)
-    page = service.explorations.page(
+    page = deps.explorations.page(
         call.owner, wanted, limit=asked.limit, cursor=asked.cursor or None
     )
     listed = [build_summary(exploration) for exploration in page.explorations]
     return ApiResponse(200, ExplorationList(explorations=listed, cursor=page.cursor))
 
 
-def show_exploration(call: ApiCall, service: Service) -> ApiResponse:
-    return ApiResponse(200, _describe(_find(call, service), call, service))
+def show_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
+    return ApiResponse(200, _describe(_find(call, deps), call, deps))
 
 
-def show_report(call: ApiCall, service: Service) -> ApiResponse:
-    exploration = _find(call, service)
+def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
+    exploration = _find(call, deps)
     try:
-        markdown = service.reports.load_report(exploration.id)
+        markdown = deps.reports.load_report(exploration.id)
     except MissingError as error:
         raise RequestError(
             404, f"Exploration {exploration.id} is {exploration.status} and has no report."
@@ -68,45 +68,29 @@ def show_report(call: ApiCall, service: Service) -> ApiResponse:
     return ApiResponse(200, render_report(markdown), content_type="text/html; charset=utf-8")
 
 
-def cancel_exploration(call: ApiCall, service: Service) -> ApiResponse:
-    cancelled = cancel(
-        call.path["exploration_id"],
-        call.owner,
-        explorations=service.explorations,
-        clock=service.clock,
-        wake=service.wake,
-        sinks_for=service.sinks_for,
-    )
-    return ApiResponse(202, _describe(cancelled, call, service))
+def cancel_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
+    cancelled = cancel(call.path["exploration_id"], call.owner, deps)
+    return ApiResponse(202, _describe(cancelled, call, deps))
 
 
-def resume_exploration(call: ApiCall, service: Service) -> ApiResponse:
+def resume_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
     wanted = call.parse_body(ResumeRequest)
-    queued = resume(
-        call.path["exploration_id"],
-        call.owner,
-        wanted,
-        explorations=service.explorations,
-        queue=service.queue,
-        clock=service.clock,
-        log=service.log,
-        terms=service.terms,
-    )
-    return ApiResponse(202, _describe(queued, call, service))
+    queued = resume(call.path["exploration_id"], call.owner, wanted, deps)
+    return ApiResponse(202, _describe(queued, call, deps))
 
 
-def _find(call: ApiCall, service: Service) -> Exploration:
-    return find(call.path["exploration_id"], call.owner, service.explorations)
+def _find(call: ApiCall, deps: Deps) -> Exploration:
+    return find(call.path["exploration_id"], call.owner, deps)
 
 
-def _describe(exploration: Exploration, call: ApiCall, service: Service) -> Details:
-    progress = progress_of(exploration, _read_events(exploration, service), service.clock.now())
+def _describe(exploration: Exploration, call: ApiCall, deps: Deps) -> Details:
+    progress = progress_of(exploration, _read_events(exploration, deps), deps.clock.now())
     return build_details(exploration, progress, call.prefix)
 
 
-def _read_events(exploration: Exploration, service: Service) -> Iterator[str]:
+def _read_events(exploration: Exploration, deps: Deps) -> Iterator[str]:
     """All events so far, a page at a time; nothing is read until they are used."""
     after = 0
-    while page := service.events.read(exploration.id, after=after):
+    while page := deps.events.read(exploration.id, after=after):
         yield from (event.data for event in page)
         after = page[-1].number

@@ -45,7 +45,7 @@ from idea_explorer.api.webhooks import WebhookTest, resend_webhook, try_webhook
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.usecases.approvals.decide import DecisionRequest
-from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.deps import Deps
 
 Content: TypeAlias = (
     type[BaseModel] | Literal["text/markdown", "text/html", "text/event-stream"] | None
@@ -58,7 +58,7 @@ class Route:
 
     method: Literal["GET", "POST"]
     path: str
-    handle: Callable[[ApiCall, Service], ApiResponse]
+    handle: Callable[[ApiCall, Deps], ApiResponse]
     summary: str
     responses: Mapping[int, tuple[Content, ...]]
     body: type[BaseModel] | None = None
@@ -68,7 +68,7 @@ class Route:
     max_body: int = MAX_BODY_BYTES
 
 
-def show_health(_call: ApiCall, _service: Service) -> ApiResponse:
+def show_health(_call: ApiCall, _deps: Deps) -> ApiResponse:
     python = platform.python_version()
     return ApiResponse(200, HealthView(service="idea-explorer", version=__version__, python=python))
 

@@ -14,10 +14,10 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, Idea, Text
 from idea_explorer.domain.similar_research import Similar
-from idea_explorer.usecases.idempotency_key import keyed
-from idea_explorer.usecases.notify import notify
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.find import find_by_key
+from idea_explorer.usecases.notify import API_TIMEOUT_SECONDS, notify
 from idea_explorer.usecases.reuse import reuse, similar
-from idea_explorer.usecases.service import Service
 from idea_explorer.usecases.submit import enqueue, submit
 
 MAX_KEY = 255
@@ -38,32 +38,32 @@ class FileAnnouncement(BaseModel):
     size: Annotated[int, Field(ge=0)]
 
 
-def find_similar(call: ApiCall, service: Service) -> ApiResponse:
+def find_similar(call: ApiCall, deps: Deps) -> ApiResponse:
     question = call.parse_body(SimilarQuestion)
-    return ApiResponse(200, SimilarList(similar=similar(question.idea, service.index())))
+    return ApiResponse(200, SimilarList(similar=similar(question.idea, deps)))
 
 
-def announce_file(call: ApiCall, service: Service) -> ApiResponse:
+def announce_file(call: ApiCall, deps: Deps) -> ApiResponse:
     file = call.parse_body(FileAnnouncement)
-    file_id, upload = service.uploads.presign(call.owner, file.name, file.size)
+    file_id, upload = deps.uploads.presign(call.owner, file.name, file.size)
     return ApiResponse(201, UploadView(file_id=file_id, upload=asdict(upload)))
 
 
-def submit_exploration(call: ApiCall, service: Service) -> ApiResponse:
+def submit_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
     request = call.parse_body(ExploreRequest)
     key = _read_idempotency_key(call)
     if not key:
-        return _respond(_reuse_or_start(request, call, service))
+        return _respond(_reuse_or_start(request, call, deps))
 
     def accept() -> JsonObject:
-        named = keyed(call.owner, key, request, service.explorations, service.clock)
-        if named.stored and not named.stored.publication.reused:
-            return _enqueue(named.stored, service)
-        return _reuse_or_start(request, call, service, named.id)
+        new, stored = find_by_key(key, request, call.owner, deps)
+        if stored and not stored.publication.reused:
+            return _enqueue(stored, deps)
+        return _reuse_or_start(request, call, deps, new)
 
     sent: JsonObject = request.model_dump(mode="json")
     seconds = max(call.seconds_left, 1)
-    return _respond(service.idempotency.once(call.owner, key, sent, accept, seconds=seconds))
+    return _respond(deps.idempotency().once(call.owner, key, sent, accept, seconds=seconds))
 
 
 def _respond(body: JsonObject) -> ApiResponse:
@@ -71,68 +71,48 @@ def _respond(body: JsonObject) -> ApiResponse:
 
 
 def _reuse_or_start(
-    request: ExploreRequest, call: ApiCall, service: Service, new: ExplorationId | None = None
+    request: ExploreRequest, call: ApiCall, deps: Deps, new: ExplorationId | None = None
 ) -> JsonObject:
-    return _reuse(request, call, service, new) or _start(request, call, service, new)
+    return _reuse(request, call, deps, new) or _start(request, call, deps, new)
 
 
 def _reuse(
-    request: ExploreRequest, call: ApiCall, service: Service, new: ExplorationId | None
+    request: ExploreRequest, call: ApiCall, deps: Deps, new: ExplorationId | None
 ) -> JsonObject | None:
     if request.if_exists != "reuse":
         return None
-    service.terms.check_request(request, call.owner)
-    found = reuse(
-        request,
-        call.owner,
-        explorations=service.explorations,
-        reports=service.reports,
-        index=service.index(),
-        clock=service.clock,
-        research=service.research(),
-        exploration_id=new,
-        sinks_for=service.sinks_for,
-        default_webhook=service.terms.default_webhook,
-    )
+    deps.policy.check_request(request, call.owner)
+    found = reuse(request, call.owner, deps, exploration_id=new)
     if found is None:
         return None
     if found.delivery.status == "pending":  # no workflow runs that would send it
         with suppress(UndeliveredError):  # the sweep retries at the time in the record
-            notify(found.id, found.run.number, service.sender())
+            notify(found.id, found.run.number, deps, timeout=API_TIMEOUT_SECONDS)
     return ReuseView(id=found.id, reused=found.publication.reused or "").model_dump(mode="json")
 
 
 def _start(
-    request: ExploreRequest, call: ApiCall, service: Service, new: ExplorationId | None
+    request: ExploreRequest, call: ApiCall, deps: Deps, new: ExplorationId | None
 ) -> JsonObject:
-    exploration = submit(
-        request,
-        call.owner,
-        service.explorations,
-        service.clock,
-        terms=service.terms,
-        research=service.research(),
-        exploration_id=new,
-    )
-    return _enqueue(exploration, service)
+    return _enqueue(submit(request, call.owner, deps, exploration_id=new), deps)
 
 
-def _enqueue(exploration: Exploration, service: Service) -> JsonObject:
+def _enqueue(exploration: Exploration, deps: Deps) -> JsonObject:
     """Safe to repeat when an earlier call may have enqueued it: workers start a run once."""
     if exploration.status == "queued":
-        enqueue(exploration, service.queue, service.log)
-    found = _find_similar(exploration.request, service)
+        enqueue(exploration, deps)
+    found = _find_similar(exploration.request, deps)
     return SubmissionView(id=exploration.id, similar=found).model_dump(mode="json")
 
 
-def _find_similar(request: ExploreRequest, service: Service) -> list[Similar] | None:
+def _find_similar(request: ExploreRequest, deps: Deps) -> list[Similar] | None:
     """None if the index cannot be read: a submission does not fail for that."""
     if not request.spec.publishes_documents:
         return None
     try:
-        return similar(request.idea, service.index())
+        return similar(request.idea, deps)
     except ExplorerError as error:
-        service.log.warning("similar_unknown", error=type(error).__name__)
+        deps.log.warning("similar_unknown", error=type(error).__name__)
         return None
 
 

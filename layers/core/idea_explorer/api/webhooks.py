@@ -4,9 +4,9 @@ from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.api.http import ApiCall, ApiResponse
 from idea_explorer.domain.request import CallbackSecret, WebhookUrl
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.notify import resend, send_test
-from idea_explorer.usecases.service import Service
+from idea_explorer.usecases.notify import API_TIMEOUT_SECONDS, resend, send_test
 
 
 class WebhookTest(BaseModel):
@@ -16,19 +16,12 @@ class WebhookTest(BaseModel):
     callback_secret: CallbackSecret | None = None
 
 
-def try_webhook(call: ApiCall, service: Service) -> ApiResponse:
+def try_webhook(call: ApiCall, deps: Deps) -> ApiResponse:
     asked = call.parse_body(WebhookTest)
-    return ApiResponse(
-        200,
-        send_test(
-            asked.webhook_url,
-            asked.callback_secret,
-            webhooks=service.webhooks(),
-            clock=service.clock,
-        ),
-    )
+    return ApiResponse(200, send_test(asked.webhook_url, asked.callback_secret, deps))
 
 
-def resend_webhook(call: ApiCall, service: Service) -> ApiResponse:
-    exploration = find(call.path["exploration_id"], call.owner, service.explorations)
-    return ApiResponse(200, resend(exploration.id, service.sender()).delivery)
+def resend_webhook(call: ApiCall, deps: Deps) -> ApiResponse:
+    exploration = find(call.path["exploration_id"], call.owner, deps)
+    resent = resend(exploration.id, deps, timeout=API_TIMEOUT_SECONDS)
+    return ApiResponse(200, resent.delivery)

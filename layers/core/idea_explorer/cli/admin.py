@@ -7,12 +7,13 @@ import os
 import sys
 from dataclasses import dataclass
 
-from idea_explorer import wiring
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.text import is_header_safe, pluralize
 from idea_explorer.ports import SecretStore
 from idea_explorer.settings import Settings
 from idea_explorer.usecases import manage_tokens
+from idea_explorer.wiring.cloud import operator_secrets, stack_outputs
+from idea_explorer.wiring.local import system_clock
 
 # the variable of a function's environment and the stack's output that name each secret
 NAMES = {
@@ -41,9 +42,7 @@ def require_action(_arguments: argparse.Namespace) -> int:
 
 def add_token(arguments: argparse.Namespace) -> int:
     secret = _locate("tokens", arguments.stack)
-    token = manage_tokens.add_token(
-        arguments.owner, secret.store, secret.name, wiring.system_clock()
-    )
+    token = manage_tokens.add_token(arguments.owner, secret.store, secret.name, system_clock())
     if arguments.json:
         print(json.dumps({"owner": arguments.owner, "token": token}))
         return 0
@@ -92,7 +91,7 @@ def _locate(secret: str, stack: str | None) -> StoredSecret:
     """Where a deployment stores a secret; raises ConfigurationError where no deployment is named."""
     settings = Settings.from_environment(os.environ)
     variable, output = NAMES[secret]
-    store = wiring.operator_secrets(settings)
+    store = operator_secrets(settings)
     if name := os.environ.get(variable):
         return StoredSecret(store, name)
     stack = stack or os.environ.get("IDEA_STACK")
@@ -100,7 +99,7 @@ def _locate(secret: str, stack: str | None) -> StoredSecret:
         raise ConfigurationError(
             "Which deployment?", hint="Name its stack with --stack or IDEA_STACK."
         )
-    outputs = wiring.stack_outputs(settings, stack)
+    outputs = stack_outputs(settings, stack)
     if output not in outputs:
         raise ConfigurationError(f"The stack {stack} has no output {output}.")
     return StoredSecret(store, outputs[output])

@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from idea_explorer import wiring
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest, invalid_request
 from idea_explorer.ports import UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import check_takes_files
+from idea_explorer.wiring.local import given_files
 
 MAX_PATH = 200  # a longer word is text in a language without spaces
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
@@ -75,7 +75,7 @@ def read_files(paths: list[str] | None, toolset: str) -> UploadedFiles:
     """Raises InvalidRequestError where a file is missing or too large, or the toolset takes none."""
     if paths:
         check_takes_files(toolset)
-    return wiring.given_files([Path(path) for path in paths or ()])
+    return given_files([Path(path) for path in paths or ()])
 
 
 def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from idea_explorer import __version__, wiring
+from idea_explorer import __version__
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.minimum_cost import estimate_first_step
 from idea_explorer.agent.prompts import system_prompt
@@ -24,6 +24,9 @@ from idea_explorer.domain.text import pluralize
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import TOOLS_TOKENS
 from idea_explorer.wiring import music, publishing
+from idea_explorer.wiring.engine import claude
+from idea_explorer.wiring.local import system_clock
+from idea_explorer.wiring.toolsets import research_repository
 
 State = Literal["ok", "note", "problem"]
 ANTHROPIC = "https://api.anthropic.com"
@@ -95,7 +98,7 @@ def _check_budget(settings: Settings, _environment: Mapping[str, str]) -> Iterat
 def _check_aws_account(settings: Settings) -> CheckResult | None:
     """Whether AWS accepts this machine's credentials, by a call that costs nothing."""
     try:
-        wiring.claude(settings).check(SECONDS)
+        claude(settings).check(SECONDS)
     except ExplorerError as error:
         return CheckResult("problem", "model", f"Claude on AWS: {error.message}", error.hint)
     return None
@@ -138,8 +141,8 @@ def _check_github(settings: Settings) -> Iterator[CheckResult]:
     branch = f", branch {settings.github_branch}" if settings.github_branch else ""
     repository = f"GitHub {settings.github_repository}{branch}"
     try:
-        publishing.publisher(settings, wiring.system_clock()).check()
-        research = wiring.research_repository(settings)
+        publishing.publisher(settings).check()
+        research = research_repository(settings)
         paths = [document.path for document in research.list()] if research else []
     except ExplorerError as error:
         fix = error.hint or "export GITHUB_TOKEN=… GITHUB_REPOSITORY=owner/name"
@@ -154,8 +157,8 @@ def _check_folder(settings: Settings) -> Iterator[CheckResult]:
         text = f"{missing} is not set, so GitHub is not used"
         yield CheckResult("problem", "repository", text, f"export {missing}=…")
     try:
-        research = wiring.research_repository(settings)
-        publishing.publisher(settings, wiring.system_clock()).check()
+        research = research_repository(settings)
+        publishing.publisher(settings).check()
     except ExplorerError as error:
         absent = not settings.research_dir.exists()
         fix = f"mkdir -p {settings.research_dir / 'ideas'}" if absent else error.hint
@@ -220,7 +223,7 @@ def _check_tidal(settings: Settings, _environment: Mapping[str, str]) -> Iterato
     }
     missing = [name for name, value in given.items() if not value]
     fix = " ".join(["export", *(f"{name}=…" for name in missing)])
-    catalogue = music.catalogue(settings, wiring.system_clock())
+    catalogue = music.catalogue(settings, system_clock())
     if catalogue is None:
         state: State = "note" if len(missing) == len(given) else "problem"
         text = f"{' and '.join(missing)} not set: `discover` has no catalogue to search"

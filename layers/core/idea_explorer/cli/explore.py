@@ -3,7 +3,6 @@
 import argparse
 import sys
 
-from idea_explorer import wiring
 from idea_explorer.cli.arguments import read_files, read_request, read_settings
 from idea_explorer.cli.explorations import print_end
 from idea_explorer.cli.output import warn
@@ -13,14 +12,17 @@ from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import LOCAL_OWNER, publishing
+from idea_explorer.wiring import publishing
+from idea_explorer.wiring.engine import request_policy
+from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, system_clock
+from idea_explorer.wiring.toolsets import check_folder
 
 
 def run(arguments: argparse.Namespace) -> int:
     request = read_request(arguments)
     settings = read_settings(arguments.research, reads_research=True)
-    wiring.terms(settings).check(request, LOCAL_OWNER, wiring.system_clock().now())
-    wiring.check_folder(settings)
+    request_policy(settings).check(request, LOCAL_OWNER, system_clock().now())
+    check_folder(settings)
     files = read_files(arguments.file, request.toolset)
     # a script gets the structured log, a person the progress
     as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
@@ -39,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         settings,
         target,
         show_progress=show_progress,
-        log=wiring.cli_log(sys.stderr if as_log and not arguments.quiet else None),
+        log=cli_log(sys.stderr if as_log and not arguments.quiet else None),
         commit=arguments.commit,
     )
     final = runner.reuse(request) or runner.explore(request, files)

@@ -5,13 +5,14 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from idea_explorer import wiring
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.text import pluralize
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.import_music import import_library, index_tracks
 from idea_explorer.wiring import music
+from idea_explorer.wiring.local import system_clock
+from idea_explorer.wiring.toolsets import check_folder
 
 
 def index(arguments: argparse.Namespace) -> int:
@@ -23,7 +24,7 @@ def index(arguments: argparse.Namespace) -> int:
 
 def import_owned(arguments: argparse.Namespace) -> int:
     settings = _read_settings(arguments)
-    library = music.library(settings, arguments.owner, wiring.system_clock())
+    library = music.library(settings, arguments.owner, system_clock())
     count = import_library(_open(arguments.file), library)
     print(f"Imported {pluralize(count, 'track')}")
     return 0
@@ -31,7 +32,7 @@ def import_owned(arguments: argparse.Namespace) -> int:
 
 def _read_settings(arguments: argparse.Namespace) -> Settings:
     settings = read_settings(arguments.research)
-    wiring.check_folder(settings)
+    check_folder(settings)
     return settings
 
 

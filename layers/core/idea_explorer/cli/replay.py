@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from idea_explorer import wiring
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import print_json
 from idea_explorer.cli.targets.local import LocalTarget
@@ -13,6 +12,7 @@ from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.usecases.replay import Replayed, replay
+from idea_explorer.wiring.local import local_store
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,7 +57,7 @@ def _load(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None
             f"Exploration {exploration.id} reused {exploration.publication.reused}: nothing ran,"
             " so there is nothing to run again."
         )
-    store = wiring.local_store(settings)
+    store = local_store(settings)
     entries = store.open(exploration.id, exploration.lease).entries
     if not entries:
         raise MissingError(f"Exploration {exploration.id} has no transcript yet.")

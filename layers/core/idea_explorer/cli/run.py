@@ -8,7 +8,6 @@ from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from idea_explorer import wiring
 from idea_explorer.cli.display import ProgressDisplay, open_screen
 from idea_explorer.cli.output import suggest_resume, warn
 from idea_explorer.domain.errors import ConflictError, ExternalError, OutOfReachError
@@ -18,11 +17,12 @@ from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import EventSink, Log, UploadedFiles
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.finish import finish, send_webhook
-from idea_explorer.usecases.jobs import books_of, explore_or_settle, settle_abandoned
+from idea_explorer.usecases.jobs import explore_or_settle, finish, send_webhook, settle_abandoned
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
-from idea_explorer.wiring import LOCAL_OWNER, publishing
+from idea_explorer.wiring import local
+from idea_explorer.wiring.deps import local_deps
+from idea_explorer.wiring.local import LOCAL_OWNER
 
 if TYPE_CHECKING:
     from idea_explorer.cli.targets.local import LocalTarget
@@ -51,53 +51,42 @@ class LocalRunner:
         self._target = target
         self._show_progress = show_progress
         self._displays: list[EventSink] = []
-        self._engine = wiring.local_engine(settings, log or wiring.cli_log(None), self._displays)
-        self._destinations = publishing.destinations(settings, self._engine.clock, commit=commit)
-        self._lock = wiring.process_lock(settings)
+        log = log or local.cli_log(None)
+        self._deps = local_deps(settings, log, self._displays, commit=commit)
+        self._lock = local.process_lock(settings)
 
     def reuse(self, request: ExploreRequest) -> Exploration | None:
         """The answer from existing research where the request asks for that. A repository that cannot be
         read now fails the run to come: it must not pay for what is there already."""
         try:
-            found = reuse(
-                request,
-                LOCAL_OWNER,
-                explorations=self._engine.explorations,
-                reports=self._engine.reports,
-                index=publishing.research_index(self._settings),
-                clock=self._engine.clock,
-                research=wiring.research_repository(self._settings),
-                default_webhook=self._engine.terms.default_webhook,
-            )
+            found = reuse(request, LOCAL_OWNER, self._deps)
         except ExternalError as error:
-            self._engine = replace(self._engine, check_repository=_fail_with(error))
+            engine = replace(self._deps.engine(), check_repository=_fail_with(error))
+            self._deps = replace(self._deps, engine=lambda: engine)
             return None
         if found is None or found.publication.reused is None:
             return None
-        final = send_webhook(found, self._engine, self._destinations)
+        final = send_webhook(found, self._deps)
         return final.replace(path=path_to_open(found.publication.reused, self._settings))
 
     def explore(self, request: ExploreRequest, files: UploadedFiles) -> Exploration:
-        publisher = self._destinations.publisher
-        if publisher and not self._settings.uses_github and request.spec.publishes_documents:
+        publisher = None if self._settings.uses_github else self._deps.publisher()
+        if publisher and request.spec.publishes_documents:
             publisher.check()  # before anything is paid; GitHub is checked by the run itself
         self._settle_abandoned()
-        new = new_id(int(self._engine.clock.now().timestamp() * 1_000))
+        new = new_id(int(self._deps.clock.now().timestamp() * 1_000))
         with self._lock.held(new):
             exploration = submit(
                 self._with_files(request, files),
                 LOCAL_OWNER,
-                self._engine.explorations,
-                self._engine.clock,
-                terms=self._engine.terms,
+                self._deps,
                 exploration_id=new,
-                research=wiring.research_repository(self._settings),
                 by_command=True,
             )
             return self._run(exploration)
 
     def resume(self, exploration: Exploration, limits: ResumeRequest) -> Exploration:
-        if wiring.running_here(self._settings)(exploration):
+        if local.running_here(self._settings)(exploration):
             raise ConflictError(f"Exploration {exploration.id} is already running on this machine.")
         self._settle_abandoned(but=exploration.id)
         with self._lock.held(exploration.id):
@@ -109,30 +98,20 @@ class LocalRunner:
 
         interrupted = exploration.status == "queued" and exploration.run.by_command
         if interrupted or exploration.status in {"awaiting_approval", "running"}:
-            return claim(exploration, self._engine.explorations)
-        return resume(
-            exploration.id,
-            LOCAL_OWNER,
-            limits,
-            explorations=self._engine.explorations,
-            queue=_NoQueue(),
-            clock=self._engine.clock,
-            log=self._engine.log,
-            terms=self._engine.terms,
-            by_command=True,
-        )
+            return claim(exploration, self._deps)
+        return resume(exploration.id, LOCAL_OWNER, limits, self._deps, by_command=True)
 
     def _with_files(self, request: ExploreRequest, files: UploadedFiles) -> ExploreRequest:
         """The files are copied to where a resumed run finds them."""
-        uploads = wiring.local_uploads(self._settings)
+        uploads = local.local_uploads(self._settings)
         ids = tuple(uploads.add(LOCAL_OWNER, file.name, file.content) for file in files.read_all())
         return request.model_copy(update={"files": ids})
 
     def _settle_abandoned(self, but: ExplorationId | None = None) -> None:
         """End runs whose commands were killed, so that their reserved budget is free again."""
-        is_worked_on = wiring.worked_on_here(self._settings)
-        for settled in settle_abandoned(LOCAL_OWNER, self._engine, is_worked_on, but=but):
-            send_webhook(settled, self._engine, self._destinations)
+        is_worked_on = local.worked_on_here(self._settings)
+        for settled in settle_abandoned(LOCAL_OWNER, self._deps, is_worked_on, but=but):
+            send_webhook(settled, self._deps)
             details, name = self._target.describe(settled), self._target.name(settled.id)
             if self._show_progress and (suggestion := suggest_resume(details, name)):
                 warn(f"Exploration {settled.id} was interrupted. {suggestion}")
@@ -146,7 +125,7 @@ class LocalRunner:
                 if not display or not self._ask_for_decisions(exploration):
                     return reached
                 reached = self._explore(exploration)
-            return finish(reached.id, reached.run.number, self._engine, self._destinations, warn)
+            return finish(reached.id, reached.run.number, self._deps, warn)
 
     def _open_display(self, exploration: Exploration) -> ProgressDisplay:
         request = exploration.request
@@ -167,13 +146,11 @@ class LocalRunner:
 
         def cancel() -> None:
             warn("Stopping and keeping what there is. Press Ctrl-C again to quit immediately.")
-            self._engine.explorations.request_cancel(exploration.id)
+            self._deps.explorations.request_cancel(exploration.id)
 
         _on_first_signal(cancel)
         try:
-            return explore_or_settle(
-                exploration.id, exploration.run.number, lambda: self._engine, books_of(self._engine)
-            )
+            return explore_or_settle(exploration.id, exploration.run.number, self._deps)
         finally:
             _restore_signals()
 
@@ -228,13 +205,3 @@ def _restore_signals() -> None:
 def _is_ignored(number: signal.Signals) -> bool:
     """Whoever started the program may have asked it to ignore a signal, as `nohup` does."""
     return signal.getsignal(number) is signal.SIG_IGN
-
-
-class _NoQueue:
-    """The command runs it itself."""
-
-    def send(self, exploration_id: str, run: int, *, delay_seconds: int = 0) -> None:
-        pass
-
-    def dead_letter(self, body: str, reason: str) -> None:
-        warn(reason)

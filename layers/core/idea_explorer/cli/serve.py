@@ -6,11 +6,9 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
-from idea_explorer import wiring
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.arguments import read_settings
@@ -20,11 +18,19 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.tokens import dump_tokens, issue_token, make_token_record
 from idea_explorer.ports import Clock
-from idea_explorer.usecases.approvals.apply import all_decided, expire
-from idea_explorer.usecases.jobs import settle_abandoned, work
+from idea_explorer.usecases.approvals.wait import all_decided, expire
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.jobs import run_job, settle_abandoned
 from idea_explorer.usecases.notify import deliver_due
-from idea_explorer.usecases.service import Service
-from idea_explorer.wiring import LOCAL_OWNER, publishing
+from idea_explorer.wiring.deps import server_deps
+from idea_explorer.wiring.local import (
+    LOCAL_OWNER,
+    cli_log,
+    local_queue,
+    local_uploads,
+    worked_on_here,
+)
+from idea_explorer.wiring.toolsets import check_folder
 
 MAX_PORT = 65_535
 LOST_SECONDS = 10  # after which a queued exploration without a job was lost in a crash
@@ -33,31 +39,29 @@ LOST_SECONDS = 10  # after which a queued exploration without a job was lost in 
 def run(arguments: argparse.Namespace) -> int:
     _check_arguments(arguments)
     settings = read_settings(arguments.research, reads_research=True)
-    wiring.check_folder(settings)
+    check_folder(settings)
     # clients are in other folders, so the paths that they get are absolute
     settings = settings.model_copy(update={"research_dir": settings.research_dir.resolve()})
-    log = wiring.cli_log(sys.stderr if arguments.debug else None)
-    service = wiring.local_service(settings, log)
-    jobs = wiring.local_queue(settings)
-    engine = wiring.local_engine(settings, log, [])
-    destinations = replace(publishing.destinations(settings, service.clock), webhooks_retried=True)
-    uploads = wiring.local_uploads(settings)
-    worked_on = wiring.worked_on_here(settings)
-    token, tokens = _read_token(service.clock)
+    log = cli_log(sys.stderr if arguments.debug else None)
+    deps = server_deps(settings, log)
+    jobs = local_queue(settings)
+    uploads = local_uploads(settings)
+    worked_on = worked_on_here(settings)
+    token, tokens = _read_token(deps.clock)
     address = (arguments.host, arguments.port)
     with (
-        ApiServer(address, build_handler(service), lambda: tokens, uploads.store) as server,
+        ApiServer(address, build_handler(deps), lambda: tokens, uploads.store) as server,
         Workers(
             jobs,
-            lambda job: work(job, jobs, engine, destinations),
+            lambda job: run_job(job, jobs, deps),
             _build_recovery(
-                service,
+                deps,
                 settings.approval_days,
-                lambda: settle_abandoned(LOCAL_OWNER, engine, worked_on),
+                lambda: settle_abandoned(LOCAL_OWNER, deps, worked_on),
             ),
             arguments.workers,
             log,
-            partial(deliver_due, destinations.sender(engine)),
+            partial(deliver_due, deps),
         ),
     ):
         _stop_on_signals(server)
@@ -87,31 +91,24 @@ def _read_token(clock: Clock) -> tuple[str, str]:
 
 
 def _build_recovery(
-    service: Service, approval_days: float, settle: Callable[[], Iterable[Exploration]]
+    deps: Deps, approval_days: float, settle: Callable[[], Iterable[Exploration]]
 ) -> Callable[[], None]:
     """Queues runs that are queued or decided but have no job; sending a job twice is harmless. Expires
     approvals that nobody decided on in time, and settles runs whose command was killed."""
 
     def recover() -> None:
         for exploration in settle():
-            service.queue.send(exploration.id, exploration.run.number)
-        moment = service.clock.now() - timedelta(seconds=LOST_SECONDS)
-        for exploration in service.explorations.unchanged_since("queued", moment):
+            deps.queue().send(exploration.id, exploration.run.number)
+        moment = deps.clock.now() - timedelta(seconds=LOST_SECONDS)
+        for exploration in deps.explorations.unchanged_since("queued", moment):
             if not exploration.run.by_command:
-                service.queue.send(exploration.id, exploration.run.number)
-        now = service.clock.now()
-        for exploration in service.explorations.unchanged_since("awaiting_approval", now):
+                deps.queue().send(exploration.id, exploration.run.number)
+        now = deps.clock.now()
+        for exploration in deps.explorations.unchanged_since("awaiting_approval", now):
             if exploration.updated_at < now - timedelta(days=approval_days):
-                expire(
-                    exploration.id,
-                    exploration.run.number,
-                    explorations=service.explorations,
-                    approvals=service.approvals,
-                    clock=service.clock,
-                )
-            asked = service.approvals.approvals(exploration.id)
-            if exploration.cancel_requested or all_decided(asked):
-                service.queue.send(exploration.id, exploration.run.number)
+                expire(exploration.id, exploration.run.number, deps)
+            if exploration.cancel_requested or all_decided(exploration.id, deps):
+                deps.queue().send(exploration.id, exploration.run.number)
 
     return recover
 

@@ -12,7 +12,8 @@ from idea_explorer.domain.json import text_of
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import cli_log, system_clock, toolset
+from idea_explorer.wiring.local import cli_log, system_clock
+from idea_explorer.wiring.toolsets import toolset
 
 LINE_RULE = 'Each line must be a JSON object {"name": …, "input": {…}}.'
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from idea_explorer.domain.errors import ExplorerError, ExternalError, UndeliveredError
 from idea_explorer.domain.ids import ExplorationId
@@ -28,6 +28,7 @@ CAUSES: dict[str, Cause] = {
     "TIMED_OUT": "timed_out",
     "ABORTED": "stopped",
 }
+PUBLISH_TIMED_OUT = "PublishTimedOut"  # named by the workflow's state PublishFailed
 
 
 class RetryableError(Exception):
@@ -40,6 +41,31 @@ class ThrottledError(Exception):
 
 class InternalError(Exception):
     """An unexpected error. Its message is only the error's class: more might quote an idea."""
+
+
+class Failure(BaseModel):
+    """What a Catch of the workflow stores. `cause` is text of AWS, or a function's error as JSON."""
+
+    model_config = ConfigDict(frozen=True)
+
+    error: str = Field(alias="Error")
+    cause: str = Field(default="", alias="Cause")
+
+    @property
+    def sentence(self) -> str | None:
+        """Our own sentences only: what AWS says is for operators."""
+        if self.error == PUBLISH_TIMED_OUT:
+            return self.cause
+        if self.error not in {RetryableError.__name__, ThrottledError.__name__}:
+            return None
+        try:
+            return _FunctionError.model_validate_json(self.cause).errorMessage
+        except ValidationError:
+            return None
+
+
+class _FunctionError(BaseModel):
+    errorMessage: str  # noqa: N815  Lambda's spelling
 
 
 class Work(BaseModel):
@@ -55,11 +81,18 @@ class Work(BaseModel):
     expired: bool = False
     token: SecretStr | None = None
     cause: str = ""
+    failure: Failure | None = None
     unattended: bool = False  # no workflow is left to send the webhook
 
     @property
     def why(self) -> Cause:
         return CAUSES.get(self.cause, "broken")
+
+    @property
+    def error(self) -> ExplorerError | None:
+        """What the workflow caught, where it has a sentence for people."""
+        sentence = self.failure.sentence if self.failure else None
+        return ExplorerError(sentence) if sentence else None
 
 
 def work_in(event: Event) -> Work:

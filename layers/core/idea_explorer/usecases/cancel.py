@@ -1,58 +1,47 @@
-"""Stop an exploration soon, keeping what is there."""
+"""Cancel an exploration; what it has so far is kept."""
 
-from collections.abc import Callable, Sequence
-
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Receipt
-from idea_explorer.ports import EventSink, Explorations
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
-from idea_explorer.usecases.run_events import announce_end, events_of_end
+from idea_explorer.usecases.run_events import emit_end, end_events
 
 
 class _StartedError(ConflictError):
-    """It has begun in the meantime; its worker will see the request to stop."""
+    """It has started meanwhile: its worker will see the request to cancel."""
 
 
-def cancel(
-    exploration_id: str,
-    owner: str,
-    *,
-    explorations: Explorations,
-    clock: Clock,
-    wake: Callable[[Exploration], None],
-    sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: (),
-) -> Exploration:
-    """One that is queued is cancelled at once; any other is asked to stop. Cancelling twice is once.
+def cancel(exploration_id: str, owner: str, deps: Deps) -> Exploration:
+    """Cancel a queued exploration at once, and ask any other to stop. Safe to repeat.
 
-    One that waits for a decision is woken for it: what it has come to is kept, and what was approved
-    before is proposed.
+    One that waits for approval is woken, so that it can end: its text is kept, and changes that were
+    approved before are proposed.
     """
-    exploration = find(exploration_id, owner, explorations)
+    exploration = find(exploration_id, owner, deps)
     if exploration.status == "cancelled":
         return exploration
     if exploration.is_final:
         raise ConflictError(
             f"Exploration {exploration.id} is {exploration.status}; there is nothing to cancel."
         )
-    # asked for first: should a worker take it between here and the next lines, it stops by itself
-    explorations.request_cancel(exploration.id)
+    # requested first: a worker that takes it between this line and the next ones then stops by itself
+    deps.explorations.request_cancel(exploration.id)
     if exploration.status == "awaiting_approval":
-        wake(exploration)
+        deps.wake(exploration)
     if exploration.status != "queued":
-        return explorations.load(exploration.id)
+        return deps.explorations.load(exploration.id)
     try:
-        cancelled = explorations.take_over(
-            exploration.id, lambda e: _cancelled(e, clock), events_of_end
+        cancelled = deps.explorations.take_over(
+            exploration.id, lambda e: _cancelled(e, deps), end_events
         )
     except _StartedError:
-        return explorations.load(exploration.id)
-    announce_end(cancelled, events_of_end(exploration, cancelled), sinks_for(cancelled))
+        return deps.explorations.load(exploration.id)
+    emit_end(cancelled, end_events(exploration, cancelled), deps.sinks_for(cancelled))
     return cancelled
 
 
-def _cancelled(exploration: Exploration, clock: Clock) -> Exploration:
+def _cancelled(exploration: Exploration, deps: Deps) -> Exploration:
     if exploration.status != "queued":
         raise _StartedError(f"Exploration {exploration.id} has started.")
     stats = exploration.run.stats
@@ -63,4 +52,4 @@ def _cancelled(exploration: Exploration, clock: Clock) -> Exploration:
         stats=stats,
         has_text=stats.steps > 0,
     )
-    return exploration.finished("cancelled", at=clock.now(), receipt=receipt)
+    return exploration.finished("cancelled", at=deps.clock.now(), receipt=receipt)

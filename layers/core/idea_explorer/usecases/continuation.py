@@ -1,5 +1,4 @@
-"""What an exploration starts from: the research that an update adds to or a follow-up builds on, or the
-conversation that it goes on with."""
+"""What an exploration continues: the document of an update or follow-up, or another's conversation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,17 +25,18 @@ from idea_explorer.domain.publication import (
 from idea_explorer.domain.report import find_title
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.turns import build_prior_turns
-from idea_explorer.ports import Explorations, Reports, ResearchRepository, Transcripts
+from idea_explorer.ports import ResearchRepository
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 
-MAX_EARLIER_BYTES = 1_000_000  # GitHub hands out no more in one answer
+MAX_EARLIER_BYTES = 1_000_000  # GitHub's limit for one response
 SHOWN_HEAD, SHOWN_TAIL = 20_000, 30_000  # about 12k tokens, the most a prompt should pay for it
 CUT = "\n\n[… the middle of the document is left out here, because it is long …]\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class PriorDocument:
-    """A document of the team. `path` is None where a report was never published. Untrusted data."""
+    """A document of the team; without `path`, a report that was never published. Untrusted data."""
 
     path: str | None
     name: str
@@ -50,7 +50,7 @@ class PriorDocument:
 
     @property
     def shown(self) -> str:
-        """As much of it as a prompt should hold: the beginning, and the newest at the end."""
+        """What the prompt shows of it: the beginning, and the newest part at the end."""
         if len(self.text) <= SHOWN_HEAD + SHOWN_TAIL:
             return self.text
         return f"{self.text[:SHOWN_HEAD]}{CUT}{self.text[-SHOWN_TAIL:]}"
@@ -58,8 +58,8 @@ class PriorDocument:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """The transcript of an exploration that has ended. System prompt and tools are taken over from it
-    word for word, and so are its turns: a changed beginning would be paid for anew."""
+    """The transcript of an exploration that has ended. System prompt, tools and turns are reused word for
+    word: with any change the cache would not apply, and they would be paid for again."""
 
     entries: Sequence[AnyEntry]
 
@@ -94,32 +94,23 @@ class Thread:
 Continuation: TypeAlias = PriorDocument | Thread
 
 
-def find_continuation(
-    exploration: Exploration,
-    *,
-    explorations: Explorations,
-    transcripts: Transcripts,
-    reports: Reports,
-    research: ResearchRepository | None,
-) -> Continuation | None:
-    """What the request names or means; None where it starts from nothing or nothing is there yet."""
+def find_continuation(exploration: Exploration, deps: Deps) -> Continuation | None:
+    """What the request continues; None where it continues nothing, or there is nothing yet."""
     request = exploration.request
     if request.spec.follow_up == "conversation":
-        return _thread(exploration, explorations, transcripts) if request.continue_from else None
+        return _thread(exploration, deps) if request.continue_from else None
     if request.continue_from:
-        return _followed(exploration, request.continue_from, explorations, reports, research)
-    if request.update and research:
+        return _followed(exploration, request.continue_from, deps)
+    if request.update and (research := deps.research()):
         return _same_idea(request.idea, research)
     return None
 
 
-def _thread(
-    exploration: Exploration, explorations: Explorations, transcripts: Transcripts
-) -> Thread:
-    parent = find(exploration.request.continue_from or "", exploration.owner, explorations)
-    entries = transcripts.open(parent.id, parent.lease).entries
+def _thread(exploration: Exploration, deps: Deps) -> Thread:
+    parent = find(exploration.request.continue_from or "", exploration.owner, deps)
+    entries = deps.transcripts.open(parent.id, parent.lease).entries
     if not entries:
-        raise MissingError(f"Exploration {parent.id} has no transcript to go on from.")
+        raise MissingError(f"Exploration {parent.id} has no transcript to continue.")
     return Thread(entries)
 
 
@@ -131,15 +122,10 @@ def document_of(exploration_id: str, research: ResearchRepository) -> tuple[str,
     return None
 
 
-def _followed(
-    exploration: Exploration,
-    wanted: str,
-    explorations: Explorations,
-    reports: Reports,
-    research: ResearchRepository | None,
-) -> PriorDocument:
+def _followed(exploration: Exploration, wanted: str, deps: Deps) -> PriorDocument:
+    research = deps.research()
     try:
-        parent = explorations.load(ExplorationId(wanted))
+        parent = deps.explorations.load(ExplorationId(wanted))
     except MissingError:
         found = document_of(wanted, research) if research else None
         if found is None:
@@ -148,16 +134,16 @@ def _followed(
     if parent.owner != exploration.owner:
         raise MissingError(f"There is no exploration {wanted}.")
     if parent.publication.document is None:
-        return PriorDocument(None, f"exploration {wanted}", reports.load_report(parent.id))
+        return PriorDocument(None, f"exploration {wanted}", deps.reports.load_report(parent.id))
     try:
-        # as it is now, with what people and updates have added
+        # as it is now, with what people and updates have added since
         text = _read(research, _inside(parent.publication.document)) if research else None
     except DocumentError:
         text = None
     return PriorDocument(
         parent.publication.document,
         _inside(parent.publication.document),
-        text or reports.load_report(parent.id),
+        text or deps.reports.load_report(parent.id),
     )
 
 
@@ -182,7 +168,7 @@ def _same_idea(idea: str, research: ResearchRepository) -> PriorDocument | None:
 
 
 def _logged_ideas(folder: ResearchFolder, research: ResearchRepository) -> set[str]:
-    """A log that cannot be read says nothing; publishing will say that it cannot be added to."""
+    """Empty where the log cannot be read; publishing reports that error."""
     try:
         path = ResearchPath(f"{folder.name}/{LOG}")
         return list_ideas(parse_log(research.read(path, limit=MAX_REWRITTEN_BYTES).content))

@@ -1,11 +1,8 @@
-"""Turn a message of the queue into an execution: once, and only while there is room for one more."""
+"""Start an execution for a message of the queue: once, and only while there is a free slot."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Literal
 
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
     ConflictError,
     ExplorerError,
@@ -24,135 +21,113 @@ from idea_explorer.domain.message import (
     parse_message,
 )
 from idea_explorer.domain.run import Receipt
-from idea_explorer.ports import EventSink, Explorations, Log, Workflow, WorkQueue
-from idea_explorer.usecases.request_policy import RequestPolicy
-from idea_explorer.usecases.run_events import announce_end, events_of_end
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.notify import request_webhook
+from idea_explorer.usecases.run_events import emit_end, end_events
 from idea_explorer.usecases.submit import submit
 
-DEFER_SECONDS = 30  # how long a message waits for room before it asks again
-# wrong however often it is tried, or until tomorrow, which is longer than the queue tries
+# retrying does not help, or not before tomorrow, when the queue has given up
 POISON = (InvalidRequestError, MissingError, ConflictError, QuotaSpentError)
 LAST_RECEIVE = 4  # one before the queue's own redrive, which could not mark the exploration failed
 
-Dispatched = Literal["started", "deferred", "known", "set_aside"]
+Dispatched = Literal["started", "deferred", "known", "dead_lettered"]
 
 
-@dataclass(frozen=True)
-class Desk:
-    """What dispatching works with."""
+def dispatch(message: QueueMessage, deps: Deps) -> Dispatched:
+    """Handle one delivery. Raises what another delivery of the same message may cure.
 
-    explorations: Explorations
-    queue: WorkQueue
-    workflow: Workflow
-    clock: Clock
-    log: Log
-    max_running: int
-    terms: RequestPolicy
-    defer_seconds: int = DEFER_SECONDS
-    request_webhook: Callable[[Exploration], None] = lambda _: None
-    tell: Callable[[Exploration], None] = lambda _: None
-    sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()
-
-
-def dispatch(message: QueueMessage, desk: Desk) -> Dispatched:
-    """Deal with one delivery. What it raises, another delivery of the same message may cure.
-
-    A message that cannot be worked on is set aside, and the exploration it names has failed. One
-    that finds no room is sent again, because each failed delivery would bring it nearer the end.
+    A message that can never succeed goes to the dead-letter queue, and the exploration it names fails.
+    One that finds no free slot is sent again: a failed delivery would count against its retries.
     """
     try:
-        dispatched = _dispatch(message, desk)
+        dispatched = _dispatch(message, deps)
     except POISON as error:
-        dispatched = _set_aside(message, error, desk)
+        dispatched = _dead_letter(message, error, deps)
     except Exception as error:
         if message.receives < LAST_RECEIVE:
             raise
         failure = ExplorerError(f"The run could not be started ({type(error).__name__}).")
-        dispatched = _set_aside(message, failure, desk)
-    desk.log.info("message_dispatched", messageId=message.id, result=dispatched)
+        dispatched = _dead_letter(message, failure, deps)
+    deps.log.info("message_dispatched", messageId=message.id, result=dispatched)
     return dispatched
 
 
-def _dispatch(message: QueueMessage, desk: Desk) -> Dispatched:
-    exploration, run = _named(message, desk)
+def _dispatch(message: QueueMessage, deps: Deps) -> Dispatched:
+    exploration, run = _named(message, deps)
     if run > exploration.run.number:
         raise ConflictError(
             f"Exploration {exploration.id} is in run {exploration.run.number}, not {run}."
         )
     if run == exploration.run.number and exploration.status == "cancelled":
-        desk.request_webhook(exploration)  # where that was before any workflow had it
+        request_webhook(exploration, deps)  # no workflow has seen it that could send it
     if run < exploration.run.number or exploration.status not in {"queued", "running"}:
         return "known"
     if exploration.status == "queued":
-        if desk.explorations.count_running() >= desk.max_running:
-            return _defer(exploration, desk)
-        _mark_running(exploration, desk)
-    # Again for one that runs: whoever marked it may have died before starting it. A name starts once.
+        if deps.explorations.count_running() >= deps.max_running:
+            return _defer(exploration, deps)
+        _mark_running(exploration, deps)
+    # Also for one that is marked running: the marking process may have died before it started the
+    # execution. Step Functions starts a name only once.
     deadline = exploration.request.deadline_seconds
-    return "started" if desk.workflow.start(exploration.id, run, deadline) else "known"
+    return "started" if deps.workflow().start(exploration.id, run, deadline) else "known"
 
 
-def _named(message: QueueMessage, desk: Desk) -> tuple[Exploration, int]:
+def _named(message: QueueMessage, deps: Deps) -> tuple[Exploration, int]:
     named = parse_message(message)
     if isinstance(named, ExplorationReference):
-        exploration = desk.explorations.load(named.id)
+        exploration = deps.explorations.load(named.id)
         return exploration, named.run or exploration.run.number
-    exploration = submit(
-        named.request,
-        QUEUE_OWNER,
-        desk.explorations,
-        desk.clock,
-        terms=replace(desk.terms, daily_cost_usd=None),
-        exploration_id=named.id,
-    )
+    without_quota = replace(deps, policy=replace(deps.policy, daily_cost_usd=None))
+    exploration = submit(named.request, QUEUE_OWNER, without_quota, exploration_id=named.id)
     if exploration.status == "queued":
-        # only once it is stored: so there is something to resume on another day
-        desk.terms.check_quota(QUEUE_OWNER, desk.clock.now())
+        # checked after storing it, so that there is something to resume on another day
+        deps.policy.check_quota(QUEUE_OWNER, deps.clock.now())
     return exploration, exploration.run.number
 
 
-def _defer(exploration: Exploration, desk: Desk) -> Dispatched:
-    """Wait in the queue. The record says when it was last looked at, so that no sweep doubles it."""
-    if touch(exploration, desk.explorations, desk.clock.now()):
-        desk.queue.send(exploration.id, exploration.run.number, delay_seconds=desk.defer_seconds)
+def _defer(exploration: Exploration, deps: Deps) -> Dispatched:
+    """Put it back into the queue. The record is touched, so that no sweep sends a second message."""
+    if touch(exploration, deps):
+        deps.queue().send(exploration.id, exploration.run.number, delay_seconds=deps.defer_seconds)
         return "deferred"
     return "known"
 
 
-def touch(exploration: Exploration, explorations: Explorations, now: datetime) -> bool:
-    """Note that a queued exploration has a message under way; False where it has gone on meanwhile."""
+def touch(exploration: Exploration, deps: Deps) -> bool:
+    """Record that a message for a queued exploration is on its way; False if it has started meanwhile."""
+    now = deps.clock.now()
 
-    def seen(current: Exploration) -> Exploration:
+    def touched(current: Exploration) -> Exploration:
         if current.status != "queued" or current.run.number != exploration.run.number:
             raise ConflictError(f"Exploration {current.id} is {current.status}.")
         return current.replace(updated_at=now)
 
     try:
-        explorations.take_over(exploration.id, seen)
+        deps.explorations.take_over(exploration.id, touched)
     except ConflictError:
         return False
     return True
 
 
-def _mark_running(exploration: Exploration, desk: Desk) -> None:
-    now = desk.clock.now()
+def _mark_running(exploration: Exploration, deps: Deps) -> None:
+    now = deps.clock.now()
     started = StatusChanged(from_="queued", to="running")
     try:
-        running = desk.explorations.take_over(
+        running = deps.explorations.take_over(
             exploration.id, lambda e: e.started(at=now), lambda *_: [started]
         )
     except ConflictError:
-        return  # another delivery was quicker
-    for sink in desk.sinks_for(running):
+        return  # another delivery was faster
+    for sink in deps.sinks_for(running):
         sink.emit(started)
 
 
-def _set_aside(message: QueueMessage, error: ExplorerError, desk: Desk) -> Dispatched:
-    desk.log.error("message_set_aside", messageId=message.id, error=error.sentence)
+def _dead_letter(message: QueueMessage, error: ExplorerError, deps: Deps) -> Dispatched:
+    deps.log.error("message_dead_lettered", messageId=message.id, error=error.sentence)
     if exploration_id := _stored_id(message):
-        _fail(exploration_id, error, desk)
-    desk.queue.dead_letter(message.body, error.sentence)
-    return "set_aside"
+        _fail(exploration_id, error, deps)
+    deps.queue().dead_letter(message.body, error.sentence)
+    return "dead_lettered"
 
 
 def _stored_id(message: QueueMessage) -> ExplorationId | None:
@@ -162,26 +137,26 @@ def _stored_id(message: QueueMessage) -> ExplorationId | None:
         return find_exploration_id(message)
 
 
-def _fail(exploration_id: ExplorationId, error: ExplorerError, desk: Desk) -> None:
-    """Mark it failed, unless a worker has it or it has ended; then the message tells nothing of it."""
+def _fail(exploration_id: ExplorationId, error: ExplorerError, deps: Deps) -> None:
+    """Mark the exploration failed, unless it is being worked on or has ended."""
     receipt = Receipt.of(exploration_id, error.code, error.sentence)
-    now = desk.clock.now()
+    now = deps.clock.now()
 
     def failed(current: Exploration) -> Exploration:
         if current.status == "running" and current.run.deadline_at is not None:
             raise ConflictError(f"Exploration {current.id} is being worked on.")
         return current.finished("failed", at=now, receipt=receipt)
 
-    told: list[AnyEvent] = []
+    events: list[AnyEvent] = []
 
-    def tell(before: Exploration, after: Exploration) -> list[AnyEvent]:
+    def failed_events(before: Exploration, after: Exploration) -> list[AnyEvent]:
         failure = ErrorEvent(code=error.code, message=error.sentence)
-        told[:] = events_of_end(before, after, failure)
-        return told
+        events[:] = end_events(before, after, failure)
+        return events
 
     try:
-        exploration = desk.explorations.take_over(exploration_id, failed, tell)
+        exploration = deps.explorations.take_over(exploration_id, failed, failed_events)
     except (MissingError, ConflictError):
         return
-    announce_end(exploration, told, desk.sinks_for(exploration))
-    desk.request_webhook(exploration)
+    emit_end(exploration, events, deps.sinks_for(exploration))
+    request_webhook(exploration, deps)

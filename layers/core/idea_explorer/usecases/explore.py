@@ -1,6 +1,7 @@
 """Run one exploration: the same for Lambda, the command line and the tests."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from idea_explorer.agent.budget import Budget
@@ -21,229 +22,218 @@ from idea_explorer.domain.events import (
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import ModelChoice
-from idea_explorer.ports import EventSink, Transcript
-from idea_explorer.usecases.allowance import charge, reserve_budget
-from idea_explorer.usecases.approvals.apply import EXPIRED, act, all_decided, ask, is_over
-from idea_explorer.usecases.continuation import Continuation
+from idea_explorer.ports import Transcript
+from idea_explorer.usecases.allowance import record_spend, reserve_budget
+from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
+from idea_explorer.usecases.approvals.request import request_approvals
+from idea_explorer.usecases.approvals.wait import all_decided
+from idea_explorer.usecases.continuation import Continuation, find_continuation
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.opening import (
     begin_or_resume,
     deadline_of,
-    enter,
-    refused,
-    started_from,
+    enter_run,
+    record_continuation,
+    refuse_run,
 )
 from idea_explorer.usecases.outcome import conclude, min_resume_cost, receipt_for, stats_of
-from idea_explorer.usecases.reach import reach
-from idea_explorer.usecases.run_events import FanOutSink, ProgressSink, RunSink
+from idea_explorer.usecases.reach import call_until_reachable
+from idea_explorer.usecases.run_events import FanOutSink, ProgressSink, RecordingSink
 
 T = TypeVar("T")
 
 
-def explore(exploration_id: ExplorationId, run: int, engine: Engine) -> Exploration:
-    """Run to an outcome and keep the report. The record stays `running` until it is published.
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What stays the same for all of a run, whatever its record comes to hold."""
 
-    Entering takes the lease: a worker that still runs the same exploration writes nothing more. A
-    repository that cannot be used is raised before the run's first paid call; after it the run goes on.
+    transcript: Transcript
+    sink: RecordingSink
+    engine: Engine
+    deps: Deps
+
+    @property
+    def state(self) -> State:
+        return State(self.transcript.entries)
+
+
+def explore(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
+    """Run to an outcome and store the report. The record stays `running` until it is published.
+
+    Entering takes the lease: another worker on the same exploration can write nothing more. Raises
+    where the repository cannot be used, but only before the first paid call; a run that has paid goes on.
     """
-    engine.prepare()
-    now = engine.clock.now()
-    was = engine.explorations.load(exploration_id)
-    if was.status == "awaiting_approval" and not (was.cancel_requested or _is_decided(was, engine)):
-        return was
-    begun: list[StatusChanged] = []
+    engine = deps.engine()  # loading the model may take seconds; the deadline starts after it
+    now = deps.clock.now()
+    stored = deps.explorations.load(exploration_id)
+    if stored.status == "awaiting_approval" and not (
+        stored.cancel_requested or all_decided(exploration_id, deps)
+    ):
+        return stored
+    changes: list[StatusChanged] = []
 
-    def tell(before: Exploration, after: Exploration) -> list[StatusChanged]:
+    def events(before: Exploration, after: Exploration) -> list[StatusChanged]:
         changed = StatusChanged(from_=before.status, to=after.status)
-        begun[:] = [] if before.status == after.status else [changed]
-        return begun
+        changes[:] = [] if before.status == after.status else [changed]
+        return changes
 
-    exploration = engine.explorations.take_over(
-        exploration_id, lambda e: enter(e, run, now, engine.start_seconds), tell
+    exploration = deps.explorations.take_over(
+        exploration_id, lambda e: enter_run(e, run, now, engine.start_seconds), events
     )
-    sink = RunSink(
-        engine.events,
-        exploration,
-        engine.explorations,
-        engine.clock,
-        engine.sinks_for(exploration),
-    )
-    sink.announce(*begun)
+    sinks = [*deps.sinks_for(exploration), *engine.sinks_for(exploration)]
+    sink = RecordingSink(exploration, sinks, deps)
+    sink.forward(*changes)
     if exploration.run.outcome or exploration.is_final:
         return exploration
-    transcript = engine.transcripts.open(exploration_id, exploration.lease)
-    exploration = _bound(exploration, transcript, sink, engine)
-    earlier: Continuation | None = None
+    transcript = deps.transcripts.open(exploration_id, exploration.lease)
+    context = _Context(transcript, sink, engine, deps)
+    exploration = _pin_commit(exploration, context)
+    continuation: Continuation | None = None
     if not transcript.entries:
         try:
-            earlier = _reach(
-                exploration, lambda: engine.continuation_for(exploration), sink, engine
+            continuation = _call_until_reachable(
+                lambda: find_continuation(exploration, deps), exploration, context
             )
         except OutOfReachError:
             raise
         except ExplorerError as error:
-            return _refuse(exploration, error, sink, engine)
-        exploration = started_from(exploration, earlier)
-        engine.explorations.save(exploration)
-    elif engine.approvals and not exploration.cancel_requested:
+            refused = refuse_run(exploration, error, deps.clock.now())
+            sink.save(refused, ErrorEvent(code=error.code, message=error.sentence))
+            return refused
+        exploration = record_continuation(exploration, continuation)
+        deps.explorations.save(exploration)
+    elif not exploration.cancel_requested:
         writer = engine.writer_for(exploration) if engine.writer_for else None
-        act(exploration, transcript, engine.approvals, writer, sink)
+        apply_decisions(exploration, transcript, writer, sink, deps)
     toolset = engine.toolset_for(exploration, transcript.entries)
     try:
-        return _run(exploration, transcript, earlier, toolset, sink, engine)
+        return _run(exploration, continuation, toolset, context)
     finally:
         toolset.close()
 
 
 def _run(
     exploration: Exploration,
-    transcript: Transcript,
-    earlier: Continuation | None,
+    continuation: Continuation | None,
     toolset: Toolset,
-    sink: RunSink,
-    engine: Engine,
+    context: _Context,
 ) -> Exploration:
-    over = is_over(transcript.entries, exploration.run.number)
-    if not over:
-        exploration = reserve_budget(
-            exploration, engine.terms, engine.explorations, engine.clock.now()
-        )
-        model_id = engine.model_ids[exploration.request.model]
-        budget = _budget(exploration, model_id, engine)
-        model = ModelChoice(id=model_id, profile=engine.profiles.get(model_id))
-        framework = engine.framework_for(exploration, earlier, model_id)
-        begin_or_resume(transcript, exploration, earlier, toolset, model, framework, budget)
-    sink.emit(
+    transcript, engine, policy = context.transcript, context.engine, context.deps.policy
+    expired = has_expired(transcript.entries, exploration.run.number)
+    if not expired:
+        exploration = reserve_budget(exploration, context.deps)
+        model_id = policy.model_ids[exploration.request.model]
+        budget = _budget(exploration, model_id, context)
+        model = ModelChoice(id=model_id, profile=policy.profiles.get(model_id))
+        framework = engine.framework_for(exploration, continuation, model_id)
+        begin_or_resume(transcript, exploration, continuation, toolset, model, framework, budget)
+    context.sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{exploration.run.number}",
             conversation_id=exploration.conversation_id,
-            model_id=State(transcript.entries).opening.model_id,
+            model_id=context.state.opening.model_id,
         )
     )
-    if over:
-        return _conclude(exploration, transcript, Finish("partial", EXPIRED), sink, engine)
-    counted = ProgressSink(
-        exploration, transcript, engine.explorations, engine.clock, engine.prices
-    )
-    finish = _agent(exploration, transcript, toolset, FanOutSink([sink, counted]), engine).run()
+    if expired:
+        return _conclude(exploration, Finish("partial", EXPIRED), context)
+    finish = _agent(exploration, toolset, context).run()
     if finish.status == "awaiting_approval":
-        return _suspend(exploration, transcript, sink, engine)
-    return _conclude(exploration, transcript, finish, sink, engine)
+        return _suspend(exploration, context)
+    return _conclude(exploration, finish, context)
 
 
-def _bound(
-    exploration: Exploration, transcript: Transcript, sink: EventSink, engine: Engine
-) -> Exploration:
-    """The exploration bound to the commit that it reads, now and whenever it is taken up again.
+def _pin_commit(exploration: Exploration, context: _Context) -> Exploration:
+    """Fix the commit that this exploration reads, in this run and in every later one.
 
-    Raises what keeps the run from its repository, unless it has cost something by now: then it goes on,
-    and the tools will say so.
+    Raises where the repository cannot be used, unless the run has cost something by now: then it goes
+    on, and the tools report the error.
     """
+    engine, deps = context.engine, context.deps
 
-    def base() -> str | None:
-        if exploration.base_commit or engine.base_of is None:
-            return None
-        return engine.base_of(exploration)
+    def find_commit() -> str | None:
+        return None if exploration.base_commit else engine.base_of(exploration)
 
-    def first_look() -> str | None:
+    def check_and_find_commit() -> str | None:
         engine.check_repository(exploration)
-        return base()
+        return find_commit()
 
-    steps = State(transcript.entries).steps if transcript.entries else 0
+    steps = context.state.steps if context.transcript.entries else 0
     has_begun = steps > exploration.run.base_steps or exploration.cancel_requested
     try:
-        commit = base() if has_begun else _reach(exploration, first_look, sink, engine)
+        if has_begun:
+            commit = find_commit()
+        else:
+            commit = _call_until_reachable(check_and_find_commit, exploration, context)
     except ExplorerError as error:
         if not has_begun:
             raise
-        engine.log.warning("commit_unknown", explorationId=exploration.id, error=error.sentence)
+        deps.log.warning("commit_unknown", explorationId=exploration.id, error=error.sentence)
         return exploration
     if commit is None:
         return exploration
     pinned = exploration.replace(base_commit=commit)
-    engine.explorations.save(pinned)
+    deps.explorations.save(pinned)
     return pinned
 
 
-def _reach(exploration: Exploration, call: Callable[[], T], sink: EventSink, engine: Engine) -> T:
-    return reach(
+def _call_until_reachable(call: Callable[[], T], exploration: Exploration, context: _Context) -> T:
+    return call_until_reachable(
         call,
-        deadline_of(exploration, engine.clock),
-        sink,
-        lambda: engine.explorations.is_cancelled(exploration.id),
+        deadline_of(exploration, context.deps.clock),
+        context.sink,
+        lambda: context.deps.explorations.is_cancelled(exploration.id),
     )
 
 
-def _is_decided(exploration: Exploration, engine: Engine) -> bool:
-    assert engine.approvals is not None
-    return all_decided(engine.approvals.approvals(exploration.id))
-
-
-def _suspend(
-    exploration: Exploration, transcript: Transcript, sink: RunSink, engine: Engine
-) -> Exploration:
-    """Ask, then wait. Whoever dies between the two asks again, and the same."""
-    assert engine.approvals is not None
-    now = engine.clock.now()
-    ask(exploration, transcript, engine.approvals, sink, now)
-    stats = stats_of(State(transcript.entries), "approval", engine.prices)
+def _suspend(exploration: Exploration, context: _Context) -> Exploration:
+    """Request approvals, then wait. A run that dies in between makes the same requests again."""
+    deps = context.deps
+    now = deps.clock.now()
+    request_approvals(exploration, context.transcript, context.sink, deps)
+    stats = stats_of(context.state, "approval", deps.policy.prices)
     waiting = exploration.moved("awaiting_approval", at=now, awaiting_since=now, stats=stats)
-    sink.save(waiting, StatusChanged(from_=exploration.status, to=waiting.status))
+    context.sink.save(waiting, StatusChanged(from_=exploration.status, to=waiting.status))
     return waiting
 
 
-def _refuse(
-    exploration: Exploration, error: ExplorerError, sink: RunSink, engine: Engine
-) -> Exploration:
-    ended = refused(exploration, error, engine.clock.now())
-    sink.save(ended, ErrorEvent(code=error.code, message=error.sentence))
-    return ended
-
-
-def _agent(
-    exploration: Exploration,
-    transcript: Transcript,
-    toolset: Toolset,
-    sink: EventSink,
-    engine: Engine,
-) -> Agent:
-    request = exploration.request
-    clock, log = engine.clock, engine.log
+def _agent(exploration: Exploration, toolset: Toolset, context: _Context) -> Agent:
+    request, deps = exploration.request, context.deps
+    clock, log = deps.clock, deps.log
     deadline = deadline_of(exploration, clock)
+    sink = FanOutSink([context.sink, ProgressSink(exploration, context.transcript, deps)])
     runner = Bounded(Retried(Executed(log), clock, log, deadline), deadline)
     return Agent(
         exploration_id=exploration.id,
-        transcript=transcript,
-        model=engine.model,
+        transcript=context.transcript,
+        model=context.engine.model,
         tools=Recorded(Validated(toolset, runner, log), sink, clock),
         sink=sink,
         deadline=deadline,
-        budget=_budget(exploration, State(transcript.entries).opening.model_id, engine),
+        budget=_budget(exploration, context.state.opening.model_id, context),
         max_steps=exploration.run.base_steps + request.steps,
-        cancelled=lambda: engine.explorations.is_cancelled(exploration.id),
+        cancelled=lambda: deps.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.spec.proposes_changes,
     )
 
 
-def _budget(exploration: Exploration, model_id: str, engine: Engine) -> Budget:
+def _budget(exploration: Exploration, model_id: str, context: _Context) -> Budget:
     return Budget(
-        price=engine.prices.get(model_id),
+        price=context.deps.policy.prices.get(model_id),
         max_cost_usd=exploration.run.limit_usd,
-        max_total_tokens=engine.max_total_tokens,
-        search_tokens=engine.search_tokens,
+        max_total_tokens=context.engine.max_total_tokens,
+        search_tokens=context.engine.search_tokens,
     )
 
 
-def _conclude(
-    exploration: Exploration, transcript: Transcript, finish: Finish, sink: RunSink, engine: Engine
-) -> Exploration:
-    """Keep the report and what the run came to, first the one and then the other."""
-    state = State(transcript.entries)
-    conclusion = conclude(state, finish, engine.page_of(exploration))
+def _conclude(exploration: Exploration, finish: Finish, context: _Context) -> Exploration:
+    """Store the report, then the outcome."""
+    state, deps = context.state, context.deps
+    conclusion = conclude(state, finish, context.engine.page_of(exploration))
     text = conclusion.text
     if text:
-        engine.reports.save_report(exploration.id, exploration.lease, text)
-    stats = stats_of(state, finish.stop_reason, engine.prices)
+        deps.reports.save_report(exploration.id, exploration.lease, text)
+    stats = stats_of(state, finish.stop_reason, deps.policy.prices)
     limit = exploration.run.limit_usd
     over = 0.0 if limit is None else max(0.0, (stats.cost_usd or 0.0) - limit)
     stats = stats.model_copy(
@@ -253,35 +243,33 @@ def _conclude(
             "over_budget_usd": round(over, 6),
         }
     )
-    budget = _budget(exploration, state.opening.model_id, engine)
+    budget = _budget(exploration, state.opening.model_id, context)
     min_resume_usd = min_resume_cost(state, finish, budget)
+    receipt = receipt_for(
+        exploration, finish, state, stats, has_text=bool(text), min_resume_usd=min_resume_usd
+    )
     ended = exploration.replace(
         outcome=finish.status,
         stats=stats,
-        finished_at=engine.clock.now(),
-        updated_at=engine.clock.now(),
+        finished_at=deps.clock.now(),
+        updated_at=deps.clock.now(),
         title=conclusion.title(exploration.request.idea),
         verdict=conclusion.verdict,
         model_id=state.opening.model_id,
-        receipt=receipt_for(
-            exploration,
-            finish,
-            state,
-            stats,
-            has_text=bool(text),
-            min_resume_usd=min_resume_usd,
-        ),
+        receipt=receipt,
         min_resume_usd=min_resume_usd,
     )
-    charge(exploration, stats.cost_usd, engine.terms.spend)  # a crash in between comes here again
+    record_spend(
+        exploration, stats.cost_usd, deps
+    )  # after a crash here, the next worker repeats it
+    error = finish.error
     end = MessageEnd(
         usage=EventUsage.of(stats.usage),
         outcome=finish.status,
         stop_reason=finish.stop_reason,
-        error=finish.error.sentence if finish.error else "",
-        error_code=finish.error.code if finish.error else None,
+        error=error.sentence if error else "",
+        error_code=error.code if error else None,
     )
-    error = finish.error
     failed = [ErrorEvent(code=error.code, message=error.sentence)] if error else []
-    sink.save(ended, end, *failed)
+    context.sink.save(ended, end, *failed)
     return ended

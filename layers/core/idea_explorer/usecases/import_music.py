@@ -1,4 +1,4 @@
-"""A file of JSON objects, one on each line, checked as a whole before anything is done with it."""
+"""Import music from a file of JSON lines, which is validated as a whole first."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,7 +31,7 @@ def read_json_lines(source: Path | IO[bytes], model: type[M]) -> list[tuple[int,
 
 
 def complain(wrong: dict[int, str]) -> InvalidRequestError:
-    """All that is wrong in one error, the first lines in words."""
+    """One error for all wrong lines, of which it describes the first."""
     first = dict(sorted(wrong.items())[:MAX_COMPLAINTS])
     alike: dict[str, list[int]] = {}
     for number, what in first.items():
@@ -71,9 +71,9 @@ def _reason(error: ValidationError) -> str:
 
 
 def import_library(source: Path | IO[bytes], library: Library) -> int:
-    """Add every track of the file; says how many different ones there were.
+    """Add every track of the file; returns how many different ones there were.
 
-    One wrong line and nothing is added. Raises InvalidRequestError for the file and ExternalError for the
+    With one wrong line, nothing is added. Raises InvalidRequestError for the file and ExternalError for the
     library.
     """
     tracks = {track.isrc: track for _, track in read_json_lines(source, OwnedTrack)}
@@ -84,9 +84,9 @@ def import_library(source: Path | IO[bytes], library: Library) -> int:
 
 
 def index_tracks(source: Path | IO[bytes], index: TrackIndex) -> int:
-    """Add every track of the file, replacing those that are indexed already; says how many there were.
+    """Add every track of the file, replacing those that are indexed already; returns how many.
 
-    One wrong line, or an ISRC that stands there twice, and nothing is added. Raises InvalidRequestError
+    With one wrong line, or an ISRC that occurs twice, nothing is added. Raises InvalidRequestError
     for the file and ExternalError for the index.
     """
     lines = read_json_lines(source, IndexedTrack)
@@ -94,7 +94,7 @@ def index_tracks(source: Path | IO[bytes], index: TrackIndex) -> int:
         raise InvalidRequestError("The file holds no tracks.")
     first_lines: dict[str, int] = {}
     twice = {
-        number: f"ISRC {track.isrc} stands already on line {first_lines[track.isrc]}"
+        number: f"ISRC {track.isrc} is already on line {first_lines[track.isrc]}"
         for number, track in lines
         if first_lines.setdefault(track.isrc, number) != number
     }

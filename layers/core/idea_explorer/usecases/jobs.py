@@ -1,41 +1,37 @@
-"""One job of a machine's own queue, from start to final status."""
+"""Run explorations to their final status where there is no workflow: jobs of a queue, and commands."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.message import QUEUE_OWNER, QueueMessage, Submission, parse_message
 from idea_explorer.ports import Job, Jobs
-from idea_explorer.usecases.engine import Engine
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.finish import Destinations, finish, send_webhook
-from idea_explorer.usecases.request_policy import RequestPolicy
-from idea_explorer.usecases.settle import OVERTAKEN, Books, settle
+from idea_explorer.usecases.notify import notify
+from idea_explorer.usecases.publish import publish_with_retry
+from idea_explorer.usecases.settle import OVERTAKEN, settle
 from idea_explorer.usecases.submit import submit
 
-ATTEMPTS = 3
-PAUSE_SECONDS = 2.0
+MAX_ATTEMPTS = 3
+RETRY_SECONDS = 2.0
 
 
-def work(job: Job, jobs: Jobs, engine: Engine, destinations: Destinations) -> None:
-    """Run, publish and tell. Whatever happens, the job is done or due again, and nothing stays running."""
+def run_job(job: Job, jobs: Jobs, deps: Deps) -> None:
+    """Run, publish and notify. Whatever happens, the job is done or due again, and no run stays open."""
     try:
-        ended = explore(job.exploration_id, job.run, engine)
+        ended = explore(job.exploration_id, job.run, deps)
         if ended.status == "awaiting_approval":
-            jobs.done(job)  # whoever decides sends it again
+            jobs.done(job)  # the decision queues it again
             return
-        finish(
-            ended.id,
-            ended.run.number,
-            engine,
-            destinations,
-            lambda sentence: engine.log.warning("publish_waits", reason=sentence),
-        )
+        finish(ended.id, ended.run.number, deps, partial(_log_wait, deps))
     except OVERTAKEN as error:
-        engine.log.info("job_overtaken", explorationId=job.exploration_id, reason=str(error))
-    except Exception as error:  # noqa: BLE001  a worker outlives whatever a job does
-        engine.log.warning(
+        deps.log.info("job_overtaken", explorationId=job.exploration_id, reason=str(error))
+    except Exception as error:  # noqa: BLE001  no job may stop its worker
+        deps.log.warning(
             "job_failed",
             explorationId=job.exploration_id,
             attempt=job.attempts,
@@ -43,86 +39,77 @@ def work(job: Job, jobs: Jobs, engine: Engine, destinations: Destinations) -> No
         )
         known = error if isinstance(error, ExplorerError) else None
         hopeless = known is not None and not known.retryable
-        if job.attempts < ATTEMPTS and not hopeless:
-            jobs.put_back(job, delay_seconds=PAUSE_SECONDS)
+        if job.attempts < MAX_ATTEMPTS and not hopeless:
+            jobs.put_back(job, delay_seconds=RETRY_SECONDS)
             return
-        settled = settle(job.exploration_id, job.run, "broken", books_of(engine), error=known)
-        send_webhook(settled, engine, destinations)
+        settled = settle(job.exploration_id, job.run, "broken", deps, error=known)
+        send_webhook(settled, deps)
     jobs.done(job)
 
 
-def books_of(engine: Engine) -> Books:
-    return Books(
-        explorations=engine.explorations,
-        transcripts=engine.transcripts,
-        reports=engine.reports,
-        clock=engine.clock,
-        prices=engine.prices,
-        sinks_for=engine.sinks_for,
-        spend=engine.terms.spend,
-    )
+def _log_wait(deps: Deps, sentence: str) -> None:
+    deps.log.warning("publish_waits", reason=sentence)
 
 
-def explore_or_settle(
-    exploration_id: ExplorationId, run: int, engine: Callable[[], Engine], books: Books
+def finish(
+    exploration_id: ExplorationId, run: int, deps: Deps, on_wait: Callable[[str], None]
 ) -> Exploration:
-    """Explore. What no other attempt can cure, such as a key that was never set, ends the run here,
-    where the sentence that says what to do is still known; everything else is raised."""
+    """Publish and notify. `on_wait` is given a sentence before each wait."""
+    return send_webhook(publish_with_retry(exploration_id, run, deps, on_wait), deps)
+
+
+def send_webhook(final: Exploration, deps: Deps) -> Exploration:
+    """Send the webhook of an exploration that has ended. A failure is logged, not raised."""
     try:
-        return explore(exploration_id, run, engine())
+        return notify(final.id, final.run.number, deps)
+    except ExplorerError as error:
+        kind = type(error).__name__
+        deps.log.warning("notify_failed", explorationId=final.id, error=kind)
+        return deps.explorations.load(final.id)
+
+
+def explore_or_settle(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
+    """Explore. An error that no retry can cure, such as a missing key, ends the run here, where its
+    sentence is still known. Any other error is raised."""
+    try:
+        return explore(exploration_id, run, deps)
     except ExplorerError as error:
         if error.retryable or isinstance(error, OVERTAKEN):
             raise
-        return settle(exploration_id, run, "broken", books, error=error)
+        return settle(exploration_id, run, "broken", deps, error=error)
 
 
-def run_queue_message(
-    message: QueueMessage, engine: Engine, destinations: Destinations, terms: RequestPolicy
-) -> Exploration:
-    """Run the one exploration that a message names or asks for; one that has ended stays as it is."""
+def run_queue_message(message: QueueMessage, deps: Deps) -> Exploration:
+    """Run the exploration that a message names or submits. One that has ended stays as it is."""
+    deps = replace(deps, retries_webhooks=False)
     named = parse_message(message)
     if isinstance(named, Submission):
-        exploration = submit(
-            named.request,
-            QUEUE_OWNER,
-            engine.explorations,
-            engine.clock,
-            terms=terms,
-            exploration_id=named.id,
-        )
+        exploration = submit(named.request, QUEUE_OWNER, deps, exploration_id=named.id)
     else:
-        exploration = engine.explorations.load(named.id)
+        exploration = deps.explorations.load(named.id)
     if exploration.is_final:
         return exploration
-    explored = explore_or_settle(
-        exploration.id, exploration.run.number, lambda: engine, books_of(engine)
-    )
+    explored = explore_or_settle(exploration.id, exploration.run.number, deps)
     if explored.status == "awaiting_approval":
         return explored
-    return finish(
-        explored.id,
-        explored.run.number,
-        engine,
-        destinations,
-        lambda sentence: engine.log.warning("publish_waits", reason=sentence),
-    )
+    return finish(explored.id, explored.run.number, deps, partial(_log_wait, deps))
 
 
 def settle_abandoned(
     owner: str,
-    engine: Engine,
+    deps: Deps,
     is_worked_on: Callable[[Exploration], bool],
     *,
     but: ExplorationId | None = None,
 ) -> list[Exploration]:
-    """Give each run that nobody works on any more its end, and its owner back what was held for it.
+    """Settle abandoned runs and release their reserved budget. Their text is kept for a resume.
 
-    What was there is kept, and a resume goes on from it. `but` is about to be taken up as it is. Who
-    asked for a webhook has yet to be told. What is queued for the workers is theirs to begin.
+    `but` is not settled: its caller is about to continue it. Sends no webhooks. Runs that are queued
+    for workers are not abandoned.
     """
-    now = engine.clock.now()
-    queued = engine.explorations.unchanged_since("queued", now)
-    begun = engine.explorations.unchanged_since("running", now)
+    now = deps.clock.now()
+    queued = deps.explorations.unchanged_since("queued", now)
+    begun = deps.explorations.unchanged_since("running", now)
     open_runs = [*(e for e in queued if e.run.by_command), *begun]
     lost = [e for e in open_runs if e.owner == owner and e.id != but and not is_worked_on(e)]
-    return [settle(e.id, e.run.number, "broken", books_of(engine)) for e in lost]
+    return [settle(e.id, e.run.number, "broken", deps) for e in lost]

@@ -1,4 +1,4 @@
-"""An operator's keeping of API tokens. The list is one secret; each token is shown once, when added."""
+"""Manage API tokens. The list is one secret; each token is shown once, when it is added."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from idea_explorer.ports import SecretStore
 
 
 def add_token(owner: str, secrets: SecretStore, name: str, clock: Clock) -> str:
-    """A new token for an owner, beside those there are."""
+    """Add a token for an owner, in addition to any others; returns it."""
     token, stored = issue_token(owner, now=clock.now())
     known = parse_tokens(secrets.read(name))
     secrets.write(name, dump_tokens([*known, stored]))
@@ -17,7 +17,7 @@ def add_token(owner: str, secrets: SecretStore, name: str, clock: Clock) -> str:
 
 
 def revoke_tokens(owner: str, secrets: SecretStore, name: str) -> int:
-    """Take all of an owner's tokens away; how many there were."""
+    """Revoke all tokens of an owner; returns how many there were."""
     known = parse_tokens(secrets.read(name))
     kept = [token for token in known if token.owner != owner]
     if len(kept) == len(known):

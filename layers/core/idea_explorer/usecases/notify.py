@@ -1,14 +1,13 @@
-"""Tell whoever asked for it that an exploration has come to its end.
+"""Send the webhook of an exploration that has ended.
 
-What becomes of the message never changes the exploration: the delivery has a status of its own. A
-receiver that is down is tried again for a day; one that refuses the message is not.
+The delivery has a status of its own: it never changes the exploration. A receiver that is down is tried
+again for a day; one that rejects the message is not.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
     ConfigurationError,
     ConflictError,
@@ -30,7 +29,7 @@ from idea_explorer.domain.webhook import (
     is_temporary,
     test_message,
 )
-from idea_explorer.ports import Explorations, Log, Notices, Reports, Webhooks
+from idea_explorer.usecases.deps import Deps
 
 PAUSES = (
     1.0,
@@ -38,43 +37,20 @@ PAUSES = (
     2.0,
 )  # attempts at 1, 2 and 4 s; the first leaves GitHub time to show the commit
 TIMEOUT_SECONDS = 10.0
-HURRIED_SECONDS = 6.0  # three attempts then end within the 29 s of an API call
-CLAIM = timedelta(minutes=2)  # longer than a round takes: nobody else sends meanwhile
+API_TIMEOUT_SECONDS = 6.0  # three attempts then end within the 29 s of an API call
+CLAIM = timedelta(minutes=2)  # longer than a round takes, so that nobody else sends it meanwhile
 NO_TARGET = "There is no webhook set here any more. An operator sets it."
-
-
-class CappedTimeout:
-    """Webhooks for somebody who waits for the outcome."""
-
-    def __init__(self, inner: Webhooks) -> None:
-        self._inner = inner
-
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
-        return self._inner.post(url, body, headers, min(timeout, HURRIED_SECONDS))
-
-
-@dataclass(frozen=True)
-class Sender:
-    """What sending takes. `default` is whom to tell where a request names nobody."""
-
-    explorations: Explorations
-    reports: Reports
-    webhooks: Webhooks
-    clock: Clock
-    repository: str | None = None
-    branch: str | None = None
-    default: Callable[[], Target | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """What a round of attempts came to: it has arrived, or the last error."""
+    """The result of up to three attempts: delivered, or the last error."""
 
     attempts: int
     error: ExplorerError | None = None
 
     @property
-    def arrived(self) -> bool:
+    def delivered(self) -> bool:
         return self.error is None
 
     @property
@@ -83,120 +59,124 @@ class _Round:
 
 
 def notify(
-    exploration_id: ExplorationId, run: int, sender: Sender, *, retried: bool = True
+    exploration_id: ExplorationId, run: int, deps: Deps, *, timeout: float = TIMEOUT_SECONDS
 ) -> Exploration:
-    """Send the message of a run, unless it has arrived or was refused.
+    """Send the webhook of a run, unless it was delivered or rejected.
 
-    Safe to repeat: id and body are the same each time, so that a receiver can tell repeats. Where the
-    receiver is down, the record says when to try again and UndeliveredError is raised; unless nobody
-    would try again (`retried`) or a day of that is over, for then it has failed.
+    Safe to repeat: id and body are the same each time, so that a receiver recognizes repeats. While the
+    receiver is down, raises UndeliveredError and records when to try again. After a day of that, or
+    where nobody will try again (`retries_webhooks`), the delivery has failed.
     """
-    exploration = _ended(exploration_id, run, sender)
+    exploration = _load_ended(exploration_id, run, deps)
     before = _delivery_of(exploration)
     if before.status != "pending":
         return exploration
-    made = _send(exploration, sender)
-    after = _after(before, made, sender)
-    if made.is_temporary and retried and before.rounds < len(WAITS):
+    sent = _send(exploration, deps, timeout)
+    after = _delivery_after(before, sent, deps)
+    if sent.is_temporary and deps.retries_webhooks and before.rounds < len(WAITS):
         wait = timedelta(seconds=WAITS[before.rounds])
-        again = {"status": "pending", "next_try": sender.clock.now() + wait}
-        _record(exploration, after.model_copy(update=again), sender)
+        again = {"status": "pending", "next_try": deps.clock.now() + wait}
+        _record(exploration, after.model_copy(update=again), deps)
         raise UndeliveredError(after.last_error or "The receiver is down.")
-    return _record(exploration, after, sender)
+    return _record(exploration, after, deps)
 
 
-def resend(exploration_id: ExplorationId, sender: Sender) -> Exploration:
-    """Send the message of the last run once more, whatever became of it; raises where none was asked for.
+def resend(
+    exploration_id: ExplorationId, deps: Deps, *, timeout: float = TIMEOUT_SECONDS
+) -> Exploration:
+    """Send the webhook of the last run once more, even if it was delivered or has failed.
 
-    What will be tried again by itself still will, unless this arrives.
+    Scheduled retries stay scheduled unless this is delivered. Raises ConflictError without a webhook.
     """
-    found = sender.explorations.load(exploration_id)
+    found = deps.explorations.load(exploration_id)
     if found.delivery.status == "none":
         raise ConflictError(
             f"Exploration {exploration_id} was submitted without a webhook.",
-            hint="Submit with --webhook-url to be told.",
+            hint="Submit with --webhook-url to get one.",
         )
-    exploration = _ended(exploration_id, found.run.number, sender)
+    exploration = _load_ended(exploration_id, found.run.number, deps)
     before = _delivery_of(exploration)
-    made = _send(exploration, sender)
-    after = _after(before, made, sender)
-    if not made.arrived and before.status == "pending":
+    sent = _send(exploration, deps, timeout)
+    after = _delivery_after(before, sent, deps)
+    if not sent.delivered and before.status == "pending":
         later = {"status": "pending", "rounds": before.rounds, "next_try": before.next_try}
         after = after.model_copy(update=later)
-    return _record(exploration, after, sender)
+    return _record(exploration, after, deps)
 
 
-def deliver_due(sender: Sender) -> bool:
-    """Send the message that is longest overdue; False where none is."""
-    now = sender.clock.now()
-    overdue = sender.explorations.due_deliveries(now)
+def deliver_due(deps: Deps) -> bool:
+    """Send the webhook that is longest overdue; False where none is."""
+    now = deps.clock.now()
+    overdue = deps.explorations.due_deliveries(now)
     if not overdue:
         return False
 
     def claimed(exploration: Exploration) -> Exploration:
         due = exploration.delivery_due
         if due is None or due >= now:
-            raise ConflictError(f"Somebody else tells of exploration {exploration.id}.")
+            raise ConflictError(
+                f"The webhook of exploration {exploration.id} is being sent by another worker."
+            )
         delivery = exploration.delivery.model_copy(update={"next_try": now + CLAIM})
         return exploration.replace(delivery=delivery)
 
     try:
-        exploration = sender.explorations.take_over(overdue[0].id, claimed)
-        notify(exploration.id, exploration.run.number, sender)
+        exploration = deps.explorations.take_over(overdue[0].id, claimed)
+        notify(exploration.id, exploration.run.number, deps)
     except (ConflictError, UndeliveredError):
-        pass  # it is somebody else's, or the record says when it is tried again
+        pass  # another worker sends it, or the record says when to try again
     return True
 
 
-def send_test(url: str, secret: str | None, *, webhooks: Webhooks, clock: Clock) -> Delivery:
-    """Send a signed test message, once; a receiver that fails is told of, not raised."""
-    now = clock.now()
+def send_test(url: str, secret: str | None, deps: Deps) -> Delivery:
+    """Send a signed test message, once. A failure is reported in the delivery, not raised."""
+    now = deps.clock.now()
     message = test_message(new_id(int(now.timestamp() * 1_000)), now)
-    made = _post(message, Target(url, secret), webhooks, clock, pauses=(0.0,))
+    sent = _post(message, Target(url, secret), deps, API_TIMEOUT_SECONDS, pauses=(0.0,))
     return Delivery(
-        status="delivered" if made.arrived else "failed",
-        attempts=made.attempts,
-        last_error=made.error.sentence if made.error else None,
-        at=clock.now(),
+        status="delivered" if sent.delivered else "failed",
+        attempts=sent.attempts,
+        last_error=sent.error.sentence if sent.error else None,
+        at=deps.clock.now(),
     )
 
 
-def _ended(exploration_id: ExplorationId, run: int, sender: Sender) -> Exploration:
-    exploration = sender.explorations.load(exploration_id)
+def _load_ended(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
+    exploration = deps.explorations.load(exploration_id)
     if exploration.run.number != run or not exploration.is_final:
-        raise ConflictError(f"Run {run} of exploration {exploration_id} has not come to its end.")
+        raise ConflictError(f"Run {run} of exploration {exploration_id} has not ended.")
     return exploration
 
 
 def _delivery_of(exploration: Exploration) -> Delivery:
-    """The delivery of this run; what was recorded of an earlier one says nothing about it."""
+    """The delivery of this run: one recorded for an earlier run does not count."""
     known = exploration.delivery
     is_of_it = known.run in {0, exploration.run.number}
     delivery = known if is_of_it else exploration.new_delivery
     return delivery.model_copy(update={"run": exploration.run.number})
 
 
-def _send(exploration: Exploration, sender: Sender) -> _Round:
+def _send(exploration: Exploration, deps: Deps, timeout: float) -> _Round:
     request = exploration.request
     try:
         own = request.webhook_url
-        target = Target(own, request.callback_secret) if own else sender.default()
+        target = Target(own, request.callback_secret) if own else deps.default_webhook()
     except ConfigurationError as error:
         return _Round(0, error)
     if target is None:
         return _Round(0, ConfigurationError(NO_TARGET))
     message = build_message(
         exploration,
-        _report(exploration, sender.reports),
-        repository=sender.repository,
-        branch=sender.branch,
+        _report(exploration, deps),
+        repository=deps.repository,
+        branch=deps.branch,
     )
-    return _post(message, target, sender.webhooks, sender.clock)
+    return _post(message, target, deps, timeout)
 
 
-def _report(exploration: Exploration, reports: Reports) -> str:
+def _report(exploration: Exploration, deps: Deps) -> str:
     try:
-        return reports.load_report(exploration.id)
+        return deps.reports.load_report(exploration.id)
     except MissingError:
         return ""
 
@@ -204,19 +184,20 @@ def _report(exploration: Exploration, reports: Reports) -> str:
 def _post(
     message: WebhookMessage,
     target: Target,
-    webhooks: Webhooks,
-    clock: Clock,
+    deps: Deps,
+    timeout: float,
     pauses: Sequence[float] = PAUSES,
 ) -> _Round:
-    """Try until it has arrived, or the receiver has said that it never will."""
+    """Try until it is delivered, or the receiver rejects it for good."""
+    webhooks = deps.webhooks()
     last: ExternalError | None = None
     attempts = 0
     for pause in pauses:
-        clock.sleep(pause)
+        deps.clock.sleep(pause)
         attempts += 1
-        headers = build_headers(message, target.secret, clock.now())
+        headers = build_headers(message, target.secret, deps.clock.now())
         try:
-            webhooks.post(target.url, message.body, headers, TIMEOUT_SECONDS)
+            webhooks.post(target.url, message.body, headers, timeout)
         except ExternalError as error:
             last = error
             if is_final(error):
@@ -226,41 +207,42 @@ def _post(
     return _Round(attempts, last)
 
 
-def _after(before: Delivery, made: _Round, sender: Sender) -> Delivery:
+def _delivery_after(before: Delivery, sent: _Round, deps: Deps) -> Delivery:
     return Delivery(
-        status="delivered" if made.arrived else "failed",
+        status="delivered" if sent.delivered else "failed",
         run=before.run,
-        attempts=before.attempts + made.attempts,
+        attempts=before.attempts + sent.attempts,
         rounds=before.rounds + 1,
-        last_error=made.error.sentence if made.error else None,
-        at=sender.clock.now(),
+        last_error=sent.error.sentence if sent.error else None,
+        at=deps.clock.now(),
     )
 
 
-def _record(exploration: Exploration, delivery: Delivery, sender: Sender) -> Exploration:
-    """Keep what became of the message, unless the exploration has gone on meanwhile."""
+def _record(exploration: Exploration, delivery: Delivery, deps: Deps) -> Exploration:
+    """Store the delivery, unless the exploration was resumed meanwhile."""
 
     def same_run(current: Exploration) -> Exploration:
         if current.run.number != exploration.run.number:
-            raise LeaseLostError(f"Exploration {exploration.id} has gone on.")
+            raise LeaseLostError(f"Exploration {exploration.id} was resumed.")
         return current.replace(delivery=delivery)
 
     try:
-        return sender.explorations.take_over(exploration.id, same_run)
+        return deps.explorations.take_over(exploration.id, same_run)
     except LeaseLostError:
-        return sender.explorations.load(exploration.id)
+        return deps.explorations.load(exploration.id)
 
 
-def request_webhook(exploration: Exploration, notices: Notices, log: Log) -> None:
-    """Have it sent, unless nobody asked for it or it was tried; what fails here holds nothing up."""
+def request_webhook(exploration: Exploration, deps: Deps) -> None:
+    """Have the webhook sent by the notify function, unless there is none or it was tried already."""
     due, delivery = exploration.delivery_due, exploration.delivery
     tried = delivery.rounds > 0 and delivery.run == exploration.run.number
     if due and not tried:
-        ask(exploration, notices, log)
+        request_notice(exploration, deps)
 
 
-def ask(exploration: Exploration, notices: Notices, log: Log) -> None:
+def request_notice(exploration: Exploration, deps: Deps) -> None:
+    """Ask the notify function to send the webhook. A failure is logged, not raised: the sweep retries."""
     try:
-        notices.ask(exploration.id, exploration.run.number)
+        deps.notices().ask(exploration.id, exploration.run.number)
     except ExplorerError as error:
-        log.warning("notice_not_sent", explorationId=exploration.id, error=error.sentence)
+        deps.log.warning("notice_not_sent", explorationId=exploration.id, error=error.sentence)

@@ -1,5 +1,4 @@
-"""How a run begins: its deadline, and its first words, kept with its transcript and said again word for
-word."""
+"""How a run begins: its deadline, and the opening of its transcript."""
 
 from datetime import datetime, timedelta
 
@@ -21,12 +20,14 @@ from idea_explorer.domain.turns import find_effort
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
 
-MAX_START_SHARE = 0.1  # of a deadline; a short one is not used up by the allowance for its start
+MAX_START_SHARE = 0.1  # of a deadline: a cold start must not use up a short one
 NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a new document."
 
 
-def enter(exploration: Exploration, run: int, now: datetime, start_seconds: float) -> Exploration:
-    """The run as it is worked on from now; `start_seconds` of its deadline have passed before."""
+def enter_run(
+    exploration: Exploration, run: int, now: datetime, start_seconds: float
+) -> Exploration:
+    """Start the run, or continue it, with its deadline. `start_seconds` of that have passed already."""
     if exploration.run.number != run:
         raise ConflictError(
             f"Exploration {exploration.id} is in run {exploration.run.number}, not {run}."
@@ -48,16 +49,16 @@ def deadline_of(exploration: Exploration, clock: Clock) -> Deadline:
     return Deadline.after(clock, seconds=left, of=exploration.request.deadline_seconds)
 
 
-def started_from(exploration: Exploration, earlier: Continuation | None) -> Exploration:
-    """Keep which document the run starts from: publishing adds to that one, whatever comes meanwhile."""
-    if isinstance(earlier, PriorDocument):
-        return exploration.replace(builds_on=earlier.path)
+def record_continuation(exploration: Exploration, continuation: Continuation | None) -> Exploration:
+    """Record the document that the run starts from: an update is published to that one."""
+    if isinstance(continuation, PriorDocument):
+        return exploration.replace(builds_on=continuation.path)
     notice = NOTHING_TO_UPDATE if exploration.request.update else None
     return exploration.replace(notice=notice)
 
 
-def refused(exploration: Exploration, error: ExplorerError, now: datetime) -> Exploration:
-    """The end of a run that cannot begin, before it has cost anything."""
+def refuse_run(exploration: Exploration, error: ExplorerError, now: datetime) -> Exploration:
+    """End a run that cannot begin, before it has cost anything."""
     receipt = Receipt.of(exploration.id, error.code, error.sentence, stats=Stats(cost_usd=0.0))
     return exploration.replace(
         outcome="failed",
@@ -73,22 +74,22 @@ def refused(exploration: Exploration, error: ExplorerError, now: datetime) -> Ex
 def begin_or_resume(
     transcript: Transcript,
     exploration: Exploration,
-    earlier: Continuation | None,
+    continuation: Continuation | None,
     toolset: Toolset,
     model: ModelChoice,
     framework: Framework | None,
     budget: Budget,
 ) -> None:
-    """Say the first words, or take up what was said before a crash or a resume."""
+    """Write the opening of the transcript, or the instruction to resume, unless it is there already."""
     if not transcript.entries:
-        begun = opening(exploration, earlier, toolset, model, framework)
+        begun = opening(exploration, continuation, toolset, model, framework)
         transcript.append(fit_searches(begun, budget))
-    elif _ended_early(transcript, exploration):
-        transcript.append(_taken_up(State(transcript.entries), exploration.run.number))
+    elif _needs_instruction(transcript, exploration):
+        transcript.append(_resume_instruction(State(transcript.entries), exploration.run.number))
 
 
-def _taken_up(state: State, run: int) -> Instruction:
-    """The work goes on with the effort for gathering, where writing had lowered it."""
+def _resume_instruction(state: State, run: int) -> Instruction:
+    """Restores the effort for gathering, where writing had lowered it."""
     begun = state.opening
     wanted = begun.new_effort or begun.effort
     changes = begun.changes_effort and wanted != state.effort_now
@@ -97,8 +98,8 @@ def _taken_up(state: State, run: int) -> Instruction:
     )
 
 
-def _ended_early(transcript: Transcript, exploration: Exploration) -> bool:
-    """Whether an earlier run of this exploration had come to an end that a resume should go beyond."""
+def _needs_instruction(transcript: Transcript, exploration: Exploration) -> bool:
+    """Whether an earlier run had ended, so that the model must be told to go on."""
     state = State(transcript.entries)
     if exploration.run.number == 1 or exploration.run.number in state.resumed:
         return False
@@ -110,7 +111,7 @@ def _ended_early(transcript: Transcript, exploration: Exploration) -> bool:
 
 def opening(
     exploration: Exploration,
-    earlier: Continuation | None,
+    continuation: Continuation | None,
     toolset: Toolset,
     model: ModelChoice,
     framework: Framework | None = None,
@@ -121,20 +122,20 @@ def opening(
         model_id=model.id,
         system=[{"type": "text", "text": system_prompt(request.toolset, request.mode)}],
         tools=toolset.definitions,
-        content=first_message(exploration, earlier, toolset.introduce()),
-        passages=earlier.passages if earlier else [],
+        content=first_message(exploration, continuation, toolset.introduce()),
+        passages=continuation.passages if continuation else [],
         thinking=profile.thinking,
         effort=profile.gathering,
         write_effort=profile.writing,
         changes_effort=profile.changes_effort,
         framework=framework,
     )
-    return _going_on(begun, earlier) if isinstance(earlier, Thread) else begun
+    return _continue_thread(begun, continuation) if isinstance(continuation, Thread) else begun
 
 
-def _going_on(begun: Opening, thread: Thread) -> Opening:
-    """The opening after the turns of another exploration. To the same model they go back with all that
-    was sent with them, because its cache and its thinking hold for nothing else."""
+def _continue_thread(begun: Opening, thread: Thread) -> Opening:
+    """Put the turns of another exploration before the opening. The same model gets them with the same
+    parameters as before, because its cache and its thinking are valid only with those."""
     turns = thread.turns(begun.model_id)
     changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
     if thread.model_id == begun.model_id:
@@ -148,7 +149,7 @@ def _going_on(begun: Opening, thread: Thread) -> Opening:
 
 
 def framework_of(
-    exploration: Exploration, earlier: Continuation | None, model_id: str
+    exploration: Exploration, continuation: Continuation | None, model_id: str
 ) -> Framework | None:
     """What the report must have; None where no framework asks for anything.
 
@@ -157,12 +158,12 @@ def framework_of(
     request = exploration.request
     if not request.spec.takes("mode") or model_id == OFFLINE:
         return None
-    updates = request.update and isinstance(earlier, PriorDocument)
+    updates = request.update and isinstance(continuation, PriorDocument)
     return prompts.framework("update" if updates else request.mode)
 
 
 def first_message(
-    exploration: Exploration, earlier: Continuation | None, introduction: str
+    exploration: Exploration, continuation: Continuation | None, introduction: str
 ) -> list[Block]:
     """The first user message: the date, the idea, its context, the research it starts from, and what
     the tools work on."""
@@ -170,12 +171,14 @@ def first_message(
     parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
     if request.context:
         parts.append(f"<context>\n{request.context}\n</context>")
-    if isinstance(earlier, Thread):
+    if isinstance(continuation, Thread):
         parts.append(prompt("go_on"))
-    elif earlier:
+    elif continuation:
         purpose = "follow_up" if request.continue_from else "update"
         date = f"{exploration.created_at:%Y-%m-%d}"
-        parts.append(prompt(purpose, path=earlier.name, date=date, document=earlier.shown))
+        parts.append(
+            prompt(purpose, path=continuation.name, date=date, document=continuation.shown)
+        )
     if introduction:
         parts.append(introduction)
     return [{"type": "text", "text": "\n\n".join(parts)}]

@@ -1,4 +1,4 @@
-"""What a run came to, in figures and in words."""
+"""The result of a run: its stats, its receipt and its report."""
 
 import math
 import re
@@ -41,15 +41,15 @@ def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price])
 
 
 def min_resume_cost(state: State, finish: Finish, budget: Budget) -> float | None:
-    """What a resume needs beside what is spent: where the budget ended it, another step, because it
-    would write the same again for less; elsewhere a report. None where that is not known."""
+    """What a resume costs at least, on top of what is spent: where the budget ended the run, another step,
+    because for less it would write the same again; otherwise a report. None where that is not known."""
     if finish.status == "completed":
         return None
     short = (finish.status, finish.stop_reason) == ("partial", "budget")
     return price_next_step(state, budget) if short else price_report(state, budget)
 
 
-# What a person is told of an ending that was nobody's error.
+# The receipts of runs that ended without an error.
 ENDINGS: dict[str, tuple[ErrorCode, str]] = {
     "deadline": (
         "TIMEOUT",
@@ -98,7 +98,7 @@ def receipt_for(
         message,
         stats=stats,
         has_text=has_text,
-        # asked the same again, a model that declined would decline again
+        # a model that declined would decline again
         resumable=finish.stop_reason != "refusal",
     )
     least = _least_budget(stats.cost_usd, min_resume_usd)
@@ -108,7 +108,7 @@ def receipt_for(
 
 
 def unproposed_changes(exploration: Exploration, entries: Sequence[AnyEntry]) -> str:
-    """What a person has to know of changes that they approved and that no pull request shows yet."""
+    """Where to find changes that a person approved and that are in no pull request yet."""
     decided = [entry for entry in entries if isinstance(entry, ApprovalsDecided)]
     written = [result for entry in decided for result in entry.results if result.record.ok]
     branch = next((text_of(result.payload.get("branch")) for result in written), "")
@@ -134,7 +134,7 @@ def _least_budget(spent_usd: float | None, min_resume_usd: float | None) -> str 
     return f"{math.ceil((spent_usd + min_resume_usd) * 100) / 100:.2f}"
 
 
-# What a person wrote. The rest of the first message may hold an earlier report, which proves nothing.
+# What a person wrote. The rest of the first message may be an earlier report, which is no evidence.
 _ASKED = re.compile(
     r"\AToday is [^\n]*\n\n<idea>\n(.*?)\n</idea>(?:\n\n<context>\n(.*?)\n</context>)?", re.DOTALL
 )
@@ -158,9 +158,9 @@ def asked_for(opening: Opening) -> list[str]:
 
 
 def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusion:
-    """The report with its citations checked; of a run that ended early, the best text there is.
+    """The report with its citations checked; for a run that ended early, the best text there is.
 
-    `page` is where the team's repository is on the web.
+    `page` is the web address of the team's repository.
     """
     whole = finish.status == "completed"
     written = strip_preamble(

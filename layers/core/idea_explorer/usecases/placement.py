@@ -1,4 +1,4 @@
-"""What publishing an exploration changes in a repository, without ever overwriting what is not ours."""
+"""Which files publishing writes. It never overwrites what people have written."""
 
 from datetime import datetime
 
@@ -23,7 +23,7 @@ from idea_explorer.ports import Change, Tree
 
 
 def plan(exploration: Exploration, report: str, tree: Tree, now: datetime) -> Change:
-    """The files to write; the same for the same exploration and tree, so that it can be repeated."""
+    """The files to write: the same for the same exploration and tree, so that publishing can be repeated."""
     if exploration.request.update and exploration.builds_on:
         place = ResearchFolder.of(exploration.builds_on)
         base = tree.read_text(place.document)
@@ -65,7 +65,7 @@ def _updated(
 def _written(
     exploration: Exploration, report: str, tree: Tree, now: datetime, notice: str | None
 ) -> Change:
-    """A document of the exploration's own: the one an earlier run wrote, or a new one."""
+    """Write a document of its own: the one that an earlier run wrote, or a new one."""
     names = set(tree.names(RESEARCH_ROOT))
     own, log = _own(exploration, tree, names)
     if own and log is None:
@@ -89,7 +89,7 @@ def _written(
 def _own(
     exploration: Exploration, tree: Tree, names: set[str]
 ) -> tuple[ResearchFolder | None, str | None]:
-    """Where an earlier run wrote, and the log there if the document still is what was written."""
+    """Where an earlier run wrote, with the log if nobody has changed the document since."""
     for place in find_folders(exploration.request.idea, names):
         log = tree.read_text(place.log)
         written = find_fingerprints(parse_log(log), exploration.id)

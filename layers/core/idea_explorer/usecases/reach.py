@@ -15,7 +15,7 @@ WAITING_SHARE = 0.5  # of the time for gathering; the rest is for the run itself
 SLICE_SECONDS = 1.0  # how soon a cancel ends a pause
 
 
-def reach(
+def call_until_reachable(
     call: Callable[[], T], deadline: Deadline, sink: EventSink, cancelled: Callable[[], bool]
 ) -> T:
     """Call, and call again while the failure may pass and the deadline leaves time for it.

@@ -1,7 +1,7 @@
-"""Run an exploration again from its transcript: the recorded answers and results, today's decisions.
+"""Replay a transcript: the recorded answers and results, with the decisions of today's code.
 
-No model, no tool and no network is touched. Where today's code would have decided otherwise than the
-code that recorded, the replay stops and says where.
+It uses no model, no tool and no network. Where today's code decides differently from the code that
+recorded, the replay stops and says where.
 """
 
 from collections.abc import Sequence
@@ -34,13 +34,13 @@ from idea_explorer.domain.transcript import (
 )
 from idea_explorer.usecases.outcome import Conclusion, conclude
 
-# Reasons that came from clock, money or a person; a replay takes them over as they were.
+# Reasons that came from the clock, the budget or a person: a replay repeats them as recorded.
 OUTSIDE = frozenset({"deadline", "budget", "max_steps"})
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came of it. `divergence` is empty where today's code does what the recording did."""
+    """`divergence` is empty where today's code does what was recorded."""
 
     steps: int
     tool_calls: int
@@ -49,14 +49,14 @@ class Replayed:
 
 
 def replay(entries: Sequence[AnyEntry], page: str | None = None) -> Replayed:
-    """`page` is where the team's repository is on the web, as for the run that is replayed."""
+    """`page` is the web address of the team's repository, as in the recorded run."""
     tape = _Tape(entries)
     while True:
         tape.skip_interruptions()
         state = State(tape.played)
         move = next_move(state, tape.bounds(state))
         if state.waiting and isinstance(tape.upcoming, ApprovalsDecided):
-            tape.play()  # what a person decided, and what came of it, is taken as it was
+            tape.play()  # a person's decision and its results are repeated as recorded
             continue
         if isinstance(move, Finish):
             return _ended(tape, state, move, page)
@@ -105,7 +105,7 @@ class _Tape:
         self._position += 1
 
     def skip_interruptions(self) -> None:
-        """Calls that broke off and resumes by a person are taken as they were."""
+        """Calls that broke off, and resumes by a person, are repeated as recorded."""
         while self.upcoming is not None and (
             isinstance(self.upcoming, ModelCallStarted | ModelCallFailed)
             or (isinstance(self.upcoming, Instruction) and self.upcoming.purpose == "resume")

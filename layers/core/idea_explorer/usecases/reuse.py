@@ -1,8 +1,5 @@
-"""Answer with research that is there already, without a run and without a cent."""
+"""Answer a request with published research, without a run and at no cost."""
 
-from collections.abc import Callable, Sequence
-
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.events import StatusChanged
@@ -13,49 +10,41 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
 from idea_explorer.domain.similar_research import IndexEntry, Similar, find_existing
 from idea_explorer.domain.similar_research import find_similar as rank
-from idea_explorer.ports import (
-    EventSink,
-    Explorations,
-    Reports,
-    ResearchIndex,
-    ResearchRepository,
-)
 from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
-from idea_explorer.usecases.run_events import announce_end
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.run_events import emit_end
 
 
-def similar(idea: str, index: ResearchIndex) -> list[Similar]:
+def similar(idea: str, deps: Deps) -> list[Similar]:
     """The published research that is nearest to an idea, best first."""
-    return rank(idea, index.load())
+    return rank(idea, deps.index().load())
 
 
 def reuse(
     request: ExploreRequest,
     owner: str,
+    deps: Deps,
     *,
-    explorations: Explorations,
-    reports: Reports,
-    index: ResearchIndex,
-    clock: Clock,
-    research: ResearchRepository | None = None,
     exploration_id: ExplorationId | None = None,
-    sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: (),
-    default_webhook: bool = False,
 ) -> Exploration | None:
-    """The stored, completed answer to a request for reuse; None where it has to be run.
+    """Store a completed exploration that points to the published document; None where there is none.
 
-    The same idea in the same mode, researched to its end, is what can be reused. An id that is taken
-    answers with what is stored under it.
+    Reusable is completed research of the same idea in the same mode. Where the id is taken, returns
+    what is stored under it.
     """
     if request.if_exists != "reuse" or not request.spec.takes("if_exists"):
         return None
-    found = find_existing(request.idea, request.mode, index.load())
-    text = _text(found, reports, research) if found else None
+    found = find_existing(request.idea, request.mode, deps.index().load())
+    text = _text(found, deps) if found else None
     if found is None or text is None:
         return None
-    now = clock.now()
+    now = deps.clock.now()
     new = Exploration.new(
-        request, owner, at=now, exploration_id=exploration_id, default_webhook=default_webhook
+        request,
+        owner,
+        at=now,
+        exploration_id=exploration_id,
+        default_webhook=deps.policy.default_webhook,
     )
     exploration = new.replace(
         finished_at=now,
@@ -68,25 +57,25 @@ def reuse(
         title=found.title,
         verdict=found.verdict,
     )
-    told = [StatusChanged(from_="queued", to="completed")]
-    is_new = explorations.create(exploration, told)
+    events = [StatusChanged(from_="queued", to="completed")]
+    is_new = deps.explorations.create(exploration, events)
     if not is_new:
-        exploration = explorations.load(exploration.id)
-    # also for one that is stored: who stored it may have died before the rest
-    reports.save_report(exploration.id, exploration.lease, text)
+        exploration = deps.explorations.load(exploration.id)
+    # also for one that is stored already: whoever stored it may have died before this
+    deps.reports.save_report(exploration.id, exploration.lease, text)
     if is_new:
-        announce_end(exploration, told, sinks_for(exploration))
+        emit_end(exploration, events, deps.sinks_for(exploration))
     return exploration
 
 
-def _text(found: IndexEntry, reports: Reports, research: ResearchRepository | None) -> str | None:
-    """The document as it is now where it can be read here; else the report it was made from. As of
-    any other exploration, a report is without front matter."""
+def _text(found: IndexEntry, deps: Deps) -> str | None:
+    """The document as it is now, if it can be read here; else the report it was made from. Like any
+    report, without front matter."""
     try:
-        if research:
+        if research := deps.research():
             path = ResearchPath(found.path.removeprefix(f"{RESEARCH_ROOT}/"))
             return parse_document(research.read(path, limit=MAX_EARLIER_BYTES).content).body.strip()
-        return reports.load_report(ExplorationId(found.exploration_id))
+        return deps.reports.load_report(ExplorationId(found.exploration_id))
     except MissingError:
         return None
     except ExplorerError as error:

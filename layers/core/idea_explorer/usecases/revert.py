@@ -1,4 +1,4 @@
-"""Undo what an exploration wrote: by a pull request, or in the folder that it wrote to."""
+"""Undo what an exploration wrote: by a pull request, or in its folder."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,36 +23,29 @@ from idea_explorer.domain.publication import (
 )
 from idea_explorer.domain.run import FINAL, Status
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
-from idea_explorer.ports import Approvals, Restorer, Reverter, Transcripts, Tree, Undone
+from idea_explorer.ports import Reverter, Tree, Undone
+from idea_explorer.usecases.deps import Deps
 
 
-def revert(
-    exploration: Exploration,
-    *,
-    transcripts: Transcripts,
-    approvals: Approvals,
-    reverter_for: Callable[[Exploration], Reverter],
-    restorer: Restorer,
-) -> Undone:
-    """Undo all of it or nothing, once however often it is called.
+def revert(exploration: Exploration, deps: Deps) -> Undone:
+    """Undo all of it or nothing. Safe to repeat.
 
-    Raises ConflictError where it may still write, or where somebody else has changed one of its files
+    Raises ConflictError where it is still running, or where somebody has changed one of its files
     since, and MissingError where it wrote nothing.
     """
     if _is_on_github(exploration):
-        reverter = reverter_for(exploration)
+        reverter = deps.reverter_for(exploration)
         return revert_published(
             exploration.id, exploration.status, reverter, since=exploration.created_at
         )
     _check_ended(exploration.id, exploration.status)
-    entries = transcripts.open(exploration.id, exploration.lease).entries
-    return _restored(exploration, entries, approvals, restorer)
+    return _restored(exploration, deps)
 
 
 def revert_published(
     exploration_id: ExplorationId, status: Status, reverter: Reverter, *, since: datetime
 ) -> Undone:
-    """The same for one that wrote to GitHub, of which no more has to be known than this."""
+    """Undo what an exploration wrote to GitHub; its record need not be in this store."""
     _check_ended(exploration_id, status)
     return reverter.propose_revert(exploration_id, since=since)
 
@@ -66,15 +59,14 @@ def _check_ended(exploration_id: ExplorationId, status: Status) -> None:
 
 
 def _is_on_github(exploration: Exploration) -> bool:
-    """Whether it was GitHub that the exploration read and wrote, whatever is set up now."""
+    """Whether the exploration used GitHub, whatever is configured now."""
     return bool(exploration.base_commit or exploration.publication.url)
 
 
-def _restored(
-    exploration: Exploration, entries: Sequence[AnyEntry], approvals: Approvals, restorer: Restorer
-) -> Undone:
+def _restored(exploration: Exploration, deps: Deps) -> Undone:
     if exploration.request.spec.proposes_changes:
-        written = written_changes(entries, approvals.approvals(exploration.id))
+        entries = deps.transcripts.open(exploration.id, exploration.lease).entries
+        written = written_changes(entries, deps.approvals.approvals(exploration.id))
         named = sorted({approval.proposal.path for approval in written})
         plan: Callable[[Tree], Plan] = partial(undo_changes, written)
     else:
@@ -83,7 +75,7 @@ def _restored(
         plan = partial(undo_research, exploration)
     if not named:
         raise MissingError(f"Exploration {exploration.id} wrote nothing.")
-    undone = restorer.restore(exploration.id, plan)
+    undone = deps.restorer().restore(exploration.id, plan)
     return undone if undone.is_new else replace(undone, files=named)
 
 
@@ -105,9 +97,9 @@ def written_changes(
 
 
 def undo_changes(written: Sequence[Approval], tree: Tree) -> Plan:
-    """Every changed file as it was before the first change; raises ConflictError, naming what moved on.
+    """Every changed file as it was before the first change; raises ConflictError, naming changed files.
 
-    A file that is that already is left out, so that one broken off can be repeated.
+    A file that is restored already is left out, so that an interrupted revert can be repeated.
     """
     plan: dict[str, str | None] = {}
     changed: list[str] = []
@@ -133,7 +125,7 @@ def _is_chain(own: Sequence[Approval]) -> bool:
 
 
 def _base_of(proposal: Proposal) -> str | None:
-    """What a change was made from, found by going back along its diff and proven by its hash."""
+    """The file before a change: its diff applied in reverse, and verified by its hash."""
     if proposal.base_sha is None:
         return None
     try:
@@ -146,9 +138,9 @@ def _base_of(proposal: Proposal) -> str | None:
 
 
 def undo_research(exploration: Exploration, tree: Tree) -> Plan:
-    """Its documents and log entries gone, and others' as they are; raises ConflictError as above.
+    """Remove its documents and log entries, and keep those of others; raises ConflictError as above.
 
-    A section that is gone already is left out, so that one broken off can be repeated.
+    A section that is removed already is left out, so that an interrupted revert can be repeated.
     """
     plan: dict[str, str | None] = {}
     changed: list[str] = []
@@ -167,12 +159,12 @@ def undo_research(exploration: Exploration, tree: Tree) -> Plan:
 
 
 def _is_of_another(text: str, exploration: Exploration) -> bool:
-    """Whether the document says that another exploration wrote it; one that says nothing may be its own."""
+    """Whether the document names another exploration as its writer. One that names none may be its own."""
     return parse_document(text).matter.get("exploration_id", exploration.id) != exploration.id
 
 
 def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[ResearchFolder, str]]:
-    """Where the logs say that the exploration wrote; a resumed run may have written beside the first."""
+    """Where the logs say that the exploration wrote; a resumed run may have written a second document."""
     named = (
         [ResearchFolder.of(exploration.publication.document)]
         if exploration.publication.document

@@ -1,7 +1,7 @@
-"""Where events go: into the exploration's history, and to whoever else listens."""
+"""Where the events of a run go: into its history, and to the sinks that log, count and show them."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from idea_explorer.agent.state import State
@@ -22,8 +22,8 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Pause
-from idea_explorer.domain.usage import Price
-from idea_explorer.ports import EventLog, EventSink, Explorations, Transcript
+from idea_explorer.ports import EventLog, EventSink, Transcript
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.outcome import stats_of
 
 GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far fewer writes
@@ -32,8 +32,8 @@ GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far
 class History:
     """Stores events under the exploration's lease.
 
-    Where an answer of which something was told broke off, the next one begins with the `message_start`
-    once more: what came after the last `step_finished` is void, and clients take it back.
+    Where an answer broke off after some of it was stored, the next one begins with `message_start`
+    again: clients then drop what came after the last `step_finished`.
     """
 
     def __init__(self, log: EventLog, exploration: Exploration) -> None:
@@ -62,7 +62,7 @@ class History:
 
 
 class GroupedText:
-    """Gathers deltas of one kind; every other event first sends what was gathered, so the order is kept."""
+    """Collects deltas of one kind. Any other event sends them first, which keeps the order."""
 
     def __init__(self, inner: EventSink, clock: Clock) -> None:
         self._inner = inner
@@ -75,17 +75,17 @@ class GroupedText:
     def emit(self, event: RunEvent) -> None:
         with self._lock:
             if isinstance(event, TextDelta | ThinkingDelta):
-                self._gather(event)
+                self._collect(event)
             else:
                 self._flush()
                 self._inner.emit(event)
 
     def flush(self) -> None:
-        """Send what was gathered, before something is stored that comes after it."""
+        """Send what was collected, before something later is stored."""
         with self._lock:
             self._flush()
 
-    def _gather(self, delta: TextDelta | ThinkingDelta) -> None:
+    def _collect(self, delta: TextDelta | ThinkingDelta) -> None:
         if type(delta) is not self._kind:
             self._flush()
             self._kind = type(delta)
@@ -110,19 +110,12 @@ class FanOutSink:
             sink.emit(event)
 
 
-class RunSink:
-    """Where the events of a run go: into its history, text grouped, and to whoever else listens."""
+class RecordingSink:
+    """Stores the events of a run, text in groups, and forwards them to the other sinks."""
 
-    def __init__(
-        self,
-        log: EventLog,
-        exploration: Exploration,
-        explorations: Explorations,
-        clock: Clock,
-        sinks: Sequence[EventSink],
-    ) -> None:
-        self._explorations = explorations
-        self._history = GroupedText(History(log, exploration), clock)
+    def __init__(self, exploration: Exploration, sinks: Sequence[EventSink], deps: Deps) -> None:
+        self._explorations = deps.explorations
+        self._history = GroupedText(History(deps.events, exploration), deps.clock)
         self._others = FanOutSink(sinks)
 
     def emit(self, event: RunEvent) -> None:
@@ -130,75 +123,63 @@ class RunSink:
         self._others.emit(event)
 
     def save(self, exploration: Exploration, *events: AnyEvent) -> None:
-        """Store the record and the events that tell of it, both or neither."""
+        """Store the record and its events, both or neither."""
         self._history.flush()
         self._explorations.save(exploration, events)
-        self.announce(*events)
+        self.forward(*events)
 
-    def announce(self, *events: AnyEvent) -> None:
-        """Tell the others of events that are in the history already."""
+    def forward(self, *events: AnyEvent) -> None:
+        """Send events that are stored already to the other sinks."""
         for event in events:
             self._others.emit(event)
 
 
-def close_run(
+def save_end(
     before: Exploration,
     ended: Exploration,
-    *,
-    explorations: Explorations,
-    sinks: Iterable[EventSink],
+    deps: Deps,
     failure: ErrorEvent | None = None,
 ) -> None:
-    """Store the end under the lease, then tell whoever else listens; raises LeaseLostError."""
-    events = events_of_end(before, ended, failure)
-    explorations.save(ended, events)
-    announce_end(ended, events, sinks)
+    """Store the end of a run under its lease, then emit it; raises LeaseLostError."""
+    events = end_events(before, ended, failure)
+    deps.explorations.save(ended, events)
+    emit_end(ended, events, deps.sinks_for(ended))
 
 
-def events_of_end(
+def end_events(
     before: Exploration, ended: Exploration, failure: ErrorEvent | None = None
 ) -> list[AnyEvent]:
     changed = StatusChanged(from_=before.status, to=ended.status)
     return [failure, changed] if failure else [changed]
 
 
-def announce_end(
-    ended: Exploration, events: Sequence[AnyEvent], sinks: Iterable[EventSink]
-) -> None:
-    """Log and count an end that is stored."""
+def emit_end(ended: Exploration, events: Sequence[AnyEvent], sinks: Iterable[EventSink]) -> None:
+    """Emit the end of a run that is stored already: the sinks log and count it."""
     for sink in sinks:
         for event in (*events, RunFinished(exploration=ended)):
             sink.emit(event)
 
 
 class ProgressSink:
-    """Saves the figures with every step, so that a list tells them without reading any history.
+    """Saves the stats with every step, so that listing explorations reads no history.
 
-    They come from the journal, not from the events: a step whose event was lost counts too. What the
-    run waits for is kept as well, until the next step: no event tells it.
+    They are computed from the transcript, so that a step counts even if its event was lost. What the run
+    waits for is saved too, until the next step: no stored event says it.
     """
 
-    def __init__(
-        self,
-        exploration: Exploration,
-        transcript: Transcript,
-        explorations: Explorations,
-        clock: Clock,
-        prices: Mapping[str, Price],
-    ) -> None:
+    def __init__(self, exploration: Exploration, transcript: Transcript, deps: Deps) -> None:
         self._exploration = exploration
-        self._journal = transcript
-        self._explorations = explorations
-        self._clock = clock
-        self._prices = prices
+        self._transcript = transcript
+        self._deps = deps
 
     def emit(self, event: RunEvent) -> None:
         if not isinstance(event, StepFinished | RetryScheduled):
             return
-        now = self._clock.now()
-        stats = stats_of(State(self._journal.entries), None, self._prices)
+        now = self._deps.clock.now()
+        stats = stats_of(State(self._transcript.entries), None, self._deps.policy.prices)
         pause = None
         if isinstance(event, RetryScheduled):
             until = now + timedelta(seconds=event.seconds)
             pause = Pause(sentence=event.sentence, until=until)
-        self._explorations.save(self._exploration.replace(stats=stats, updated_at=now, pause=pause))
+        changed = self._exploration.replace(stats=stats, updated_at=now, pause=pause)
+        self._deps.explorations.save(changed)

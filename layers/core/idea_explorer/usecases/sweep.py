@@ -1,50 +1,44 @@
 """Find what was lost: queued explorations without a message, running ones without an execution."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from idea_explorer.domain.exploration import Exploration
-from idea_explorer.usecases.dispatch import Desk, touch
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.dispatch import touch
+from idea_explorer.usecases.notify import request_notice, request_webhook
+from idea_explorer.usecases.settle import settle
 
-QUEUED_TOO_LONG_SECONDS = 900  # a message that waits for room is looked at far more often
-RUNNING_TOO_LONG_SECONDS = 7_200  # longer than any deadline and all attempts at publishing together
-MOST_AT_ONCE = 100  # the rest is found five minutes later
-
-
-UNDELIVERED_TOO_LONG_SECONDS = 600  # whoever was to send a message that is due has done so by then
+MAX_PER_SWEEP = 100  # the next sweep, five minutes later, finds the rest
+UNDELIVERED_TOO_LONG_SECONDS = 600  # by then the workflow has sent its webhook, or never will
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepResult:
+    """How many were sent to the queue again, settled, and had their webhook requested."""
+
     sent_again: int
     settled: int
     told: int
 
 
-def sweep(
-    desk: Desk,
-    settle: Callable[[Exploration], Exploration],
-    *,
-    queued_seconds: int = QUEUED_TOO_LONG_SECONDS,
-    running_seconds: int = RUNNING_TOO_LONG_SECONDS,
-) -> Swept:
-    """Send stale queued explorations again, close running ones that nothing works on any more, and have
-    overdue webhooks sent: a run that ended outside of its workflow has nothing else that tries again."""
-    now = desk.clock.now()
+def sweep(deps: Deps) -> SweepResult:
+    """Send stale queued explorations again, settle abandoned runs, and request overdue webhooks: a run
+    that ended outside its workflow has nobody else to retry them."""
+    now = deps.clock.now()
     sent = settled = 0
-    queued = desk.explorations.unchanged_since("queued", now - timedelta(seconds=queued_seconds))
-    for exploration in queued[:MOST_AT_ONCE]:
-        if touch(exploration, desk.explorations, now):
-            desk.queue.send(exploration.id, exploration.run.number)
+    stale = now - timedelta(seconds=deps.queued_too_long_seconds)
+    for exploration in deps.explorations.unchanged_since("queued", stale)[:MAX_PER_SWEEP]:
+        if touch(exploration, deps):
+            deps.queue().send(exploration.id, exploration.run.number)
             sent += 1
-    running = desk.explorations.unchanged_since("running", now - timedelta(seconds=running_seconds))
-    for exploration in running[:MOST_AT_ONCE]:
-        settled += settle(exploration).is_final
-    overdue = desk.explorations.due_deliveries(
-        now - timedelta(seconds=UNDELIVERED_TOO_LONG_SECONDS)
-    )[:MOST_AT_ONCE]
+    abandoned = now - timedelta(seconds=deps.running_too_long_seconds)
+    for exploration in deps.explorations.unchanged_since("running", abandoned)[:MAX_PER_SWEEP]:
+        ended = settle(exploration.id, exploration.run.number, "broken", deps)
+        request_webhook(ended, deps)
+        settled += ended.is_final
+    undelivered = now - timedelta(seconds=UNDELIVERED_TOO_LONG_SECONDS)
+    overdue = deps.explorations.due_deliveries(undelivered)[:MAX_PER_SWEEP]
     for exploration in overdue:
-        desk.tell(exploration)
-    desk.log.info("swept", sentAgain=sent, settled=settled, told=len(overdue))
-    return Swept(sent, settled, len(overdue))
+        request_notice(exploration, deps)
+    deps.log.info("swept", sentAgain=sent, settled=settled, told=len(overdue))
+    return SweepResult(sent, settled, len(overdue))

@@ -1,4 +1,4 @@
-"""A deployment's services and secrets; nothing is connected to before it is needed."""
+"""The AWS services and secrets of a deployment. Connects to none before it is needed."""
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -6,11 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.ports import Executions, Notices, Secrets, SecretStore, WorkQueue
+from idea_explorer.ports import Idempotency, Notices, Secrets, SecretStore, Workflow, WorkQueue
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.aws.s3 import Bucket
+    from idea_explorer.adapters.dynamodb.table import Table
+
+
+def table(settings: Settings) -> "Table":
+    from idea_explorer.adapters.clock import SystemClock
+    from idea_explorer.adapters.dynamodb.table import Table
+
+    name = named("TABLE_NAME", settings.table_name)
+    return Table(name, connect("dynamodb", settings), SystemClock())
+
+
+def idempotency(settings: Settings) -> Idempotency:
+    from idea_explorer.adapters.idempotency import IdempotencyStore, dynamodb_records
+
+    name = named("TABLE_NAME", settings.table_name)
+    return IdempotencyStore(dynamodb_records(name, connect("dynamodb", settings)()))
 
 
 def cloud_queue(settings: Settings) -> WorkQueue:
@@ -23,7 +39,7 @@ def cloud_queue(settings: Settings) -> WorkQueue:
     )
 
 
-def cloud_workflow(settings: Settings) -> Executions:
+def cloud_workflow(settings: Settings) -> Workflow:
     from idea_explorer.adapters.aws.stepfunctions import StepFunctionsWorkflow
 
     arn = named("STATE_MACHINE_ARN", settings.state_machine_arn)
@@ -42,7 +58,7 @@ def cloud_secrets(settings: Settings) -> Secrets:
     return _secrets(settings.aws_endpoint_url, settings.secret_max_age_seconds)
 
 
-@cache  # what was read stays in memory as long as it may, whoever asks
+@cache  # one cache of secret values for all callers
 def _secrets(endpoint_url: str | None, max_age_seconds: int) -> Secrets:
     from idea_explorer.adapters.aws.client import client
     from idea_explorer.adapters.aws.secrets import CloudSecrets
@@ -68,11 +84,11 @@ def named(variable: str, value: str | None) -> str:
     return value
 
 
-def task_answers(settings: Settings) -> Callable[[str, JsonObject], bool]:
-    """Answers tokens. A token names its task, so no workflow has to be known."""
+def answer_token(settings: Settings, token: str, output: JsonObject) -> bool:
+    """End the wait of an execution. The token names it, so no state machine has to be configured."""
     from idea_explorer.adapters.aws.stepfunctions import StepFunctionsWorkflow
 
-    return StepFunctionsWorkflow("", connect("stepfunctions", settings)).answer
+    return StepFunctionsWorkflow("", connect("stepfunctions", settings)).answer(token, output)
 
 
 def api_tokens(settings: Settings) -> Callable[[], str]:

@@ -6,7 +6,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from idea_explorer import wiring
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
@@ -16,6 +15,7 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import ApprovalsDecided
 from idea_explorer.ports import ChangeWriter, Log, PullRequests, Snapshot, Symbols
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.toolsets import github_client
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.github.changes import GitHubChanges
@@ -97,7 +97,7 @@ def client_for(settings: Settings, request: ExploreRequest) -> "GitHubClient":
         raise ConfigurationError(
             f"The repository {name} may not be explored here.", hint="An operator can allow it."
         )
-    return wiring.github_client(settings, name)
+    return github_client(settings, name)
 
 
 def ref_of(settings: Settings, request: ExploreRequest) -> str | None:

@@ -9,7 +9,7 @@ from idea_explorer.ports import Clock
 from idea_explorer.ports.music import Catalogue, Embedder, Library, TrackIndex
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_secrets
-from idea_explorer.wiring.stores import system_clock
+from idea_explorer.wiring.local import system_clock
 from idea_explorer.wiring.toolsets import ToolsetContext, missing_settings
 
 MUSIC = "music.db"

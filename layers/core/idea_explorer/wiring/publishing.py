@@ -1,11 +1,8 @@
-"""The parts of publishing: where reports go, who hears of them, and what is known of them."""
+"""The parts of publishing: where reports go, the default webhook, and the index of research."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from idea_explorer import wiring
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest, key_of
@@ -18,21 +15,21 @@ from idea_explorer.ports import (
     ResearchIndex,
     Restorer,
     Reverter,
-    Webhooks,
 )
 from idea_explorer.settings import Settings
+from idea_explorer.wiring import cloud
+from idea_explorer.wiring.local import system_clock
+from idea_explorer.wiring.toolsets import github_client, research_repository
 
-if TYPE_CHECKING:
-    from idea_explorer.usecases.finish import Destinations
 
-
-def publisher(settings: Settings, clock: Clock, *, commit: bool = False) -> Publisher:
-    """GitHub where it is set up; else the folder, with its own git where a commit is asked for."""
+def publisher(settings: Settings, *, commit: bool = False) -> Publisher:
+    """GitHub if it is configured; else the folder, with its own git where `commit` asks for it."""
     if settings.uses_github:
         from idea_explorer.adapters.github.publisher import GitHubPublisher
 
+        clock = system_clock()
         lease = branch_lease(settings, clock)
-        client = wiring.github_client(settings)
+        client = github_client(settings)
         return GitHubPublisher(client, settings.github_branch, lease, clock)
     from idea_explorer.adapters.folder.publisher import FolderPublisher
 
@@ -72,51 +69,16 @@ def commits(settings: Settings) -> bool:
     return settings.uses_github or is_git_folder(settings.research_dir)
 
 
-def destinations(settings: Settings, clock: Clock, *, commit: bool = False) -> "Destinations":
-    """Where reports go. A deployment without a repository has no place for them but its store."""
-    from idea_explorer.usecases.finish import Destinations
-
-    default = default_webhook(settings)
+def pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:
     if settings.in_cloud and not settings.uses_github:
-        return Destinations(
-            None, webhooks(clock), settings.published_to, settings.published_branch, default
-        )
-    return Destinations(
-        publisher=publisher(settings, clock, commit=commit),
-        webhooks=webhooks(clock),
-        repository=settings.published_to,
-        branch=settings.published_branch,
-        default_webhook=default,
-        index=research_index(settings) if settings.in_cloud else None,
-        research=wiring.research_repository(settings) if settings.in_cloud else None,
-        pull_requests_for=partial(_pull_requests_for, settings),
-    )
-
-
-def _pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:
+        return None
     from idea_explorer.wiring import code
 
     return code.pull_requests_for(settings, exploration)
 
 
-class _OverHttp:
-    """Loads the HTTP client for the first post: most explorations have none."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
-        from idea_explorer.adapters.http.public import PublicHttp
-
-        return PublicHttp(self._clock).post(url, body, headers, timeout)
-
-
-def webhooks(clock: Clock) -> Webhooks:
-    return _OverHttp(clock)
-
-
 def default_webhook(settings: Settings) -> Callable[[], Target | None]:
-    """Whom to tell where a request names nobody. The secret is read when it is needed, as it is then."""
+    """The webhook for requests that name none. Its secret is read anew for each message."""
 
     def target() -> Target | None:
         if settings.webhook_url is None:
@@ -130,12 +92,12 @@ def _webhook_secret(settings: Settings) -> str | None:
     if settings.webhook_secret_id is None:
         given = settings.webhook_secret
         return given.get_secret_value() if given else None
-    secret = wiring.cloud_secrets(settings).get(settings.webhook_secret_id, "secret")
+    secret = cloud.cloud_secrets(settings).get(settings.webhook_secret_id, "secret")
     try:
         key_of(secret)
     except ValueError as error:
         raise ConfigurationError(
-            f"The secret of the webhook cannot be used: {error}.",
+            f"The webhook secret cannot be used: {error}.",
             hint="Set it with 'idea admin secret set webhook'.",
         ) from error
     return secret
@@ -144,10 +106,8 @@ def _webhook_secret(settings: Settings) -> str | None:
 def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
     if settings.in_cloud:
         from idea_explorer.adapters.dynamodb.leases import DynamoBranchLease
-        from idea_explorer.adapters.dynamodb.table import Table
 
-        name = wiring.named("TABLE_NAME", settings.table_name)
-        return DynamoBranchLease(Table(name, wiring.connect("dynamodb", settings), clock), clock)
+        return DynamoBranchLease(cloud.table(settings), clock)
     from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 
     return SqliteBranchLease(settings.store.with_name("leases.db"), clock)
@@ -162,4 +122,4 @@ def research_index(settings: Settings) -> ResearchIndex:
         return S3ResearchIndex(bucket(settings))
     from idea_explorer.adapters.research_index import ComputedIndex
 
-    return ComputedIndex(wiring.research_repository(settings))
+    return ComputedIndex(research_repository(settings))

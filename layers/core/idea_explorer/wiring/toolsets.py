@@ -14,7 +14,7 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_secrets
-from idea_explorer.wiring.stores import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
+from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.github.client import GitHubClient
@@ -145,7 +145,7 @@ def check_repository(settings: Settings, exploration: Exploration) -> None:
     if spec.publishes_documents and settings.uses_github:
         from idea_explorer.wiring import publishing
 
-        publishing.publisher(settings, system_clock()).check()
+        publishing.publisher(settings).check()
     elif spec.takes("repository"):
         from idea_explorer.wiring import code
 

@@ -27,10 +27,10 @@ class StoppedClock:
 def handler(event: handlers.Event) -> JsonObject:
     work = handlers.work_in(event)
     if work.settle:
-        exploration = settle(work.id, work.run, work.why, deployment.books())
+        exploration = settle(work.id, work.run, work.why, deployment.deps())
     else:
-        engine = dataclasses.replace(deployment.engine(), clock=StoppedClock())
-        exploration = explore(work.id, work.run, engine)
+        deps = dataclasses.replace(deployment.deps(), clock=StoppedClock())
+        exploration = explore(work.id, work.run, deps)
     return {
         "status": exploration.run.outcome or exploration.status,
         "approval_seconds": deployment.approval_seconds(),

@@ -31,6 +31,6 @@ def handler(event: handlers.Event) -> JsonObject:
 
 
 def _dispatch(message: QueueMessage) -> JsonObject:
-    desk = deployment.desk()
-    dying = dataclasses.replace(desk, workflow=DyingOnce(desk.workflow))
+    deps = deployment.deps()
+    dying = dataclasses.replace(deps, workflow=lambda: DyingOnce(deps.workflow()))
     return {"dispatched": dispatch(message, dying)}

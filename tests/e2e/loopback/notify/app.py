@@ -11,7 +11,7 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.http.addresses import WEBHOOK_RULES, is_public_or_loopback
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.lambda_runtime import deployment
-from idea_explorer.usecases.notify import Sender
+from idea_explorer.usecases.deps import Deps
 
 DEPLOYED = Path(__file__).parents[4] / "functions" / "notify" / "app.py"
 RULES = dataclasses.replace(WEBHOOK_RULES, schemes=frozenset({"http"}), allow=is_public_or_loopback)
@@ -23,14 +23,14 @@ class LoopbackPosts:
         return PublicHttp(SystemClock(), post_rules=RULES).post(here, body, headers, timeout)
 
 
-deployed_sender = deployment.sender
+deployed = deployment.deps
 
 
-def sender() -> Sender:
-    return dataclasses.replace(deployed_sender(), webhooks=LoopbackPosts())
+def deps() -> Deps:
+    return dataclasses.replace(deployed(), webhooks=LoopbackPosts)
 
 
-deployment.sender = sender
+deployment.deps = deps  # type: ignore[assignment]
 spec = importlib.util.spec_from_file_location("deployed_notify", DEPLOYED)
 assert spec is not None
 assert spec.loader is not None

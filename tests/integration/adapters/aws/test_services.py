@@ -11,8 +11,10 @@ from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.aws.secrets import CloudSecrets
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.ids import new_id
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import cloud_queue, cloud_secrets, cloud_stores, cloud_workflow
+from idea_explorer.wiring.cloud import cloud_queue, cloud_secrets, cloud_workflow
+from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.aws import REGION, moto_server
 from tests.fakes.explorations import an_exploration, said, words
 
@@ -35,7 +37,7 @@ def test_the_standard_endpoint_variable_leads_to_every_service(
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     with moto_server() as settings:
-        stores = cloud_stores(settings)
+        stores = cloud_deps(settings, SilentLog())
         exploration = an_exploration()
         stores.explorations.create(exploration)
         taken = stores.explorations.take_over(exploration.id, lambda e: e)

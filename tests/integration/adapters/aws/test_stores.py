@@ -8,7 +8,6 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from idea_explorer import wiring
 from idea_explorer.adapters.dynamodb.events import DynamoEventLog
 from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
 from idea_explorer.adapters.dynamodb.schema import RECORD
@@ -19,21 +18,21 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import dump_entry
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
-from idea_explorer.wiring import Stores, cloud_stores
+from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration, said, words
 
 
 @pytest.fixture
-def stores(aws: Settings) -> Stores:
-    return cloud_stores(aws)
+def stores(aws: Settings) -> Deps:
+    return cloud_deps(aws, SilentLog())
 
 
 @pytest.fixture
-def running(stores: Stores) -> Exploration:
+def running(stores: Deps) -> Exploration:
     exploration = an_exploration()
     stores.explorations.create(exploration)
     return stores.explorations.take_over(exploration.id, lambda e: e.started(at=NOW))
@@ -46,7 +45,7 @@ def items(settings: Settings, prefix: str) -> list[dict[str, Any]]:
 
 
 def test_an_object_that_the_table_does_not_point_to_does_not_count(
-    aws: Settings, stores: Stores, running: Exploration
+    aws: Settings, stores: Deps, running: Exploration
 ) -> None:
     transcript = stores.transcripts.open(running.id, running.lease)
     transcript.append(said("one"))
@@ -64,7 +63,7 @@ def test_an_object_that_the_table_does_not_point_to_does_not_count(
 
 
 def test_what_a_zombie_wrote_to_the_bucket_replaces_nothing(
-    stores: Stores, running: Exploration
+    stores: Deps, running: Exploration
 ) -> None:
     zombie = stores.transcripts.open(running.id, running.lease)
     taken = stores.explorations.take_over(running.id, lambda e: e)
@@ -76,7 +75,7 @@ def test_what_a_zombie_wrote_to_the_bucket_replaces_nothing(
     assert list(stores.transcripts.open(taken.id, taken.lease).entries) == [said("mine")]
 
 
-def test_a_long_transcript_is_read_in_its_order(stores: Stores, running: Exploration) -> None:
+def test_a_long_transcript_is_read_in_its_order(stores: Deps, running: Exploration) -> None:
     transcript = stores.transcripts.open(running.id, running.lease)
     for n in range(30):
         transcript.append(said(str(n)))
@@ -86,7 +85,7 @@ def test_a_long_transcript_is_read_in_its_order(stores: Stores, running: Explora
     )
 
 
-def test_a_save_during_a_take_over_is_not_lost(stores: Stores, running: Exploration) -> None:
+def test_a_save_during_a_take_over_is_not_lost(stores: Deps, running: Exploration) -> None:
     saved: list[Exploration] = []
 
     def save_meanwhile(before: Exploration) -> Exploration:
@@ -99,7 +98,7 @@ def test_a_save_during_a_take_over_is_not_lost(stores: Stores, running: Explorat
 
 
 def test_a_cancel_request_during_a_take_over_is_not_lost(
-    stores: Stores, running: Exploration
+    stores: Deps, running: Exploration
 ) -> None:
     def cancel_meanwhile(before: Exploration) -> Exploration:
         if not before.cancel_requested:
@@ -111,7 +110,7 @@ def test_a_cancel_request_during_a_take_over_is_not_lost(
 
 
 def test_two_processes_number_one_history(aws: Settings, running: Exploration) -> None:
-    worker, api = cloud_stores(aws).events, cloud_stores(aws).events
+    worker, api = cloud_deps(aws, SilentLog()).events, cloud_deps(aws, SilentLog()).events
     worker.append(running.id, running.lease, words("1"))
     api.append(running.id, None, words("2"))
     api.append(running.id, None, words("3"))
@@ -126,7 +125,7 @@ def test_two_processes_number_one_history(aws: Settings, running: Exploration) -
     ]
 
 
-def test_a_large_history_is_read_piece_by_piece(stores: Stores, running: Exploration) -> None:
+def test_a_large_history_is_read_piece_by_piece(stores: Deps, running: Exploration) -> None:
     for _ in range(6):
         stores.events.append(running.id, running.lease, words("x" * 290_000))
 
@@ -141,7 +140,7 @@ def test_a_large_history_is_read_piece_by_piece(stores: Stores, running: Explora
 
 
 def test_only_what_is_not_final_is_in_the_index_by_status(
-    aws: Settings, stores: Stores, running: Exploration
+    aws: Settings, stores: Deps, running: Exploration
 ) -> None:
     (item,) = items(aws, RECORD)
     assert item["active"] == {"S": "running"}
@@ -153,7 +152,7 @@ def test_only_what_is_not_final_is_in_the_index_by_status(
     assert item["status"] == {"S": "completed"}
 
 
-def test_the_largest_request_fits_an_item(aws: Settings, stores: Stores) -> None:
+def test_the_largest_request_fits_an_item(aws: Settings, stores: Deps) -> None:
     request = ExploreRequest(idea="\x01" * 9_998 + "ab", context="🐝\x01" * 25_000)
     exploration = an_exploration(request=request)
 
@@ -161,7 +160,7 @@ def test_the_largest_request_fits_an_item(aws: Settings, stores: Stores) -> None
     assert stores.explorations.load(exploration.id).request == request
 
 
-def test_a_secret_of_the_request_is_in_no_readable_attribute(aws: Settings, stores: Stores) -> None:
+def test_a_secret_of_the_request_is_in_no_readable_attribute(aws: Settings, stores: Deps) -> None:
     request = ExploreRequest(idea="x", callback_secret="a_very_secret_key")
     stores.explorations.create(an_exploration(request=request))
 
@@ -270,21 +269,15 @@ def test_a_batch_answered_in_part_is_asked_for_the_rest(api: Any) -> None:
 
 
 def test_a_whole_exploration_runs_on_them(aws: Settings) -> None:
-    engine = wiring.cloud_engine(aws, SilentLog(), [])
-    exploration = submit(
-        ExploreRequest(idea="A library of tools"),
-        "ada",
-        engine.explorations,
-        engine.clock,
-        terms=RequestPolicy(),
-    )
+    deps = cloud_deps(aws, SilentLog())
+    exploration = submit(ExploreRequest(idea="A library of tools"), "ada", deps)
 
-    ended = explore(exploration.id, 1, engine)
+    ended = explore(exploration.id, 1, deps)
 
     assert ended.run.outcome == "completed"
-    assert engine.reports.load_report(ended.id).startswith("# ")
-    events = engine.events.read(ended.id)
+    assert deps.reports.load_report(ended.id).startswith("# ")
+    events = deps.events.read(ended.id)
     assert [event.number for event in events] == list(range(1, len(events) + 1))
     assert [events[0].type, events[-1].type] == ["status_changed", "message_end"]
-    transcript = engine.transcripts.open(ended.id, ended.lease)
+    transcript = deps.transcripts.open(ended.id, ended.lease)
     assert {entry.kind for entry in transcript.entries} >= {"opening", "asked", "answered"}

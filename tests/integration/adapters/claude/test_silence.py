@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.submit import submit
+from idea_explorer.wiring.deps import local_deps
 from tests.fakes.anthropic_scripts import Entry
 from tests.fakes.anthropic_server import PING_SECONDS, FakeAnthropic
 from tests.fakes.anthropic_turns import answer, search_result, text, thinking, web_search
@@ -72,15 +72,15 @@ def test_a_cancel_in_the_silence_takes_less_than_two_seconds(tmp_path: Path) -> 
                 "IDEA_RESEARCH_DIR": str(tmp_path),
             }
         )
-        engine = wiring.local_engine(settings, SilentLog(), [])
+        deps = local_deps(settings, SilentLog())
         request = ExploreRequest(idea="Bees in towns")
-        queued = submit(request, "local", engine.explorations, engine.clock, terms=engine.terms)
-        worker = threading.Thread(target=lambda: ended.append(explore(queued.id, 1, engine)))
+        queued = submit(request, "local", deps)
+        worker = threading.Thread(target=lambda: ended.append(explore(queued.id, 1, deps)))
         worker.start()
         while not server.requests:
             time.sleep(0.05)
         time.sleep(1.0)
-        engine.explorations.request_cancel(queued.id)
+        deps.explorations.request_cancel(queued.id)
         began = time.monotonic()
         worker.join(timeout=10)
         took = time.monotonic() - began

@@ -20,9 +20,10 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.transcript import ApprovalsDecided, StoredResult
-from idea_explorer.ports import Reverter, Undone
+from idea_explorer.ports import Undone
 from idea_explorer.usecases.revert import revert
 from tests.fakes.clock import ManualClock
+from tests.fakes.deps import make_deps
 from tests.fakes.desk import DOCUMENT, FOLDER, LOG, Desk
 from tests.fakes.explorations import an_approval, an_exploration
 
@@ -96,15 +97,13 @@ class World:
     def revert(self, exploration: Exploration) -> Undone:
         return revert(
             self.store.load(exploration.id),
-            transcripts=self.store,
-            approvals=self.approvals,
-            reverter_for=_never,
-            restorer=FolderRestorer(self.root, self.lock, self.git),
+            make_deps(
+                None,
+                store=self.store,
+                approvals=self.approvals,
+                restorer=lambda: FolderRestorer(self.root, self.lock, self.git),
+            ),
         )
-
-
-def _never(exploration: Exploration) -> Reverter:
-    raise AssertionError("it is on no GitHub")
 
 
 @pytest.fixture

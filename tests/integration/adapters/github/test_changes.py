@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.adapters.github.branches import branch_of
 from idea_explorer.adapters.github.changes import GitHubChanges
 from idea_explorer.adapters.github.client import GitHubClient
@@ -18,13 +17,11 @@ from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
-from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.submit import submit
-from idea_explorer.wiring import publishing
-from tests.fakes.engine import NoQueue
+from idea_explorer.wiring.deps import local_deps
 from tests.fakes.explorations import an_approval, an_exploration
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
@@ -157,56 +154,29 @@ class World:
         }
         self.settings = Settings.from_environment(environment)
         self.model = scripted(replies)
-        self.engine: Engine = replace(
-            wiring.local_engine(self.settings, SilentLog(), []), model=self.model, model_ids=MODELS
+        wired = local_deps(self.settings, SilentLog())
+        self.deps = replace(
+            wired,
+            engine=lambda: replace(wired.engine(), model=self.model),
+            policy=replace(wired.policy, model_ids=MODELS),
         )
 
     def explore(self, **fields: object) -> Exploration:
         request = ExploreRequest.model_validate({"idea": "Tea", "toolset": "code", **fields})
-        terms = wiring.terms(self.settings)
-        stored = submit(request, "ada", self.engine.explorations, self.engine.clock, terms=terms)
-        return explore(stored.id, stored.run.number, self.engine)
+        stored = submit(request, "ada", self.deps)
+        return explore(stored.id, stored.run.number, self.deps)
 
     def decide(self, exploration: Exploration, **decision: object) -> None:
-        approvals = self.engine.approvals
-        assert approvals is not None
-        for approval in approvals.approvals(exploration.id):
-            decide(
-                exploration.id,
-                approval.id,
-                DecisionRequest.model_validate(decision),
-                "ada",
-                explorations=self.engine.explorations,
-                approvals=approvals,
-                events=self.engine.events,
-                clock=self.engine.clock,
-                wake=lambda _: None,
-            )
+        request = DecisionRequest.model_validate(decision)
+        for approval in self.deps.approvals.approvals(exploration.id):
+            decide(exploration.id, approval.id, request, "ada", self.deps)
 
     def resume(self, exploration: Exploration) -> Exploration:
-        queued = resume(
-            exploration.id,
-            exploration.owner,
-            ResumeRequest(),
-            explorations=self.engine.explorations,
-            queue=NoQueue(),
-            clock=self.engine.clock,
-            log=SilentLog(),
-            terms=wiring.terms(self.settings),
-        )
-        return explore(queued.id, queued.run.number, self.engine)
+        queued = resume(exploration.id, exploration.owner, ResumeRequest(), self.deps)
+        return explore(queued.id, queued.run.number, self.deps)
 
     def publish(self, exploration: Exploration) -> Exploration:
-        destinations = publishing.destinations(self.settings, self.engine.clock)
-        return publish(
-            exploration.id,
-            exploration.run.number,
-            explorations=self.engine.explorations,
-            reports=self.engine.reports,
-            publisher=destinations.publisher,
-            clock=self.engine.clock,
-            pull_requests_for=destinations.pull_requests_for,
-        )
+        return publish(exploration.id, exploration.run.number, self.deps)
 
 
 def test_from_a_proposal_to_a_pull_request(
@@ -225,7 +195,7 @@ def test_from_a_proposal_to_a_pull_request(
     repo.commit({"README.md": "# Coffee\n"})
     world.decide(waiting, decision="approve")
 
-    final = world.publish(explore(waiting.id, 1, world.engine))
+    final = world.publish(explore(waiting.id, 1, world.deps))
 
     seen = [str(block["content"]) for block in tool_results(world.model.requests[2])]
     assert "green tea" in seen[0]
@@ -248,8 +218,8 @@ def test_an_approved_change_outlives_a_failure_of_github(
     github.faults.fail(status, path=path, method="POST")
 
     with pytest.raises(UnavailableError):
-        explore(waiting.id, 1, world.engine)
-    final = world.publish(explore(waiting.id, 1, world.engine))
+        explore(waiting.id, 1, world.deps)
+    final = world.publish(explore(waiting.id, 1, world.deps))
 
     assert final.status == "completed"
     assert len(messages(repo, final)) == 1
@@ -264,7 +234,7 @@ def test_without_an_approval_nothing_is_written(
     assert waiting.status == "awaiting_approval"
     world.decide(waiting, decision="reject", reason="No.")
 
-    final = world.publish(explore(waiting.id, 1, world.engine))
+    final = world.publish(explore(waiting.id, 1, world.deps))
 
     assert (final.status, final.publication.url) == ("completed", None)
     assert repo.branches() == ["main"]
@@ -279,7 +249,7 @@ def test_a_run_that_fails_after_an_approval_opens_no_pull_request_until_it_is_re
     waiting = world.explore()
     world.decide(waiting, decision="approve")
 
-    failed = world.publish(explore(waiting.id, 1, world.engine))
+    failed = world.publish(explore(waiting.id, 1, world.deps))
 
     branch = branch_of(failed.id)
     assert (failed.status, failed.publication.url, repo.pulls) == ("failed", None, [])

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from idea_explorer import wiring
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import music
+from idea_explorer.wiring import local, music
 from tests.fakes.qdrant_server import FakeQdrant
 
 KEY = "a-key-of-the-index"
@@ -49,7 +48,7 @@ def test_a_key_that_was_never_set_says_how_to_set_it(deployed: Settings) -> None
 
 
 def test_an_owner_finds_the_library_that_was_imported_for_them(deployed: Settings) -> None:
-    clock = wiring.system_clock()
+    clock = local.system_clock()
     owned = OwnedTrack(isrc=RAIN.isrc)
 
     music.library(deployed, "ada", clock).add([owned])

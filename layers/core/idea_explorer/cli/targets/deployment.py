@@ -19,7 +19,7 @@ from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.retry import RetryPolicy, retry
 from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Clock, Undone, UploadedFiles
-from idea_explorer.wiring import system_clock
+from idea_explorer.wiring.local import system_clock
 
 if TYPE_CHECKING:
     from idea_explorer.api.approvals import ApprovalView

@@ -6,7 +6,6 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from idea_explorer import wiring
 from idea_explorer.api.views import Details, ExplorationList, build_details, build_summary
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import name_status
@@ -22,12 +21,12 @@ from idea_explorer.ports import Undone, UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.find import find
-from idea_explorer.wiring import LOCAL_OWNER
+from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, worked_on_here
 
 if TYPE_CHECKING:
     from idea_explorer.api.approvals import ApprovalView
     from idea_explorer.usecases.approvals.decide import DecisionRequest
-    from idea_explorer.usecases.service import Service
+    from idea_explorer.usecases.deps import Deps
 
 
 class LocalTarget:
@@ -41,8 +40,10 @@ class LocalTarget:
         return cls(read_settings(research), research)
 
     @cached_property
-    def _service(self) -> "Service":
-        return wiring.local_service(self._settings, wiring.cli_log(None))
+    def _deps(self) -> "Deps":
+        from idea_explorer.wiring.deps import local_deps
+
+        return local_deps(self._settings, cli_log(None))
 
     def submit(self, body: JsonObject, files: UploadedFiles, key: str) -> JsonObject:
         raise ConfigurationError(
@@ -65,7 +66,7 @@ class LocalTarget:
         if not self._settings.store.is_file():
             return ExplorationList(explorations=[], cursor=None).model_dump(mode="json")
         wanted = Filter(status=query.status, mode=query.mode, toolset=query.toolset)
-        page = self._service.explorations.page(
+        page = self._deps.explorations.page(
             LOCAL_OWNER, wanted, limit=query.limit, cursor=query.cursor
         )
         rows = [build_summary(exploration) for exploration in page.explorations]
@@ -76,13 +77,13 @@ class LocalTarget:
 
     def describe(self, exploration: Exploration) -> Details:
         events = self._read_events(exploration.id)
-        progress = progress_of(exploration, events, self._service.clock.now())
+        progress = progress_of(exploration, events, self._deps.clock.now())
         return build_details(exploration, progress, prefix="")
 
     def report(self, exploration_id: str) -> str:
         exploration = self.find(exploration_id)
         try:
-            return self._service.reports.load_report(exploration.id)
+            return self._deps.reports.load_report(exploration.id)
         except MissingError as error:
             status = name_status(exploration.status)
             raise MissingError(
@@ -99,17 +100,9 @@ class LocalTarget:
         from idea_explorer.usecases.follow import follow
 
         exploration, reason = self.find(exploration_id), None
-        is_worked_on = wiring.worked_on_here(self._settings)
+        is_worked_on = worked_on_here(self._settings)
         while True:
-            news = follow(
-                exploration.id,
-                after,
-                explorations=self._service.explorations,
-                events=self._service.events,
-                clock=self._service.clock,
-                wait_seconds=1.0,
-                poll_seconds=self._service.events_poll_seconds,
-            )
+            news = follow(exploration.id, after, self._deps, wait_seconds=1.0)
             for event in news.events:
                 after = event.number
                 yield parse_received(event.number, event.data)
@@ -126,14 +119,8 @@ class LocalTarget:
 
     def cancel(self, exploration_id: str) -> JsonObject:
         self.find(exploration_id)
-        cancelled = cancel(
-            exploration_id,
-            LOCAL_OWNER,
-            explorations=self._service.explorations,
-            clock=self._service.clock,
-            wake=lambda _: None,
-        )
-        if cancelled.is_final or wiring.worked_on_here(self._settings)(cancelled):
+        cancelled = cancel(exploration_id, LOCAL_OWNER, self._deps)
+        if cancelled.is_final or worked_on_here(self._settings)(cancelled):
             return self._dump(cancelled)
         with suppress(ConflictError):  # a worker was first to see that it is to end
             return self.resume(exploration_id, ResumeRequest(), show_progress=False)
@@ -152,23 +139,13 @@ class LocalTarget:
         from idea_explorer.api.approvals import build_approval_view
 
         exploration = self.find(exploration_id)
-        approvals = self._service.approvals.approvals(exploration.id)
+        approvals = self._deps.approvals.approvals(exploration.id)
         return [build_approval_view(approval, exploration) for approval in approvals]
 
     def decide(self, exploration_id: str, approval_id: str, request: "DecisionRequest") -> None:
         from idea_explorer.usecases.approvals.decide import decide
 
-        decide(
-            exploration_id,
-            approval_id,
-            request,
-            LOCAL_OWNER,
-            explorations=self._service.explorations,
-            approvals=self._service.approvals,
-            events=self._service.events,
-            clock=self._service.clock,
-            wake=lambda _: None,
-        )
+        decide(exploration_id, approval_id, request, LOCAL_OWNER, self._deps)
 
     def revert(self, exploration_id: str) -> Undone:
         from idea_explorer.usecases.revert import revert
@@ -183,13 +160,7 @@ class LocalTarget:
             known = ExplorationId(exploration_id)
             reverter = publishing.reverter(self._settings, ExploreRequest(idea=exploration_id))
             return reverter.propose_revert(known, since=decode_time(known))
-        return revert(
-            exploration,
-            transcripts=wiring.local_stores(self._settings).transcripts,
-            approvals=self._service.approvals,
-            reverter_for=lambda e: publishing.reverter(self._settings, e.request),
-            restorer=publishing.restorer(self._settings),
-        )
+        return revert(exploration, self._deps)
 
     def has(self, exploration_id: str) -> bool:
         try:
@@ -201,7 +172,7 @@ class LocalTarget:
     def resend_webhook(self, exploration_id: str) -> JsonObject:
         from idea_explorer.usecases.notify import resend
 
-        sent = resend(self.find(exploration_id).id, self._service.sender())
+        sent = resend(self.find(exploration_id).id, self._deps)
         delivery: JsonObject = sent.delivery.model_dump(mode="json")
         return delivery
 
@@ -217,7 +188,7 @@ class LocalTarget:
             raise MissingError("There is no exploration with this id.")
         with suppress(MissingError):
             if self._settings.store.is_file():  # looking must not create one
-                return find(exploration_id, LOCAL_OWNER, self._service.explorations)
+                return find(exploration_id, LOCAL_OWNER, self._deps)
         raise MissingError(
             f"There is no exploration {exploration_id} in {self._settings.research_dir.resolve()}.",
             hint="If it ran in another folder, add --research DIR; if at a deployment, set"
@@ -226,7 +197,7 @@ class LocalTarget:
 
     def _read_events(self, exploration_id: ExplorationId) -> Iterator[str]:
         after = 0
-        while page := self._service.events.read(exploration_id, after=after):
+        while page := self._deps.events.read(exploration_id, after=after):
             yield from (event.data for event in page)
             after = page[-1].number
 

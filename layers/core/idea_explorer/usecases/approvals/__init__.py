@@ -1,1 +1,1 @@
-"""Approvals: ask a person about a change, take the decision, apply it, and wait for it."""
+"""Approvals: request a decision on a change, wait for it, store it, and apply it."""

@@ -1,11 +1,9 @@
-"""Asking a person, and acting on the answer: the two ends of a suspended step."""
+"""Apply what a person decided on the changes that a run proposed."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from idea_explorer.agent.state import State
 from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import (
     AuthFailedError,
     BaseMovedError,
@@ -14,12 +12,10 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.events import (
     ApprovalDecided,
-    ApprovalRequested,
     ToolCallEnd,
     ToolCallError,
 )
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
@@ -29,71 +25,15 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     WrittenChange,
 )
-from idea_explorer.ports import Approvals, ChangeWriter, EventSink, Explorations, Transcript
+from idea_explorer.ports import ChangeWriter, EventSink, Transcript
+from idea_explorer.usecases.deps import Deps
 
 EXPIRED = "approval_expired"
 TOO_LATE = "Nobody decided in time."
 
 
-def ask(
-    exploration: Exploration,
-    transcript: Transcript,
-    approvals: Approvals,
-    sink: EventSink,
-    now: datetime,
-) -> None:
-    """Ask for a decision on everything that waits; safe to repeat."""
-    for call in State(transcript.entries).waiting:
-        proposal = call.proposal
-        approvals.request_approval(
-            Approval(
-                id=call.approval_id,
-                exploration_id=exploration.id,
-                call_id=call.call_id,
-                proposal=proposal,
-                requested_at=now,
-            )
-        )
-        sink.emit(
-            ApprovalRequested(
-                approval_id=call.approval_id,
-                tool_call_id=call.call_id,
-                path=proposal.path,
-                description=proposal.description,
-                diff=proposal.diff,
-                base_sha=proposal.base_sha or "",
-                content_hash=proposal.content_hash,
-            )
-        )
-
-
-def all_decided(approvals: Sequence[Approval]) -> bool:
-    return all(approval.decision for approval in approvals)
-
-
-def expire(
-    exploration_id: ExplorationId,
-    run: int,
-    *,
-    explorations: Explorations,
-    approvals: Approvals,
-    clock: Clock,
-) -> None:
-    """Close what a run asked for and nobody decided on in time, so that it can come to its end.
-
-    A decision that is made at this very moment stands where it was first.
-    """
-    exploration = explorations.load(exploration_id)
-    if exploration.run.number != run or exploration.status != "awaiting_approval":
-        return
-    for approval in approvals.approvals(exploration_id):
-        if approval.decision is None:
-            over = {"decision": "expire", "decided_at": clock.now()}
-            approvals.decide(approval.model_copy(update=over))
-
-
-def is_over(entries: Sequence[AnyEntry], run: int) -> bool:
-    """Whether the run ends here because nobody decided on one of its changes."""
+def has_expired(entries: Sequence[AnyEntry], run: int) -> bool:
+    """Whether the run ends because nobody decided on one of its changes in time."""
     last = entries[-1] if entries else None
     return (
         isinstance(last, ApprovalsDecided)
@@ -102,21 +42,20 @@ def is_over(entries: Sequence[AnyEntry], run: int) -> bool:
     )
 
 
-def act(
+def apply_decisions(
     exploration: Exploration,
     transcript: Transcript,
-    approvals: Approvals,
     writer: ChangeWriter | None,
     sink: EventSink,
+    deps: Deps,
 ) -> None:
-    """Write what was approved and give the model its results. What was written stays written once.
+    """Write what was approved, exactly once, and give the model its results.
 
-    Nothing is told before all of it is kept, so that a repetition tells no call's end a second time.
-    Where anything is still undecided, as after a kill while asking or a resume, nothing is done: the
-    run comes to the same question again.
+    Events are emitted only after all of it is stored, so that a repetition ends no call twice. While
+    anything is undecided, as after a kill or a resume, nothing is done: the run asks the same again.
     """
     waiting = State(transcript.entries).waiting
-    decided = {a.id: a for a in approvals.approvals(exploration.id) if a.decision}
+    decided = {a.id: a for a in deps.approvals.approvals(exploration.id) if a.decision}
     if not waiting or any(call.approval_id not in decided for call in waiting):
         return
     if writer is None:
@@ -134,9 +73,9 @@ def act(
         record = _record(call, result, step)
         asked = ToolCall(id=call.call_id, name=call.name, input=call.input)
         results.append(StoredResult.of(asked, result, record))
-        if approval.decision == "expire":  # what a person decided was told when they did
-            closed = ApprovalDecided(approval_id=approval.id, decision="expire", reason=TOO_LATE)
-            endings.append(closed)
+        if approval.decision == "expire":  # a person's own decision was announced when they made it
+            expired = ApprovalDecided(approval_id=approval.id, decision="expire", reason=TOO_LATE)
+            endings.append(expired)
         endings.append(_ending(call, result, record))
     transcript.append(
         ApprovalsDecided(
@@ -180,7 +119,7 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
 
 
 def _record(call: PendingCall, result: ToolResult, step: int) -> ToolRecord:
-    # how long a person took is not how long the tool took
+    # 0: how long the person took says nothing about the tool
     return ToolRecord(
         name=call.name,
         path=call.proposal.path,

@@ -1,18 +1,15 @@
-"""Take a person's decision about a proposed change. The first one stands."""
+"""Store a person's decision on a proposed change. The first one stands."""
 
-from collections.abc import Callable
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from idea_explorer.domain.approvals import Approval, Decision
-from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.events import ApprovalDecided
-from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import Text
-from idea_explorer.ports import Approvals, EventLog, Explorations
-from idea_explorer.usecases.approvals.apply import all_decided
+from idea_explorer.usecases.approvals.wait import all_decided
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 
 MAX_CONTENT = 1_000_000  # as large as a file that the tools read
@@ -20,7 +17,7 @@ MAX_REASON = 2_000  # it goes back to the model
 
 
 class DecisionRequest(BaseModel):
-    """`content` approves something else than was proposed; `reason` tells the model why not."""
+    """`content` replaces what was proposed; `reason` tells the model why a change was rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -40,27 +37,22 @@ def decide(
     approval_id: str,
     request: DecisionRequest,
     owner: str,
-    *,
-    explorations: Explorations,
-    approvals: Approvals,
-    events: EventLog,
-    clock: Clock,
-    wake: Callable[[Exploration], None],
+    deps: Deps,
 ) -> Approval:
-    """Store the decision, and wake the run once everything it asked is decided.
+    """Store the decision, and wake the run once nothing is undecided.
 
-    Repeating a decision is safe, and wakes the run again in case the first time got lost. Another
-    decision than the stored one raises ConflictError.
+    Safe to repeat, and a repetition wakes the run again in case the first call was lost. Raises
+    ConflictError where another decision is stored.
     """
-    exploration = find(exploration_id, owner, explorations)
-    asked = next((a for a in approvals.approvals(exploration.id) if a.id == approval_id), None)
+    exploration = find(exploration_id, owner, deps)
+    asked = next((a for a in deps.approvals.approvals(exploration.id) if a.id == approval_id), None)
     if asked is None:
         raise MissingError(f"Exploration {exploration.id} did not ask for {approval_id}.")
     if asked.decision is None and exploration.cancel_requested:
         raise ConflictError(f"Exploration {exploration.id} is being cancelled.")
     if asked.decision is None and exploration.status != "awaiting_approval":
         raise ConflictError(
-            f"Exploration {exploration.id} is {exploration.status}; it waits for nothing any more."
+            f"Exploration {exploration.id} is {exploration.status}; it is no longer waiting for a decision."
         )
     mine = asked.model_copy(
         update={
@@ -68,10 +60,10 @@ def decide(
             "content": request.content,
             "reason": request.reason,
             "decided_by": owner,
-            "decided_at": clock.now(),
+            "decided_at": deps.clock.now(),
         }
     )
-    stored = approvals.decide(mine)
+    stored = deps.approvals.decide(mine)
     if stored.decision == "expire":
         raise ConflictError("The time to decide is over; nothing was written.")
     if not stored.says_the_same(mine):
@@ -80,9 +72,7 @@ def decide(
         decided = ApprovalDecided(
             approval_id=stored.id, decision=request.decision, reason=request.reason
         )
-        events.append(exploration.id, None, decided)
-    if exploration.status == "awaiting_approval" and all_decided(
-        approvals.approvals(exploration.id)
-    ):
-        wake(exploration)
+        deps.events.append(exploration.id, None, decided)
+    if exploration.status == "awaiting_approval" and all_decided(exploration.id, deps):
+        deps.wake(exploration)
     return stored

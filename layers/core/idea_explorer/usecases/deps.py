@@ -1,0 +1,81 @@
+"""What the use cases work with."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.webhook import Target
+from idea_explorer.ports import (
+    Approvals,
+    Clock,
+    EventLog,
+    EventSink,
+    Explorations,
+    Idempotency,
+    Log,
+    Notices,
+    Publisher,
+    PullRequests,
+    Reports,
+    ResearchIndex,
+    ResearchRepository,
+    Restorer,
+    Reverter,
+    Transcripts,
+    Uploads,
+    Webhooks,
+    Workflow,
+    WorkQueue,
+)
+from idea_explorer.usecases.request_policy import RequestPolicy
+
+if TYPE_CHECKING:
+    from idea_explorer.usecases.engine import Engine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deps:
+    """The stores and services of a deployment or of this machine.
+
+    A dependency that is slow to load, or that only some functions are configured for, is a callable:
+    it is made when it is needed.
+    """
+
+    explorations: Explorations
+    transcripts: Transcripts
+    events: EventLog
+    reports: Reports
+    approvals: Approvals
+    uploads: Uploads
+    clock: Clock
+    log: Log
+    policy: RequestPolicy
+    sinks_for: Callable[[Exploration], Sequence[EventSink]]
+
+    engine: Callable[[], "Engine"]  # made for each run, so that it has the current secrets
+    queue: Callable[[], WorkQueue]
+    workflow: Callable[[], Workflow]
+    wake: Callable[[Exploration], None]  # continues a run that waits for decisions; may be repeated
+    idempotency: Callable[[], Idempotency]
+
+    research: Callable[[], ResearchRepository | None]
+    index: Callable[[], ResearchIndex]
+    publisher: Callable[[], Publisher | None]  # None: reports are only stored
+    pull_requests_for: Callable[[Exploration], PullRequests | None]
+    reverter_for: Callable[[Exploration], Reverter]
+    restorer: Callable[[], Restorer]
+
+    webhooks: Callable[[], Webhooks]
+    notices: Callable[[], Notices]
+    default_webhook: Callable[[], Target | None]  # for requests that name none
+    retries_webhooks: bool = True  # whether somebody will send those again whose receiver is down
+    repository: str | None = None  # where reports are published, as webhooks name it
+    branch: str | None = None
+
+    max_running: int = 20
+    defer_seconds: int = 30  # how long a message waits before it is tried again for a free slot
+    queued_too_long_seconds: int = 900  # a deferred message is touched far more often
+    running_too_long_seconds: int = 7_200  # longer than any deadline plus all attempts to publish
+    events_wait_seconds: float = 20.0  # API Gateway ends a call after 29
+    events_poll_seconds: float = 1.0

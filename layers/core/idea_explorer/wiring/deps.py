@@ -1,0 +1,131 @@
+"""Builds the dependencies of the use cases: for a deployment, or for this machine."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.observability.logging import LogSink
+from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
+from idea_explorer.settings import Settings
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.wiring import cloud, local, publishing
+from idea_explorer.wiring.engine import make_engine, request_policy
+from idea_explorer.wiring.toolsets import research_repository
+
+
+def cloud_deps(settings: Settings, log: Log) -> Deps:
+    """The DynamoDB table, the bucket and the services of a deployment. Connects to none of them yet.
+
+    A function without the GitHub secret reads no research: it has the index in the bucket.
+    """
+    from idea_explorer.adapters.aws.s3 import Bucket
+    from idea_explorer.adapters.dynamodb.approvals import CloudApprovals
+    from idea_explorer.adapters.dynamodb.events import DynamoEventLog
+    from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
+    from idea_explorer.adapters.dynamodb.spend import DynamoSpend
+    from idea_explorer.adapters.dynamodb.transcripts import CloudReports, CloudTranscripts
+    from idea_explorer.adapters.uploads import CloudUploads
+
+    table = cloud.table(settings)
+    bucket = Bucket(cloud.named("BUCKET_NAME", settings.bucket_name), cloud.connect("s3", settings))
+    approvals = CloudApprovals(table, bucket)
+    uploads = CloudUploads(bucket)
+    return _deps(settings, log, DynamoSpend(table), uploads)(
+        explorations=DynamoExplorations(table),
+        transcripts=CloudTranscripts(table, bucket),
+        events=DynamoEventLog(table),
+        reports=CloudReports(table, bucket),
+        approvals=approvals,
+        engine=partial(make_engine, settings, uploads, log),
+        queue=partial(cloud.cloud_queue, settings),
+        wake=partial(_answer_token, settings, approvals),
+        idempotency=cache(partial(cloud.idempotency, settings)),
+        index=cache(partial(publishing.research_index, settings)),
+        research=partial(research_repository, settings) if settings.uses_github else _none,
+        publisher=partial(publishing.publisher, settings) if settings.uses_github else _none,
+    )
+
+
+def local_deps(
+    settings: Settings, log: Log, sinks: Sequence[EventSink] = (), *, commit: bool = False
+) -> Deps:
+    """SQLite and files, for a command that runs an exploration itself: it wakes no worker."""
+    from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+
+    store = local.local_store(settings)
+    uploads = local.local_uploads(settings)
+    return _deps(settings, log, store, uploads)(
+        explorations=store,
+        transcripts=store,
+        events=store,
+        reports=store,
+        approvals=SqliteApprovals(settings.store),
+        sinks_for=lambda exploration: [LogSink(log, exploration), *sinks],
+        engine=cache(partial(make_engine, settings, uploads, log)),
+        queue=partial(local.local_queue, settings),
+        wake=_none,
+        idempotency=partial(local.idempotency, settings),
+        research=partial(research_repository, settings),
+        publisher=partial(publishing.publisher, settings, commit=commit),
+        retries_webhooks=False,
+    )
+
+
+def server_deps(settings: Settings, log: Log) -> Deps:
+    """The same for `idea serve`, whose workers take runs from a queue and send webhooks again."""
+    queue = local.local_queue(settings)
+    once = local.idempotency(settings)
+    return replace(
+        local_deps(settings, log),
+        queue=lambda: queue,
+        wake=lambda exploration: queue.send(exploration.id, exploration.run.number),
+        idempotency=lambda: once,
+        retries_webhooks=True,
+    )
+
+
+def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Callable[..., Deps]:
+    """What both have in common."""
+    clock = local.system_clock()
+    return partial(
+        Deps,
+        uploads=uploads,
+        clock=clock,
+        log=log,
+        policy=request_policy(settings, spend, uploads),
+        sinks_for=lambda exploration: [LogSink(log, exploration)],
+        workflow=partial(cloud.cloud_workflow, settings),
+        index=partial(publishing.research_index, settings),
+        pull_requests_for=partial(publishing.pull_requests_for, settings),
+        reverter_for=lambda exploration: publishing.reverter(settings, exploration.request),
+        restorer=partial(publishing.restorer, settings),
+        webhooks=_public_http,
+        notices=partial(cloud.cloud_notices, settings),
+        default_webhook=publishing.default_webhook(settings),
+        repository=settings.published_to,
+        branch=settings.published_branch,
+        max_running=settings.max_running,
+        defer_seconds=settings.defer_seconds,
+        queued_too_long_seconds=settings.queued_too_long_seconds,
+        running_too_long_seconds=settings.running_too_long_seconds,
+        events_wait_seconds=settings.events_wait_seconds,
+        # polling a table in the cloud costs money; polling the local database costs nothing
+        events_poll_seconds=settings.events_poll_seconds or (1.0 if settings.in_cloud else 0.1),
+    )
+
+
+def _answer_token(settings: Settings, approvals: Approvals, exploration: Exploration) -> None:
+    """Without a token the workflow has not begun to wait; when it does, it sees that it need not."""
+    if token := approvals.token(exploration.id):
+        cloud.answer_token(settings, token, {"status": "decided"})
+
+
+def _public_http() -> Webhooks:
+    from idea_explorer.adapters.http.public import PublicHttp
+
+    return PublicHttp(local.system_clock())
+
+
+def _none(*_: object) -> None:
+    return None

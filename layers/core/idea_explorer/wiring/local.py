@@ -1,0 +1,94 @@
+"""The stores of this machine: SQLite, files, and locks between processes."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import Clock, Idempotency, Log, Uploads
+from idea_explorer.settings import Settings
+
+if TYPE_CHECKING:
+    from idea_explorer.adapters.folder.locks import ProcessLock
+    from idea_explorer.adapters.sqlite.queue import LocalQueue
+    from idea_explorer.adapters.sqlite.store import SqliteStore
+    from idea_explorer.adapters.uploads import FilesOf, GivenFiles, LocalUploads
+
+
+LOCAL_OWNER = "local"
+
+
+def local_store(settings: Settings) -> "SqliteStore":
+    from idea_explorer.adapters.sqlite.store import SqliteStore
+
+    store = SqliteStore(settings.store)
+    ignored = settings.store.with_name(".gitignore")
+    if not ignored.exists():
+        # records hold webhook secrets, which must not be committed
+        ignored.write_text("*\n", encoding="utf-8")
+    return store
+
+
+def local_uploads(settings: Settings, base_url: str = "") -> "LocalUploads":
+    """Files on this machine; `base_url` is the address of its API."""
+    from idea_explorer.adapters.uploads import LocalUploads
+
+    return LocalUploads(settings.kept, base_url)
+
+
+def files_of(exploration: Exploration, uploads: Uploads) -> "FilesOf":
+    from idea_explorer.adapters.uploads import FilesOf
+
+    return FilesOf(uploads, exploration.owner, exploration.request.files)
+
+
+def given_files(paths: Sequence[Path]) -> "GivenFiles":
+    """Files that a person at this machine named; raises InvalidRequestError."""
+    from idea_explorer.adapters.uploads import GivenFiles
+
+    return GivenFiles(paths)
+
+
+def idempotency(settings: Settings) -> Idempotency:
+    from idea_explorer.adapters.idempotency import IdempotencyStore, SqliteRecords
+
+    return IdempotencyStore(SqliteRecords(settings.store))
+
+
+def local_queue(settings: Settings) -> "LocalQueue":
+    from idea_explorer.adapters.sqlite.queue import LocalQueue
+
+    return LocalQueue(settings.store, system_clock())
+
+
+def process_lock(settings: Settings) -> "ProcessLock":
+    from idea_explorer.adapters.folder.locks import ProcessLock
+
+    return ProcessLock(settings.kept / "running")
+
+
+def worked_on_here(settings: Settings) -> Callable[[Exploration], bool]:
+    """Whether a command on this machine runs it, or a worker of `idea serve` does or will."""
+    here, queue = process_lock(settings), local_queue(settings)
+    return lambda e: here.is_at_work(e.id) or queue.has(e.id, e.run.number)
+
+
+def running_here(settings: Settings) -> Callable[[Exploration], bool]:
+    """Whether a process on this machine is running it now."""
+    here, queue = process_lock(settings), local_queue(settings)
+    return lambda e: (
+        not e.is_final and (here.is_at_work(e.id) or queue.is_taken(e.id, e.run.number))
+    )
+
+
+def system_clock() -> Clock:
+    from idea_explorer.adapters.clock import SystemClock
+
+    return SystemClock()
+
+
+def cli_log(stream: TextIO | None) -> Log:
+    """Structured lines on a stream, or none at all."""
+    from idea_explorer.observability.logging import SilentLog, stream_log
+
+    return stream_log(stream) if stream else SilentLog()
