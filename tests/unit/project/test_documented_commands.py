@@ -92,12 +92,12 @@ def test_the_examples_work_without_a_key_and_write_only_to_the_demo(demo_folder:
 def test_the_demo_prints_what_the_readme_shows(demo_folder: Path) -> None:
     """Line by line but for numbers and the date; `…` stands for lines that are left out."""
     recipe = (ROOT / "Makefile").read_text("utf-8")
-    command = re.search(r"IDEA_RESEARCH_DIR=demo \$\(BIN\)/idea (.*)", recipe)
+    command = re.search(r"\$\(BIN\)/idea (.* --research demo .*)", recipe)
     shown = re.search(r"^```text\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert command
     assert shown
 
-    done = idea(*shlex.split(command[1]), env={"IDEA_RESEARCH_DIR": "demo"}, folder=demo_folder)
+    done = idea(*shlex.split(command[1]), env={}, folder=demo_folder)
 
     printed = _without_numbers(done.stderr + done.stdout)
     for part in _without_numbers(shown[1]).split("…\n"):
