@@ -1,4 +1,4 @@
-"""The routes that list, show, cancel and resume explorations."""
+"""The routes that list, show, cancel and resume explorations, and send their webhooks again."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -11,13 +11,14 @@ from idea_explorer.api.views import Details, ExplorationList, build_details, bui
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.progress import progress_of
-from idea_explorer.domain.request import ResumeRequest
+from idea_explorer.domain.request import CallbackSecret, ResumeRequest, WebhookUrl
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.toolsets import ToolsetName
 from idea_explorer.ports import Filter
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
+from idea_explorer.usecases.notify import API_TIMEOUT_SECONDS, resend, send_test
 from idea_explorer.usecases.resume import resume
 
 
@@ -94,3 +95,21 @@ def _read_events(exploration: Exploration, deps: Deps) -> Iterator[str]:
     while page := deps.events.read(exploration.id, after=after):
         yield from (event.data for event in page)
         after = page[-1].number
+
+
+class WebhookTest(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    webhook_url: WebhookUrl
+    callback_secret: CallbackSecret | None = None
+
+
+def try_webhook(call: ApiCall, deps: Deps) -> ApiResponse:
+    asked = call.parse_body(WebhookTest)
+    return ApiResponse(200, send_test(asked.webhook_url, asked.callback_secret, deps))
+
+
+def resend_webhook(call: ApiCall, deps: Deps) -> ApiResponse:
+    exploration = find(call.path["exploration_id"], call.owner, deps)
+    resent = resend(exploration.id, deps, timeout=API_TIMEOUT_SECONDS)
+    return ApiResponse(200, resent.delivery)

@@ -17,11 +17,14 @@ from idea_explorer.api.approvals import (
 from idea_explorer.api.events import show_events
 from idea_explorer.api.explorations import (
     ListQuery,
+    WebhookTest,
     cancel_exploration,
     list_explorations,
+    resend_webhook,
     resume_exploration,
     show_exploration,
     show_report,
+    try_webhook,
 )
 from idea_explorer.api.http import MAX_BODY_BYTES, MAX_DECISION_BYTES, ApiCall, ApiResponse
 from idea_explorer.api.submit import (
@@ -41,7 +44,6 @@ from idea_explorer.api.views import (
     SubmissionView,
     UploadView,
 )
-from idea_explorer.api.webhooks import WebhookTest, resend_webhook, try_webhook
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.usecases.approvals.decide import DecisionRequest

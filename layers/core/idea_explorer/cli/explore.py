@@ -1,18 +1,32 @@
-"""`idea explore`: one exploration on this machine."""
+"""`idea explore`: one exploration on this machine, on the engine that Lambda runs."""
 
 import argparse
+import signal
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from threading import Thread
+from typing import Any
 
 from idea_explorer.cli.arguments import read_files, read_request, read_settings
+from idea_explorer.cli.display import ProgressDisplay, open_screen
 from idea_explorer.cli.explorations import print_end
-from idea_explorer.cli.output import warn
-from idea_explorer.cli.run import LocalRunner, path_to_open
+from idea_explorer.cli.output import suggest_resume, warn
 from idea_explorer.cli.similar import Choice, ask_at_terminal, is_undecided, offer_similar
 from idea_explorer.cli.targets.local import LocalTarget
-from idea_explorer.domain.errors import ExplorerError
-from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest
+from idea_explorer.domain.text import one_line
+from idea_explorer.ports import EventSink, Log, UploadedFiles
 from idea_explorer.settings import Settings
-from idea_explorer.wiring import publishing
+from idea_explorer.usecases.jobs import explore_or_settle, finish, send_webhook, settle_abandoned
+from idea_explorer.usecases.reuse import reuse
+from idea_explorer.usecases.submit import submit
+from idea_explorer.wiring import local, publishing
+from idea_explorer.wiring.deps import local_deps
 from idea_explorer.wiring.engine import request_policy
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, system_clock
 from idea_explorer.wiring.toolsets import check_folder
@@ -57,3 +71,183 @@ def _offer_similar(request: ExploreRequest, settings: Settings) -> Choice:
     return offer_similar(
         request, index, show=lambda line: print(line, file=sys.stderr), ask=ask_at_terminal()
     )
+
+
+DEFAULT_HANDLERS: dict[signal.Signals, Callable[..., Any] | signal.Handlers] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+
+
+class LocalRunner:
+    """Runs to the end, through every decision that a run waits for. With `show_progress` somebody
+    watches, and may be asked to decide."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        target: LocalTarget,
+        *,
+        show_progress: bool,
+        log: Log | None = None,
+        commit: bool = False,
+    ) -> None:
+        self._settings = settings
+        self._target = target
+        self._show_progress = show_progress
+        self._displays: list[EventSink] = []
+        log = log or local.cli_log(None)
+        self._deps = local_deps(settings, log, self._displays, commit=commit)
+        self._lock = local.process_lock(settings)
+
+    def reuse(self, request: ExploreRequest) -> Exploration | None:
+        """The answer from existing research where the request asks for that. A repository that cannot be
+        read now fails the run to come: it must not pay for what is there already."""
+        try:
+            found = reuse(request, LOCAL_OWNER, self._deps)
+        except ExternalError as error:
+            engine = replace(self._deps.engine(), check_repository=_fail_with(error))
+            self._deps = replace(self._deps, engine=lambda: engine)
+            return None
+        if found is None or found.publication.reused is None:
+            return None
+        final = send_webhook(found, self._deps)
+        return final.replace(path=path_to_open(found.publication.reused, self._settings))
+
+    def explore(self, request: ExploreRequest, files: UploadedFiles) -> Exploration:
+        publisher = None if self._settings.uses_github else self._deps.publisher()
+        if publisher and request.spec.publishes_documents:
+            publisher.check()  # before anything is paid; GitHub is checked by the run itself
+        self._settle_abandoned()
+        new = new_id(int(self._deps.clock.now().timestamp() * 1_000))
+        with self._lock.held(new):
+            exploration = submit(
+                self._with_files(request, files),
+                LOCAL_OWNER,
+                self._deps,
+                exploration_id=new,
+                by_command=True,
+            )
+            return self._run(exploration)
+
+    def resume(self, exploration: Exploration, limits: ResumeRequest) -> Exploration:
+        if local.running_here(self._settings)(exploration):
+            raise ConflictError(f"Exploration {exploration.id} is already running on this machine.")
+        self._settle_abandoned(but=exploration.id)
+        with self._lock.held(exploration.id):
+            return self._run(self._take_over(exploration, limits))
+
+    def _take_over(self, exploration: Exploration, limits: ResumeRequest) -> Exploration:
+        """The run that waits for decisions or was interrupted, or else a new one."""
+        from idea_explorer.usecases.resume import claim, resume
+
+        interrupted = exploration.status == "queued" and exploration.run.by_command
+        if interrupted or exploration.status in {"awaiting_approval", "running"}:
+            return claim(exploration, self._deps)
+        return resume(exploration.id, LOCAL_OWNER, limits, self._deps, by_command=True)
+
+    def _with_files(self, request: ExploreRequest, files: UploadedFiles) -> ExploreRequest:
+        """The files are copied to where a resumed run finds them."""
+        uploads = local.local_uploads(self._settings)
+        ids = tuple(uploads.add(LOCAL_OWNER, file.name, file.content) for file in files.read_all())
+        return request.model_copy(update={"files": ids})
+
+    def _settle_abandoned(self, but: ExplorationId | None = None) -> None:
+        """End runs whose commands were killed, so that their reserved budget is free again."""
+        is_worked_on = local.worked_on_here(self._settings)
+        for settled in settle_abandoned(LOCAL_OWNER, self._deps, is_worked_on, but=but):
+            send_webhook(settled, self._deps)
+            details, name = self._target.describe(settled), self._target.name(settled.id)
+            if self._show_progress and (suggestion := suggest_resume(details, name)):
+                warn(f"Exploration {settled.id} was interrupted. {suggestion}")
+
+    def _run(self, exploration: Exploration) -> Exploration:
+        """The caller holds the lock of the run: without it, it could be settled as abandoned."""
+        display = self._open_display(exploration) if self._show_progress else None
+        with display or nullcontext():
+            reached = self._explore(exploration)
+            while reached.status == "awaiting_approval":
+                if not display or not self._ask_for_decisions(exploration):
+                    return reached
+                reached = self._explore(exploration)
+            return finish(reached.id, reached.run.number, self._deps, warn)
+
+    def _open_display(self, exploration: Exploration) -> ProgressDisplay:
+        request = exploration.request
+        screen = open_screen()
+        model = request.model if self._settings.uses_claude else "offline model"
+        mode = f"/{request.mode}" if request.spec.takes("mode") else ""
+        screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
+        screen.line(
+            f"{request.toolset}{mode} · {model} · deadline {request.deadline_seconds} s", "dim"
+        )
+        screen.line(f"exploration {exploration.id}", "dim")
+        display = ProgressDisplay(screen)
+        self._displays.append(display)
+        return display
+
+    def _explore(self, exploration: Exploration) -> Exploration:
+        """The first Ctrl-C, or another signal to end, stops the run and keeps what it has so far."""
+
+        def cancel() -> None:
+            warn("Stopping and keeping what there is. Press Ctrl-C again to quit immediately.")
+            self._deps.explorations.request_cancel(exploration.id)
+
+        _on_first_signal(cancel)
+        try:
+            return explore_or_settle(exploration.id, exploration.run.number, self._deps)
+        finally:
+            _restore_signals()
+
+    def _ask_for_decisions(self, exploration: Exploration) -> bool:
+        """Whether everything is decided; not where nobody can be asked, or they leave it for later."""
+        from idea_explorer.cli.approvals import ask_for_decision
+
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return False
+        for approval in self._target.approvals(exploration.id):
+            if approval.status == "pending":
+                request = ask_for_decision(approval)
+                if request is None:
+                    return False
+                self._target.decide(exploration.id, approval.id, request)
+        return True
+
+
+def path_to_open(document: str, settings: Settings) -> str:
+    """A document's path as a person opens it."""
+    return document if settings.uses_github else str(settings.research_dir / document)
+
+
+def _fail_with(error: ExternalError) -> Callable[[Exploration], None]:
+    def check(_: Exploration) -> None:
+        raise OutOfReachError(error) from error
+
+    return check
+
+
+def _on_first_signal(action: Callable[[], None]) -> None:
+    """Call the action at the first signal; the second ends the program.
+
+    The action has a thread of its own, for the program may be in the middle of what it calls.
+    """
+
+    def handle(*_: object) -> None:
+        _restore_signals()
+        Thread(target=action).start()
+
+    for number in DEFAULT_HANDLERS:
+        if not _is_ignored(number):
+            signal.signal(number, handle)
+
+
+def _restore_signals() -> None:
+    for number, handler in DEFAULT_HANDLERS.items():
+        if not _is_ignored(number):
+            signal.signal(number, handler)
+
+
+def _is_ignored(number: signal.Signals) -> bool:
+    """Whoever started the program may have asked it to ignore a signal, as `nohup` does."""
+    return signal.getsignal(number) is signal.SIG_IGN

@@ -32,13 +32,13 @@ from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.opening import (
     begin_or_resume,
+    call_until_reachable,
     deadline_of,
     enter_run,
     record_continuation,
     refuse_run,
 )
 from idea_explorer.usecases.outcome import conclude, min_resume_cost, receipt_for, stats_of
-from idea_explorer.usecases.reach import call_until_reachable
 from idea_explorer.usecases.run_events import FanOutSink, ProgressSink, RecordingSink
 
 T = TypeVar("T")

@@ -1,23 +1,27 @@
 """How a run begins: its deadline, and the opening of its transcript."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from idea_explorer.agent import prompts
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.minimum_cost import fit_searches
 from idea_explorer.agent.prompts import prompt, system_prompt
+from idea_explorer.agent.requests import MODEL_CALLS, announce_retry
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.deadline import Clock, Deadline
-from idea_explorer.domain.errors import ConflictError, ExplorerError
+from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
+from idea_explorer.domain.retry import Retry, retry
 from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening
 from idea_explorer.domain.turns import find_effort
-from idea_explorer.ports import Transcript
+from idea_explorer.ports import EventSink, Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
 
 MAX_START_SHARE = 0.1  # of a deadline: a cold start must not use up a short one
@@ -182,3 +186,36 @@ def first_message(
     if introduction:
         parts.append(introduction)
     return [{"type": "text", "text": "\n\n".join(parts)}]
+
+
+T = TypeVar("T")
+
+WAITING_SHARE = 0.5  # of the time for gathering; the rest is for the run itself
+SLICE_SECONDS = 1.0  # how soon a cancel ends a pause
+
+
+def call_until_reachable(
+    call: Callable[[], T], deadline: Deadline, sink: EventSink, cancelled: Callable[[], bool]
+) -> T:
+    """Call, and call again while the failure may pass and the deadline leaves time for it.
+
+    Raises OutOfReachError where it does not pass in that time, or somebody cancels meanwhile.
+    """
+    clock = deadline.clock
+
+    def wait(again: Retry) -> None:
+        sink.emit(announce_retry(again, step=0))
+        left = again.seconds
+        while left > 0:
+            clock.sleep(min(left, SLICE_SECONDS))
+            left -= SLICE_SECONDS
+            if cancelled():
+                raise again.error
+
+    try:
+        until = clock.monotonic() + WAITING_SHARE * deadline.gathering_left
+        return retry(call, MODEL_CALLS, clock, until=until, wait=wait)
+    except ExternalError as error:
+        if not error.retryable:
+            raise
+        raise OutOfReachError(error) from error

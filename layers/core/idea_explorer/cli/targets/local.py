@@ -129,7 +129,7 @@ class LocalTarget:
     def resume(
         self, exploration_id: str, limits: ResumeRequest, *, show_progress: bool
     ) -> JsonObject:
-        from idea_explorer.cli.run import LocalRunner
+        from idea_explorer.cli.explore import LocalRunner
 
         exploration = self.find(exploration_id)
         runner = LocalRunner(self._settings, self, show_progress=show_progress)
