@@ -73,7 +73,7 @@ def test_an_execution_stopped_by_hand_is_settled(stack: Stack, minds: Minds) -> 
     final = stack.load(exploration_id)
     assert final.status == "cancelled"
     assert final.run.receipt is not None
-    assert final.run.receipt.message == "The run was stopped; what was there is kept."
+    assert final.run.receipt.message == "The run was stopped; the work so far is kept."
     assert not final.run.receipt.has_partial_text  # what is said beside a call is thinking
 
 

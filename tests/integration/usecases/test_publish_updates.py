@@ -178,7 +178,7 @@ def test_a_document_removed_meanwhile_does_not_lose_the_update(bench: Bench) -> 
     assert final.status == "completed"
     assert "Rents fell." in read(bench, final)
     assert final.publication.notice is not None
-    assert "not there any more" in final.publication.notice
+    assert "no longer exists" in final.publication.notice
 
 
 def test_hand_edits_stay_when_an_update_is_added(bench: Bench) -> None:

@@ -81,7 +81,7 @@ def test_a_budget_too_small_for_any_research_says_so_and_what_would_do(tmp_path:
     done = bench.run(max_cost_usd=0.08)
     assert done.run.receipt is not None
     told = re.fullmatch(
-        r"The budget pays for no research; the report was written without any\. "
+        r"The budget was too small for research, so the report was written without it\. "
         r"Resuming it with research takes at least \$(0\.\d\d)\.",
         done.run.receipt.message,
     )

@@ -102,7 +102,7 @@ def test_a_timed_out_run_keeps_its_text_and_says_how_to_go_on(world: World) -> N
     assert settled.run.stats.usage.output_tokens == 109  # the unanswered call counts in full
     assert settled.run.receipt == Receipt(
         code="TIMEOUT",
-        message="The deadline passed before the report was whole.",
+        message="The deadline passed before the report was complete.",
         step=1,
         cost_usd=settled.run.stats.cost_usd,
         has_partial_text=True,

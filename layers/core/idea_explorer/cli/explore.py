@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _offer_similar(request: ExploreRequest, settings: Settings) -> Choice:
-    """A repository that cannot be read now decides nothing."""
+    """If the repository cannot be read, run as requested."""
     try:
         index = publishing.research_index(settings).load()
     except ExplorerError:
@@ -230,7 +230,7 @@ def _fail_with(error: ExternalError) -> Callable[[Exploration], None]:
 def _on_first_signal(action: Callable[[], None]) -> None:
     """Call the action at the first signal; the second ends the program.
 
-    The action has a thread of its own, for the program may be in the middle of what it calls.
+    The action has a thread of its own, because the main thread may be inside the same code.
     """
 
     def handle(*_: object) -> None:

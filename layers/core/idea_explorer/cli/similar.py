@@ -82,7 +82,7 @@ def _options(request: ExploreRequest, nearest: IndexEntry) -> dict[str, tuple[st
 
 
 def _format_hit(number: int, hit: Similar) -> list[str]:
-    """A document's own words may hold anything, so what steers a terminal is left out."""
+    """A document's own words may hold anything, so terminal control characters are removed."""
     facts = ", ".join(filter(None, (hit.date, hit.verdict, f"{hit.score:.0%} similar")))
     text = strip_control_characters(f"  {number}  {one_line(hit.title, 80)} ({facts})")
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None

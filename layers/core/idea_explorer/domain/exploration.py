@@ -19,12 +19,14 @@ NEXT: dict[Status, frozenset[Status]] = {
     **{status: frozenset({"queued"}) for status in RESUMABLE},
 }
 
-FIRST_DELIVERY = timedelta(minutes=5)  # who ends a run sends its message; after this nobody did
-OFFLINE = "offline"  # the id of the model that is none
+FIRST_DELIVERY = timedelta(
+    minutes=5
+)  # whoever ends the run sends it; after this, assume that nobody did
+OFFLINE = "offline"  # the id that is used when no model is called
 
 
 class Delivery(BaseModel):
-    """How far the news of a run has come. It never changes what the research is."""
+    """The delivery of the webhook of a run. It never changes the research."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,7 +49,7 @@ class Publication(BaseModel):
     commit: str | None = None
     branch: str | None = None
     url: str | None = None
-    notice: str | None = None  # what turned out otherwise than asked for, in a sentence
+    notice: str | None = None  # how the result differs from the request, in a sentence
     reused: str | None = None  # the document that answered instead of a run
 
 
@@ -144,8 +146,8 @@ class Exploration(BaseModel):
         by_command: bool = False,
         default_webhook: bool = False,
     ) -> "Exploration":
-        """One that is asked for now, the first of its conversation unless that is named. With a default
-        webhook somebody is told of its end even where the request names nobody."""
+        """A new exploration; it starts a conversation unless one is given. With a default webhook its end is
+        reported even if the request names no webhook."""
         new = exploration_id or new_id(int(at.timestamp() * 1_000))
         return cls(
             id=new,

@@ -1,4 +1,4 @@
-"""One run of an exploration: what it took, what it came to, and how to go on from it."""
+"""One run of an exploration: its cost, its outcome and how to resume it."""
 
 from collections.abc import Mapping
 from datetime import date, datetime

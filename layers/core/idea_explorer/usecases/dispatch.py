@@ -34,7 +34,7 @@ Dispatched = Literal["started", "deferred", "known", "dead_lettered"]
 
 
 def dispatch(message: QueueMessage, deps: Deps) -> Dispatched:
-    """Handle one delivery. Raises what another delivery of the same message may cure.
+    """Handle one delivery. Raises errors that another delivery of the message may fix.
 
     A message that can never succeed goes to the dead-letter queue, and the exploration it names fails.
     One that finds no free slot is sent again: a failed delivery would count against its retries.

@@ -69,7 +69,7 @@ def send_webhook(final: Exploration, deps: Deps) -> Exploration:
 
 
 def explore_or_settle(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
-    """Explore. An error that no retry can cure, such as a missing key, ends the run here, where its
+    """Explore. An error that no retry can fix, such as a missing key, ends the run here, where its
     sentence is still known. Any other error is raised."""
     try:
         return explore(exploration_id, run, deps)

@@ -53,24 +53,24 @@ def min_resume_cost(state: State, finish: Finish, budget: Budget) -> float | Non
 ENDINGS: dict[str, tuple[ErrorCode, str]] = {
     "deadline": (
         "TIMEOUT",
-        "The time for gathering was over; the report was written from what was there.",
+        "The time for gathering was over; the report was written from what had been found.",
     ),
     "budget": (
         "BUDGET_EXCEEDED",
-        "The budget was reached; the report was written from what was there.",
+        "The budget was reached; the report was written from what had been found.",
     ),
-    "max_steps": ("INTERNAL_ERROR", "The step limit was reached with work open."),
+    "max_steps": ("INTERNAL_ERROR", "The step limit was reached before the work was finished."),
     "max_tokens": ("INTERNAL_ERROR", "The report was cut off at the output limit."),
     "approval_expired": (
         "TIMEOUT",
-        "Nobody decided on the proposed changes in time; what was there is kept.",
+        "Nobody decided on the proposed changes in time; the work so far is kept.",
     ),
-    "cancelled": ("CANCELLED", "Cancelled; what was there is kept."),
-    "pauses": ("INTERNAL_ERROR", "The search did not come to an end."),
+    "cancelled": ("CANCELLED", "Cancelled; the work so far is kept."),
+    "pauses": ("INTERNAL_ERROR", "The search did not finish."),
 }
 
 
-NO_RESEARCH = "The budget pays for no research; the report was written without any."
+NO_RESEARCH = "The budget was too small for research, so the report was written without it."
 
 
 def receipt_for(

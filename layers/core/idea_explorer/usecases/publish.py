@@ -45,7 +45,7 @@ def publish(
     """Publish the report of a run and set the final status. Safe to repeat after any failure.
 
     Nothing of a failed run is published, neither a document nor a pull request: its text is kept for a
-    resume. Raises errors that a retry may cure. A caller that stops retrying passes the last one as
+    resume. Raises errors that a retry may fix. A caller that stops retrying passes the last one as
     `give_up`: then the run ends `failed` with it in its receipt. The report stays readable in any case.
     """
     exploration = deps.explorations.take_over(exploration_id, lambda e: _check_run(e, run))
@@ -75,7 +75,7 @@ def publish(
 def publish_with_retry(
     exploration_id: ExplorationId, run: int, deps: Deps, on_wait: Callable[[str], None]
 ) -> Exploration:
-    """Publish, and retry failures that may pass for some minutes. When that time is over, or a service asks
+    """Publish, and retry temporary failures for a few minutes. When that time is over, or a service asks
     for a longer wait, the run ends with the failure. `on_wait` is given a sentence before each wait."""
     clock = deps.clock
 
@@ -206,7 +206,7 @@ def plan(exploration: Exploration, report: str, tree: Tree, now: datetime) -> Ch
         base = tree.read_text(place.document)
         if base is not None:
             return _updated(exploration, report, tree, now, place, base)
-        gone = f"{place.document} is not there any more, so the update is a document of its own."
+        gone = f"{place.document} no longer exists, so the update is a separate document."
         return _written(exploration, report, tree, now, gone)
     return _written(exploration, report, tree, now, None)
 
@@ -248,7 +248,7 @@ def _written(
     if own and log is None:
         notice = (
             f"{own.document} was changed since it was written, so it was left as it is and this"
-            " run stands beside it."
+            " run wrote a separate document."
         )
     place = own if own and log is not None else new_folder(exploration, names)
     text = render_document(exploration, report)

@@ -36,14 +36,18 @@ class Ending:
 
 
 ENDINGS: dict[Cause, Ending] = {
-    "timed_out": Ending("timed_out", "TIMEOUT", "The deadline passed before the report was whole."),
-    "stopped": Ending("cancelled", "CANCELLED", "The run was stopped; what was there is kept."),
+    "timed_out": Ending(
+        "timed_out", "TIMEOUT", "The deadline passed before the report was complete."
+    ),
+    "stopped": Ending("cancelled", "CANCELLED", "The run was stopped; the work so far is kept."),
     "approval_expired": Ending(
         "partial",
         "TIMEOUT",
-        "Nobody decided on the proposed changes in time; what was there is kept.",
+        "Nobody decided on the proposed changes in time; the work so far is kept.",
     ),
-    "broken": Ending("failed", "INTERNAL_ERROR", "The run broke off; what was there is kept."),
+    "broken": Ending(
+        "failed", "INTERNAL_ERROR", "The run stopped unexpectedly; the work so far is kept."
+    ),
 }
 UNPUBLISHED = "The report was written but not published"
 

@@ -86,7 +86,7 @@ def server_deps(settings: Settings, log: Log) -> Deps:
 
 
 def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Callable[..., Deps]:
-    """What both have in common."""
+    """What a deployment and this machine have in common."""
     clock = local.system_clock()
     return partial(
         Deps,

@@ -78,7 +78,7 @@ def pull_requests_for(settings: Settings, exploration: Exploration) -> PullReque
 
 
 def default_webhook(settings: Settings) -> Callable[[], Target | None]:
-    """The webhook for requests that name none. Its secret is read anew for each message."""
+    """The webhook for requests that name none. Its secret is read again for each message."""
 
     def target() -> Target | None:
         if settings.webhook_url is None:
