@@ -4,17 +4,33 @@ The SDK's own retries are off, because it sleeps as long as the server says and 
 stream may send nothing but pings for minutes; only the deadline, a cancel or a dead connection ends it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import anthropic
 import httpx2
 
-from idea_explorer.adapters.claude.errors import ANTHROPIC, AWS, Account, map_sdk_errors
 from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.errors import ConfigurationError, ErrorCode, name_system
+from idea_explorer.domain.errors import (
+    ConfigurationError,
+    ErrorCode,
+    ExternalError,
+    ModelRefusesError,
+    NetworkError,
+    RateLimitedError,
+    RejectedError,
+    TooLongError,
+    UnavailableError,
+    UnreachableError,
+    UpstreamTimeoutError,
+    name_system,
+)
 from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.retry_after import parse_retry_after
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
 SILENCE_SECONDS = 90.0  # without a byte the connection is dead: pings come every 15 to 30 s
@@ -24,6 +40,35 @@ SYSTEM: ErrorCode = "AI_SERVICE_UNAVAILABLE"
 GRACE_SECONDS = 0.5
 CACHE: Block = {"type": "ephemeral"}
 EFFORT_BETA = "mid-conversation-output-config-2026-07-01"  # allows changes of effort
+TOO_LONG = ("prompt is too long", "exceed context limit")  # in the message of a 400
+NO_CREDIT = "credit balance is too low"  # in the message of a 400 too
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What to check if a provider refuses access."""
+
+    unknown: str
+    credentials: str
+    permissions: str
+    unreachable: str
+
+
+ANTHROPIC = Account(
+    unknown="Claude refused the API key (401).",
+    credentials="Check ANTHROPIC_API_KEY.",
+    permissions="Check the key's permissions.",
+    unreachable="Check the network and ANTHROPIC_BASE_URL.",
+)
+AWS = Account(
+    unknown="Claude refused the AWS credentials (401).",
+    credentials="Check the role or profile that signs, and ANTHROPIC_AWS_WORKSPACE_ID.",
+    permissions=(
+        "Allow the role aws-external-anthropic:CreateInference on the workspace that"
+        " ANTHROPIC_AWS_WORKSPACE_ID names."
+    ),
+    unreachable="Check the network, and whether AWS_REGION offers Claude.",
+)
 
 
 class Claude:
@@ -147,3 +192,75 @@ def _mark(message: JsonObject) -> JsonObject:
     if last in {"thinking", "redacted_thinking"}:
         return message
     return {**message, "content": [*_cached(blocks)]}
+
+
+@contextmanager
+def map_sdk_errors(account: Account) -> Iterator[None]:
+    """Order matters: the SDK's timeout is also a connection error."""
+    try:
+        yield
+    except anthropic.APITimeoutError as error:
+        raise UpstreamTimeoutError("Claude did not answer in time.", hint="Try again.") from error
+    except anthropic.APIConnectionError as error:
+        if isinstance(error.__cause__, httpx2.ConnectError):
+            raise UnreachableError(
+                "Claude's API could not be reached.",
+                hint=account.unreachable,
+            ) from error
+        raise NetworkError("The connection to Claude broke off.", hint="Try again.") from error
+    except anthropic.APIStatusError as error:
+        raise _map_status(error, account) from error
+    except anthropic.APIError as error:
+        # an error event in a stream that started well
+        raise UnavailableError(f"Claude's response broke off: {error.message}") from error
+    except httpx2.TimeoutException as error:
+        raise UpstreamTimeoutError("Claude stopped answering.", hint="Try again.") from error
+    except httpx2.HTTPError as error:
+        raise NetworkError("The connection to Claude broke off.", hint="Try again.") from error
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise UnavailableError("Claude's response could not be read.", hint="Try again.") from error
+
+
+def _map_status(error: anthropic.APIStatusError, account: Account) -> ExternalError:
+    status = error.status_code
+    kind, reason = _parse_body(error)
+    if status == 429 or kind == "rate_limit_error":
+        return RateLimitedError(
+            "Claude's rate limit was reached.",
+            hint="Wait a little and resume, or ask Anthropic for a higher limit.",
+            retry_after=parse_retry_after(error.response.headers, datetime.now(UTC)),
+        )
+    if status == 401 or kind == "authentication_error":
+        return ModelRefusesError(account.unknown, hint=account.credentials)
+    if status == 402 or kind == "billing_error" or NO_CREDIT in reason:
+        return ModelRefusesError(
+            f"Claude refused the request ({status}): {reason}", hint="Check the account's billing."
+        )
+    if status == 403 or kind == "permission_error":
+        return ModelRefusesError(
+            f"Claude refused the request ({status}): {reason}", hint=account.permissions
+        )
+    if status == 529 or kind == "overloaded_error":
+        return UnavailableError("Claude is overloaded (529).", hint="Try again in a few minutes.")
+    if status >= 500 or status == 408 or kind == "api_error":
+        return UnavailableError(
+            f"Claude's API failed ({status}).", hint="Try again in a few minutes."
+        )
+    if status == 413 or any(words in reason for words in TOO_LONG):
+        return TooLongError(
+            f"The conversation is too large for Claude ({status}).",
+            hint="Use a shorter context or fewer files.",
+        )
+    if status == 404:
+        return RejectedError(
+            f"Claude does not know this model (404): {reason}", hint="Check IDEA_MODELS."
+        )
+    return RejectedError(f"Claude rejected the request ({status}): {reason}")
+
+
+def _parse_body(error: anthropic.APIStatusError) -> tuple[str, str]:
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error")
+    # AWS reports missing permissions in a shape of its own
+    fields = inner if isinstance(inner, dict) else {"message": body.get("message")}
+    return str(fields.get("type") or ""), str(fields.get("message") or "no reason given")[:300]

@@ -36,7 +36,7 @@ class GitHubBranches:
             response = self._client.get(f"/git/ref/heads/{quote(branch)}")
         except DocumentMissingError:
             return None
-        return parse(GitRef, response).object.sha
+        return parse(GitRef, response).sha
 
     def find_base(self, ref: str | None) -> str:
         """The branch to merge into: the ref if it is a branch, else the default branch."""
@@ -107,7 +107,7 @@ def list_commits(
     """
     for commits in list_pages(client, head, MAX_PAGES):
         yield from commits
-        oldest = min((commit.commit.committer.date for commit in commits), default=since)
+        oldest = min((commit.date for commit in commits), default=since)
         if len(commits) < PER_PAGE or oldest < since - CLOCK_SLACK:
             return
     raise ConfigurationError(

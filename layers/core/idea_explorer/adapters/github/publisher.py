@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from idea_explorer.adapters.github.branches import GitHubBranches, MovedError, list_commits
 from idea_explorer.adapters.github.client import LIMIT_SECONDS, GitHubClient, make_retryable
+from idea_explorer.adapters.github.code import GitHubTree
 from idea_explorer.adapters.github.responses import Commit, parse, unreadable
-from idea_explorer.adapters.github.tree import GitHubTree
 from idea_explorer.adapters.trailers import has_trailers, run_trailers
 from idea_explorer.domain.errors import (
     AuthFailedError,
@@ -87,7 +87,7 @@ class GitHubPublisher:
     ) -> Published:
         trailers = run_trailers(exploration_id, run)
         with make_retryable():
-            branch = self._branch()
+            branch = self._named_branch = self._named_branch or self._default_branch()
             try:
                 with self._hold_lease(branch) as renew:
                     return retry(
@@ -112,7 +112,7 @@ class GitHubPublisher:
         head, earlier = self._find_commit(self._tip(branch), trailers, since)
         if earlier:
             return self._read_back(earlier, branch)
-        change = build(GitHubTree(self._client, head.commit.tree.sha))
+        change = build(GitHubTree(self._client, head.tree_sha))
         renew()
         sha = self._commit(head, change, trailers)
         renew()
@@ -134,11 +134,6 @@ class GitHubPublisher:
         ]
         message = f"{change.message}\n\n{trailers}"
         return self._branches.create_commit(head.sha, files, message)
-
-    def _branch(self) -> str:
-        if self._named_branch is None:
-            self._named_branch = self._default_branch()
-        return self._named_branch
 
     def _default_branch(self) -> str:
         try:
@@ -176,7 +171,7 @@ class GitHubPublisher:
         head = next(commits, None)
         if head is None or head.sha != sha:
             raise unreadable()
-        own = (c for c in chain([head], commits) if has_trailers(c.commit.message, trailers))
+        own = (c for c in chain([head], commits) if has_trailers(c.message, trailers))
         return head, next(own, None)
 
     def _read_back(self, commit: Commit, branch: str) -> Published:
@@ -184,7 +179,7 @@ class GitHubPublisher:
         files = parse(Commit, self._client.get(f"/commits/{commit.sha}")).files
         document = next((file.filename for file in files if is_document(file.filename)), "")
         try:
-            tree = GitHubTree(self._client, commit.commit.tree.sha)
+            tree = GitHubTree(self._client, commit.tree_sha)
             text = tree.read_text(document) if document else None
         except DocumentError:
             text = None

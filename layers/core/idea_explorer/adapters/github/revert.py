@@ -17,8 +17,8 @@ from idea_explorer.adapters.github.branches import (
     list_commits,
 )
 from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.code import GitHubTree
 from idea_explorer.adapters.github.responses import Commit, TreeEntry, parse
-from idea_explorer.adapters.github.tree import GitHubTree
 from idea_explorer.adapters.trailers import exploration_trailer, has_trailers, revert_message
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.ids import ExplorationId
@@ -76,6 +76,7 @@ class GitHubReverter:
 
     def _find_own(self, head: str, exploration_id: ExplorationId, since: datetime) -> _OwnCommits:
         """Merge commits are skipped: the commits that they merged are in the history too."""
+        trailer = exploration_trailer(exploration_id)
         standing: list[Commit] = []
         reverted: list[Commit] = []
         reverted_shas: set[str] = set()
@@ -87,11 +88,11 @@ class GitHubReverter:
             hint="Look for its id in the history and use git revert.",
         )
         for commit in commits:
-            is_own = _is_own(commit, exploration_id)
+            is_own = len(commit.parents) < 2 and has_trailers(commit.message, trailer)
             if commit.sha in reverted_shas:  # a revert that was reverted no longer counts
                 reverted += [commit] if is_own else []
                 continue
-            reverted_shas.update(_REVERTS.findall(commit.commit.message))
+            reverted_shas.update(_REVERTS.findall(commit.message))
             standing += [commit] if is_own else []
         return _OwnCommits(standing, reverted)
 
@@ -160,7 +161,8 @@ class GitHubReverter:
         tip = head
         for step in steps:
             rows = [_tree_row(name, step) for name in step.before]
-            message = _message(step.commit, exploration_id)
+            subject = f'Revert "{_subject(step.commit, 60)}"'
+            message = revert_message(subject, step.commit.sha, exploration_id)
             tip = self._branches.create_commit(tip, rows, message)
         return tip
 
@@ -175,11 +177,6 @@ class GitHubReverter:
 def _revert_branch(exploration_id: ExplorationId, newest: Commit) -> str:
     """Named after what it reverts, so that a later run gets a branch of its own."""
     return f"idea-explorer/revert-{exploration_id}-{newest.sha[:8]}"
-
-
-def _is_own(commit: Commit, exploration_id: ExplorationId) -> bool:
-    trailer = exploration_trailer(exploration_id)
-    return len(commit.parents) < 2 and has_trailers(commit.commit.message, trailer)
 
 
 def _is_same(one: TreeEntry | None, other: TreeEntry | None) -> bool:
@@ -206,11 +203,7 @@ def _tree_row(name: str, step: _RevertStep) -> dict[str, str | None]:
 
 
 def _subject(commit: Commit, limit: int) -> str:
-    return one_line(commit.commit.message.split("\n", 1)[0], limit)
-
-
-def _message(commit: Commit, exploration_id: ExplorationId) -> str:
-    return revert_message(f'Revert "{_subject(commit, 60)}"', commit.sha, exploration_id)
+    return one_line(commit.message.split("\n", 1)[0], limit)
 
 
 def _body(exploration_id: ExplorationId, commits: Sequence[Commit]) -> str:

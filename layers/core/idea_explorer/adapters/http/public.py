@@ -8,27 +8,28 @@ import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import httpcore
 import httpx
 
 from idea_explorer import __version__
-from idea_explorer.adapters.http.addresses import (
+from idea_explorer.adapters.http.connections import (
     FETCH_RULES,
     WEBHOOK_RULES,
     AddressRules,
+    CheckedBackend,
     Resolver,
+    certificates,
     system_resolver,
 )
-from idea_explorer.adapters.http.connections import CheckedBackend, certificates
 from idea_explorer.adapters.http.decoding import ACCEPT_ENCODING, read_body
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.errors import (
     AuthFailedError,
     BlockedAddressError,
-    ExternalError,
     HttpError,
     NetworkError,
     RateLimitedError,
@@ -46,14 +47,7 @@ MAX_REDIRECTS = 5
 SILENCE_SECONDS = 4.0  # without a byte; a second attempt then still fits into the ten seconds
 DEFAULT_PORTS = {"http": 80, "https": 443}
 READABLE_TYPES = frozenset(
-    {
-        "application/json",
-        "application/xhtml+xml",
-        "application/xml",
-        "application/rss+xml",
-        "application/atom+xml",
-        "application/yaml",
-    }
+    f"application/{name}" for name in "json xhtml+xml xml rss+xml atom+xml yaml".split()
 )
 HEADERS = {
     "user-agent": f"idea-explorer/{__version__}",
@@ -139,20 +133,14 @@ class _CheckedTransport(httpx.HTTPTransport):
         )
 
 
+@dataclass(frozen=True, slots=True)
 class _Session:
     """One fetch or post with all its redirects, under one deadline and with its own cookies."""
 
-    def __init__(
-        self,
-        client: httpx.Client,
-        rules: AddressRules,
-        backend: CheckedBackend,
-        deadline: Deadline,
-    ) -> None:
-        self._client = client
-        self._rules = rules
-        self._backend = backend
-        self._deadline = deadline
+    client: httpx.Client
+    rules: AddressRules
+    backend: CheckedBackend
+    deadline: Deadline
 
     def request(
         self,
@@ -162,27 +150,25 @@ class _Session:
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Request:
         try:
-            return self._client.build_request(method, url, content=body, headers=headers)
+            return self.client.build_request(method, url, content=body, headers=headers)
         except (httpx.InvalidURL, UnicodeError) as error:
             raise BlockedAddressError("The address is not a valid URL.") from error
 
     @contextmanager
     def send(self, request: httpx.Request) -> Iterator[httpx.Response]:
         with self._map_errors():
-            self._check(request.url)
-            response = self._client.send(request, stream=True, follow_redirects=False)
+            url = request.url
+            self.rules.check_url(
+                scheme=url.scheme,
+                userinfo=url.userinfo,
+                host=url.raw_host.decode("ascii"),
+                port=url.port or DEFAULT_PORTS.get(url.scheme, 0),
+            )
+            response = self.client.send(request, stream=True, follow_redirects=False)
             try:
                 yield response
             finally:
                 response.close()
-
-    def _check(self, url: httpx.URL) -> None:
-        self._rules.check_url(
-            scheme=url.scheme,
-            userinfo=url.userinfo,
-            host=url.raw_host.decode("ascii"),
-            port=url.port or DEFAULT_PORTS.get(url.scheme, 0),
-        )
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:
@@ -190,7 +176,7 @@ class _Session:
         try:
             yield
         except httpx.TimeoutException as error:
-            if self._deadline.passed:
+            if self.deadline.passed:
                 raise TimeSpentError("The response took too long.") from error
             raise UpstreamTimeoutError("The server did not answer in time.") from error
         except httpx.ConnectError as error:
@@ -198,7 +184,7 @@ class _Session:
         except httpx.NetworkError as error:
             raise NetworkError("The connection was interrupted.") from error
         except httpx.RemoteProtocolError as error:
-            if self._backend.peer_closed:
+            if self.backend.peer_closed:
                 raise NetworkError("The connection was interrupted.") from error
             raise HttpError("The server does not speak proper HTTP.") from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
@@ -238,16 +224,14 @@ def _is_readable(content_type: str) -> bool:
 
 def _raise_for_status(response: httpx.Response) -> None:
     status = response.status_code
-    if not 200 <= status < 300:
-        raise _map_status(status, response.headers)
-
-
-def _map_status(status: int, headers: httpx.Headers) -> ExternalError:
     message = f"The server answered {status}."
+    if 200 <= status < 300:
+        return
     if status == 429:
-        return RateLimitedError(message, retry_after=parse_retry_after(headers, datetime.now(UTC)))
+        wait = parse_retry_after(response.headers, datetime.now(UTC))
+        raise RateLimitedError(message, retry_after=wait)
     if status in {500, 502, 503, 504}:
-        return UnavailableError(message)
+        raise UnavailableError(message)
     if status in {401, 403}:
-        return AuthFailedError(message, hint="It requires a login or blocks automated requests.")
-    return HttpError(message, status=status)
+        raise AuthFailedError(message, hint="It requires a login or blocks automated requests.")
+    raise HttpError(message, status=status)
