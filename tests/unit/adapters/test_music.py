@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
-from idea_explorer.adapters.music.similarity import Similarity
+from idea_explorer.adapters.music.sqlite import Similarity
 from idea_explorer.domain.music import (
     IndexedTrack,
     OwnedTrack,
@@ -201,7 +201,7 @@ def test_without_vectors_nothing_can_be_compared() -> None:
 def test_many_vectors_need_numpy() -> None:
     answer = printed_by(
         "import sys; sys.modules['numpy'] = None\n"
-        "from idea_explorer.adapters.music.similarity import Similarity\n"
+        "from idea_explorer.adapters.music.sqlite import Similarity\n"
         "rows = [(1, bytes(8)), (2, bytes(8))]\n"
         "print(Similarity(rows, few=2).available, Similarity(rows, few=1).available)"
     )

@@ -42,10 +42,14 @@ class GitHubBranches:
         """The branch to merge into: the ref if it is a branch, else the default branch."""
         if ref and self.tip(ref):
             return ref
-        return self.default_branch()
+        return self._client.about().default_branch
 
     def default_branch(self) -> str:
-        return self._client.about().default_branch
+        """Raises ConfigurationError if the token cannot see the repository."""
+        try:
+            return self._client.about().default_branch
+        except DocumentMissingError as error:
+            raise ConfigurationError(error.message, hint=error.hint) from error
 
     def create_commit(self, parent: str, entries: Sequence[TreeRow], message: str) -> str:
         """A commit that changes these tree entries; no branch points to it yet."""

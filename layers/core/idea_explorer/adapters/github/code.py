@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import BinaryIO, cast
 from urllib.parse import quote
 
+from idea_explorer.adapters.github.branches import GitHubBranches
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.responses import (
     Blob,
@@ -37,7 +38,7 @@ class GitHubCode:
 
     def commit_of(self, ref: str | None) -> str:
         """The commit that a branch, tag or sha names now; None means the default branch."""
-        named = ref or self._default_branch()
+        named = ref or GitHubBranches(self._client).default_branch()
         try:
             response = self._client.get(f"/commits/{quote(named)}")
         except (DocumentMissingError, RejectedError) as error:
@@ -55,14 +56,8 @@ class GitHubCode:
     def check(self) -> None:
         """Raise whatever prevents reading the repository; ConfigurationError if retrying will not help."""
         try:
-            self._default_branch()
+            GitHubBranches(self._client).default_branch()
         except AuthFailedError as error:
-            raise ConfigurationError(error.message, hint=error.hint) from error
-
-    def _default_branch(self) -> str:
-        try:
-            return self._client.about().default_branch
-        except DocumentMissingError as error:
             raise ConfigurationError(error.message, hint=error.hint) from error
 
     def download(self, sha: str) -> AbstractContextManager[BinaryIO]:
@@ -92,8 +87,11 @@ class GitHubTree:
             raise DocumentTooLargeError(
                 f"{path} has {entry.size:,} bytes, too many to append to; it was left unchanged."
             )
+        blob = parse(Blob, self._client.get(f"/git/blobs/{entry.sha}"))
         try:
-            return self._blob(entry.sha).decode("utf-8")
+            return base64.b64decode(blob.content).decode("utf-8")
+        except binascii.Error as error:
+            raise unreadable() from error
         except UnicodeDecodeError as error:
             raise ContentMismatchError(
                 f"{path} is not UTF-8 text; it was left unchanged."
@@ -116,13 +114,6 @@ class GitHubTree:
                 return None
             here = found
         return here
-
-    def _blob(self, sha: str) -> bytes:
-        blob = parse(Blob, self._client.get(f"/git/blobs/{sha}"))
-        try:
-            return base64.b64decode(blob.content)
-        except binascii.Error as error:
-            raise unreadable() from error
 
     def _list(self, sha: str) -> dict[str, TreeEntry]:
         if sha not in self._listed:

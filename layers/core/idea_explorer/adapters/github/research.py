@@ -9,6 +9,7 @@ import stat
 import tempfile
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
@@ -58,7 +59,7 @@ class DocumentCache:
         data = zlib.compress(json.dumps(documents).encode("utf-8", "surrogatepass"), 1)
         if len(data) > MAX_BYTES:
             return
-        try:
+        with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self._is_private():
                 return
@@ -66,8 +67,6 @@ class DocumentCache:
                 file.write(data)
                 file.flush()
                 self._files.add(part, _hash(name))
-        except OSError:
-            return
 
     def _is_private(self) -> bool:
         """Whether only we can have written to the folder: its default name is easy to guess."""

@@ -30,14 +30,6 @@ _REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{40})\b")
 
 
 @dataclass(frozen=True, slots=True)
-class _OwnCommits:
-    """An exploration's commits on a branch, newest first: those in effect and those reverted since."""
-
-    standing: Sequence[Commit]
-    reverted: Sequence[Commit]
-
-
-@dataclass(frozen=True, slots=True)
 class _RevertStep:
     """What reverts one commit: each path's entry before the commit and after it."""
 
@@ -57,25 +49,30 @@ class GitHubReverter:
     def propose_revert(self, exploration_id: ExplorationId, *, since: datetime) -> Undone:
         base = self._branches.find_base(self._ref)
         head = self._branches.tip(base)
-        own = self._find_own(head, exploration_id, since) if head else _OwnCommits([], [])
-        if head is None or not own.standing:
-            return self._report_nothing_left(exploration_id, base, own)
-        branch = _revert_branch(exploration_id, own.standing[0])
-        steps = [self._step(commit) for commit in own.standing]
+        standing, reverted = self._find_own(head, exploration_id, since) if head else ([], [])
+        if head is None or not standing:
+            return self._report_nothing_left(exploration_id, base, reverted)
+        branch = _revert_branch(exploration_id, standing[0])
+        steps = [self._step(commit) for commit in standing]
         is_new = self._branches.tip(branch) is None
         if is_new:
             self._check_unchanged(head, steps)
             is_new = self._create(branch, self._revert(head, steps, exploration_id))
         pull = self._branches.find_pull_request(branch, state="open")
         if pull is None:
-            title = f'Revert "{_subject(own.standing[-1], 150)}"'
-            body = _body(exploration_id, own.standing)
+            title = f'Revert "{_subject(standing[-1], 150)}"'
+            body = _body(exploration_id, standing)
             pull = self._branches.open_pull_request(branch, base, title=title, body=body)
             is_new = True
         return Undone(files=_files(steps), is_new=is_new, url=pull.html_url)
 
-    def _find_own(self, head: str, exploration_id: ExplorationId, since: datetime) -> _OwnCommits:
-        """Merge commits are skipped: the commits that they merged are in the history too."""
+    def _find_own(
+        self, head: str, exploration_id: ExplorationId, since: datetime
+    ) -> tuple[list[Commit], list[Commit]]:
+        """The exploration's commits, newest first: those in effect, and those reverted since.
+
+        Merge commits are skipped: the commits that they merged are in the history too.
+        """
         trailer = exploration_trailer(exploration_id)
         standing: list[Commit] = []
         reverted: list[Commit] = []
@@ -94,15 +91,15 @@ class GitHubReverter:
                 continue
             reverted_shas.update(_REVERTS.findall(commit.message))
             standing += [commit] if is_own else []
-        return _OwnCommits(standing, reverted)
+        return standing, reverted
 
     def _report_nothing_left(
-        self, exploration_id: ExplorationId, base: str, own: _OwnCommits
+        self, exploration_id: ExplorationId, base: str, reverted: Sequence[Commit]
     ) -> Undone:
-        if own.reverted:
-            branch = _revert_branch(exploration_id, own.reverted[0])
+        if reverted:
+            branch = _revert_branch(exploration_id, reverted[0])
             pull = self._branches.find_pull_request(branch, state="all")
-            files = _files([self._step(commit) for commit in own.reverted])
+            files = _files([self._step(commit) for commit in reverted])
             return Undone(files=files, is_new=False, url=pull.html_url if pull else None)
         branch = branch_of(exploration_id)
         if self._branches.tip(branch):
