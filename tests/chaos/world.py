@@ -17,8 +17,8 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.publisher import GitHubPublisher
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
-from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.tools.research import research_tools

@@ -9,8 +9,8 @@ from typing import Any
 
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.research_index import ComputedIndex
-from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
+from idea_explorer.adapters.sqlite.texts import SqliteApprovals
 from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.server import build_gateway_event

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from idea_explorer.adapters.snapshots.disk import Snapshots
+from idea_explorer.adapters.snapshots.cache import Snapshots
 from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
 from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
 from idea_explorer.agent.validation import Validated

@@ -5,8 +5,8 @@ from typing import Any
 
 from idea_explorer.adapters.idempotency import IdempotencyStore, SqliteRecords
 from idea_explorer.adapters.research_index import ComputedIndex
-from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
+from idea_explorer.adapters.sqlite.texts import SqliteApprovals
 from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, PRICES

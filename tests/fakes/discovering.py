@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
 from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
 from idea_explorer.agent.tool_calls import Executed, Recorded, Retried

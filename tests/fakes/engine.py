@@ -7,7 +7,7 @@ from pathlib import Path
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.research_index import ComputedIndex
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.events import RunEvent
 from idea_explorer.domain.exploration import Exploration

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http.addresses import FETCH_RULES, is_public_or_loopback
+from idea_explorer.adapters.http.connections import FETCH_RULES, is_public_or_loopback
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.json import JsonObject

@@ -9,8 +9,8 @@ from pathlib import Path
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.publisher import GitHubPublisher
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
-from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.usecases.publish import publish
 from tests.fakes.deps import make_deps

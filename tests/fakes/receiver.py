@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http.addresses import WEBHOOK_RULES, is_public_or_loopback
+from idea_explorer.adapters.http.connections import WEBHOOK_RULES, is_public_or_loopback
 from idea_explorer.adapters.http.public import PublicHttp
 from tests.fakes.serving import Serving
 

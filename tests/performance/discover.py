@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
 from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal

@@ -15,8 +15,8 @@ from idea_explorer.adapters.dynamodb.table import Table
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.research_index import KEY, S3ResearchIndex
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
-from idea_explorer.adapters.sqlite.store import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.similar_research import Index, find_similar, index_document
 from idea_explorer.ports import BranchLease, ResearchIndex

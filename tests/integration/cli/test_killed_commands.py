@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.folder.locks import ProcessLock
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.request import ExploreRequest

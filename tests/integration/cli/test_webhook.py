@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.api.views import Details, build_details
 from idea_explorer.cli.output import format_details
 from idea_explorer.domain.exploration import Delivery, Exploration

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.folder.publisher import FolderPublisher
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.run import Status
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, refusal, text

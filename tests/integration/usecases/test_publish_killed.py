@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from tests.fakes.desk import Desk, calls_of_a_publication, commits_of, github_publisher
 from tests.fakes.github_repository import Repository

@@ -19,7 +19,7 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.http.public import PublicHttp
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import key_of, parse_request

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from idea_explorer.adapters.music.lexicon import LexiconEmbedder
-from idea_explorer.adapters.music.similarity import Similarity
+from idea_explorer.adapters.music.embedders import LexiconEmbedder
+from idea_explorer.adapters.music.sqlite import Similarity
 from idea_explorer.domain.music import (
     IndexedTrack,
     OwnedTrack,
@@ -201,7 +201,7 @@ def test_without_vectors_nothing_can_be_compared() -> None:
 def test_many_vectors_need_numpy() -> None:
     answer = printed_by(
         "import sys; sys.modules['numpy'] = None\n"
-        "from idea_explorer.adapters.music.similarity import Similarity\n"
+        "from idea_explorer.adapters.music.sqlite import Similarity\n"
         "rows = [(1, bytes(8)), (2, bytes(8))]\n"
         "print(Similarity(rows, few=2).available, Similarity(rows, few=1).available)"
     )
@@ -211,7 +211,7 @@ def test_many_vectors_need_numpy() -> None:
 def test_a_small_index_is_searched_without_loading_numpy_or_a_client(tmp_path: Path) -> None:
     answer = printed_by(
         "import sys; from pathlib import Path\n"
-        "from idea_explorer.adapters.music.lexicon import LexiconEmbedder\n"
+        "from idea_explorer.adapters.music.embedders import LexiconEmbedder\n"
         "from idea_explorer.adapters.music.sqlite import SqliteTrackIndex\n"
         "from idea_explorer.tools.discover import discover_tools\n"
         "from idea_explorer.usecases.import_music import index_tracks\n"

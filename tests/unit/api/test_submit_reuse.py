@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.server import build_gateway_event
 from idea_explorer.domain.errors import NetworkError, UnavailableError

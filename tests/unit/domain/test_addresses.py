@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idea_explorer.adapters.http.addresses import (
+from idea_explorer.adapters.http.connections import (
     FETCH_RULES,
     WEBHOOK_RULES,
     AddressRules,

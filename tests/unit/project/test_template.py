@@ -10,9 +10,9 @@ import pytest
 
 from idea_explorer.adapters.dynamodb import schema
 from idea_explorer.adapters.github.code import MAX_ARCHIVE_BYTES
-from idea_explorer.adapters.music.bedrock import BedrockEmbedder
+from idea_explorer.adapters.music.embedders import BedrockEmbedder
 from idea_explorer.adapters.snapshots import symbols
-from idea_explorer.adapters.snapshots.shared import PREFIX as SNAPSHOTS
+from idea_explorer.adapters.snapshots.cache import PREFIX as SNAPSHOTS
 from idea_explorer.adapters.uploads import folder_of
 from idea_explorer.domain import limits
 from idea_explorer.usecases.dispatch import LAST_RECEIVE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import QuotaSpentError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.folder.writer import FolderWriter
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import ConflictError, UnavailableError
 from idea_explorer.domain.events import AnyEvent, ToolCallEnd, ToolCallError

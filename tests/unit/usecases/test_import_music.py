@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.usecases.import_music import import_library, index_tracks

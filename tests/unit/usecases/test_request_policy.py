@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
 from idea_explorer.domain.request import ExploreRequest

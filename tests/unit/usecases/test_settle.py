@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import LeaseLostError, MissingError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId

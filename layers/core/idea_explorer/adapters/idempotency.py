@@ -148,17 +148,17 @@ class SqliteRecords(BasePersistenceLayer):
             raise IdempotencyItemAlreadyExistsError(old_data_record=known)
 
     def _update_record(self, data_record: DataRecord) -> None:
-        with self._database.transaction() as db:
-            db.execute(
-                "UPDATE idempotency SET status = ?, expires = ?, answer = ? WHERE key = ?",
-                (
-                    data_record.status,
-                    data_record.expiry_timestamp,
-                    data_record.response_data,
-                    data_record.idempotency_key,
-                ),
-            )
+        self._database.execute(
+            "UPDATE idempotency SET status = ?, expires = ?, answer = ? WHERE key = ?",
+            (
+                data_record.status,
+                data_record.expiry_timestamp,
+                data_record.response_data,
+                data_record.idempotency_key,
+            ),
+        )
 
     def _delete_record(self, data_record: DataRecord) -> None:
-        with self._database.transaction() as db:
-            db.execute("DELETE FROM idempotency WHERE key = ?", (data_record.idempotency_key,))
+        self._database.execute(
+            "DELETE FROM idempotency WHERE key = ?", (data_record.idempotency_key,)
+        )

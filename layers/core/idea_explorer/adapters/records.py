@@ -1,7 +1,6 @@
 """Rules that the DynamoDB and SQLite stores share: how records sort, page, restore and fit."""
 
 import base64
-import binascii
 import json
 import re
 import zlib
@@ -10,7 +9,12 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from idea_explorer.domain.errors import InvalidRequestError, LeaseLostError, MissingError
+from idea_explorer.domain.errors import (
+    InvalidRequestError,
+    LeaseLostError,
+    MissingError,
+    UnavailableError,
+)
 from idea_explorer.domain.events import AnyEvent, dump_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import is_id
@@ -29,8 +33,7 @@ def format_sortable(moment: datetime) -> str:
 
 
 def list_position(exploration: Exploration) -> str:
-    """The exploration's sort key in its owner's list: time first, then id, because not every id carries
-    a time."""
+    """The sort key in the owner's list: time first, then id, because not every id carries a time."""
     return f"{format_sortable(exploration.created_at)}#{exploration.id}"
 
 
@@ -44,16 +47,12 @@ def decode_cursor(cursor: str) -> str:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         position = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
-    except (ValueError, binascii.Error) as error:
-        raise _invalid_cursor() from error
-    time, _, exploration_id = position.partition("#")
-    if not _TIME.fullmatch(time) or not is_id(exploration_id):
-        raise _invalid_cursor()
-    return position
-
-
-def _invalid_cursor() -> InvalidRequestError:
-    return InvalidRequestError("'cursor': not one of ours", fields={"cursor": "not one of ours"})
+        time, _, exploration_id = position.partition("#")
+        if _TIME.fullmatch(time) and is_id(exploration_id):
+            return position
+    except ValueError:
+        pass
+    raise InvalidRequestError("'cursor': not one of ours", fields={"cursor": "not one of ours"})
 
 
 def restore_exploration(record: str | bytes, lease: int, cancel_requested: bool) -> Exploration:
@@ -83,6 +82,12 @@ def select_overdue(found: Iterable[Exploration], moment: datetime) -> list[Explo
 
 def lease_lost(exploration_id: str) -> LeaseLostError:
     return LeaseLostError(f"Another worker has taken over exploration {exploration_id}.")
+
+
+def too_many_writers(exploration_id: str) -> UnavailableError:
+    return UnavailableError(
+        f"Exploration {exploration_id} has too many writers.", hint="Try again."
+    )
 
 
 def no_such_exploration(exploration_id: str) -> MissingError:

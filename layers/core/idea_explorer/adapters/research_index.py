@@ -57,13 +57,9 @@ class S3ResearchIndex:
         except MissingError:
             return Index(), None
         if changed:
-            self._latest = (_parse(changed[0]), changed[1])
+            try:
+                index = Index.model_validate_json(changed[0])
+            except ValidationError:
+                index = Index()  # an unreadable one; the next publication writes a new one
+            self._latest = (index, changed[1])
         return self._latest
-
-
-def _parse(body: bytes) -> Index:
-    """An unreadable index counts as empty; the next publication writes a new one."""
-    try:
-        return Index.model_validate_json(body)
-    except ValidationError:
-        return Index()

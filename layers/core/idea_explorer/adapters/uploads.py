@@ -45,9 +45,8 @@ class CloudUploads:
         check_upload(name, size)
         file_id = new_file_id()
         encoded = base64.urlsafe_b64encode(name.encode()).decode()
-        url, fields = self._bucket.presign(
-            _key(owner, file_id), max_bytes=size, metadata={NAME: encoded}
-        )
+        key = _key(owner, file_id)
+        url, fields = self._bucket.presign(key, max_bytes=size, metadata={NAME: encoded})
         return file_id, Upload("POST", url, fields)
 
     def has(self, owner: str, file_id: str) -> bool:
@@ -95,7 +94,7 @@ class LocalUploads:
     def store(self, owner: str, file_id: str, content: bytes) -> None:
         """Store an announced file; raises MissingError, or InvalidRequestError if it is too large."""
         path = self._path(owner, check_file_id(file_id))
-        if len(content) > self._about(path).size:
+        if len(content) > self._announced(path).size:
             raise InvalidRequestError("The file is larger than was announced.")
         replace_file(path, content)
 
@@ -115,26 +114,20 @@ class LocalUploads:
         path = self._path(owner, check_file_id(file_id))
         if not path.is_file():
             raise missing_file_error(file_id)
-        return FileInfo(self._about(path).name, path.stat().st_size)
+        return FileInfo(self._announced(path).name, path.stat().st_size)
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
         name = self.about(owner, file_id).name
         return UploadedFile(name, self._path(owner, check_file_id(file_id)).read_bytes())
 
-    def _about(self, path: Path) -> "_Announced":
+    def _announced(self, path: Path) -> FileInfo:
         try:
-            return _Announced(**json.loads(path.with_suffix(".json").read_text()))
+            return FileInfo(**json.loads(path.with_suffix(".json").read_text()))
         except FileNotFoundError as error:
             raise missing_file_error(path.name) from error
 
     def _path(self, owner: str, file_id: FileId) -> Path:
         return self._folder / _key(owner, file_id)
-
-
-@dataclass(frozen=True, slots=True)
-class _Announced:
-    name: str
-    size: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """What the engine needs from the outside. Adapters implement these protocols, and so do test fakes."""
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.ports.events import EventSink, Log
-from idea_explorer.ports.model import Model, ModelAnswer, ModelRequest, Watcher
+from idea_explorer.ports.model import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.ports.queue import (
     Executions,
     Job,
@@ -55,57 +54,3 @@ from idea_explorer.ports.writing import (
     Undone,
     WrittenAt,
 )
-
-__all__ = [
-    "Approvals",
-    "BranchLease",
-    "Change",
-    "ChangeWriter",
-    "Clock",
-    "Document",
-    "DocumentInfo",
-    "EventLog",
-    "EventSink",
-    "Executions",
-    "ExplorationPage",
-    "Explorations",
-    "FileInfo",
-    "Filter",
-    "Idempotency",
-    "Job",
-    "Jobs",
-    "Log",
-    "Model",
-    "ModelAnswer",
-    "ModelRequest",
-    "Notices",
-    "NumberedEvent",
-    "Published",
-    "Publisher",
-    "PullRequests",
-    "Reports",
-    "ResearchIndex",
-    "ResearchRepository",
-    "Restorer",
-    "Reverter",
-    "SecretStore",
-    "Secrets",
-    "Snapshot",
-    "Spend",
-    "Symbols",
-    "Transcript",
-    "Transcripts",
-    "Tree",
-    "Undone",
-    "Upload",
-    "UploadedFile",
-    "UploadedFiles",
-    "Uploads",
-    "Watcher",
-    "WebPage",
-    "WebPages",
-    "Webhooks",
-    "WorkQueue",
-    "Workflow",
-    "WrittenAt",
-]

@@ -1,10 +1,11 @@
-"""One call to the model, and its watcher."""
+"""One call to the model and its watcher, and where a run reports what happens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.events import RunEvent
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.usage import Usage
 
@@ -39,24 +40,31 @@ class Watcher(Protocol):
 
     def tick(self) -> None:
         """Called several times a second, whether or not anything arrives."""
-        ...
 
     def text(self, delta: str) -> None: ...
 
     def thinking(self, delta: str) -> None:
         """A piece of the thinking summary, which is never part of a report."""
-        ...
 
     def block(self, block: Block) -> None:
         """A content block is complete."""
-        ...
 
     def usage(self, usage: Usage) -> None:
         """What the call has cost so far."""
-        ...
 
 
 class Model(Protocol):
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         """Stream one response; raises ExternalError. The content is untrusted data."""
-        ...
+
+
+class EventSink(Protocol):
+    def emit(self, event: RunEvent) -> None: ...
+
+
+class Log(Protocol):
+    """Structured log lines. Never pass it secrets, file contents or prompts."""
+
+    def info(self, message: str, **fields: object) -> None: ...
+    def warning(self, message: str, **fields: object) -> None: ...
+    def error(self, message: str, **fields: object) -> None: ...

@@ -19,7 +19,6 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Model and vector size: vectors with different names are never compared."""
-        ...
 
     @property
     def dimensions(self) -> int: ...
@@ -27,13 +26,11 @@ class Embedder(Protocol):
     @property
     def floor(self) -> float:
         """Similarities below this mean nothing with this model."""
-        ...
 
     def embed(
         self, texts: Sequence[str], purpose: Literal["document", "query"]
     ) -> Sequence[Vector]:
         """Unit vectors, or zeros for a text the model knows nothing about; raises ExternalError."""
-        ...
 
 
 class Membership(Protocol):
@@ -43,7 +40,6 @@ class Membership(Protocol):
 
     def known_albums(self, keys: Collection[str]) -> frozenset[str]:
         """Which of these albums have at least one track here."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +63,12 @@ class TrackIndex(Membership, Protocol):
 
     def add(self, tracks: Sequence[IndexedTrack]) -> None:
         """Add tracks, replacing those with the same ISRC. Idempotent."""
-        ...
 
     def search(self, query: str, limit: int) -> FoundTracks:
         """Any text is a valid query; one that matches nothing finds nothing."""
-        ...
 
     def get(self, isrcs: Collection[str]) -> Sequence[IndexedTrack]:
         """Those that are indexed, in any order, in one request."""
-        ...
 
 
 class Library(Membership, Protocol):
@@ -102,4 +95,3 @@ class Catalogue(Protocol):
 
     def album(self, album_id: str) -> tuple[CatalogueAlbum, Sequence[CatalogueTrack]]:
         """The album and its tracks in order; raises MissingError for an unknown id."""
-        ...

@@ -11,7 +11,6 @@ from idea_explorer.domain.json import JsonObject
 class Webhooks(Protocol):
     def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
         """POST to a public https address and return the 2xx status; raises ExternalError otherwise."""
-        ...
 
 
 class WorkQueue(Protocol):
@@ -21,7 +20,6 @@ class WorkQueue(Protocol):
 
     def dead_letter(self, body: str, reason: str) -> None:
         """Park a message that can never be processed where an operator will find it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +37,9 @@ class Jobs(Protocol):
 
     def take(self) -> Job | None:
         """Claim the job that has been due the longest."""
-        ...
 
     def keep(self, job: Job) -> None:
         """Heartbeat: call it about once a second while the job runs."""
-        ...
 
     def put_back(self, job: Job, *, delay_seconds: float = 0.0) -> None: ...
 
@@ -53,13 +49,11 @@ class Jobs(Protocol):
 class Workflow(Protocol):
     def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
         """Start the execution of a run; idempotent. False if it is known to have been started before."""
-        ...
 
 
 class Notices(Protocol):
     def ask(self, exploration_id: ExplorationId, run: int) -> None:
         """Request that a run's webhook be sent soon, by another process; raises ExternalError."""
-        ...
 
 
 class Executions(Workflow, Protocol):
@@ -67,7 +61,6 @@ class Executions(Workflow, Protocol):
 
     def answer(self, token: str, output: JsonObject) -> bool:
         """Let a waiting execution continue; False if it is no longer waiting."""
-        ...
 
 
 class Secrets(Protocol):
@@ -76,7 +69,6 @@ class Secrets(Protocol):
 
         If the secret is a JSON object and `field` is given, the value is that field's.
         """
-        ...
 
 
 class SecretStore(Protocol):
@@ -84,6 +76,5 @@ class SecretStore(Protocol):
 
     def read(self, name: str) -> str:
         """The current value; empty if none has been set yet."""
-        ...
 
     def write(self, name: str, value: str) -> None: ...

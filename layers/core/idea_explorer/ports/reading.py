@@ -26,13 +26,11 @@ class ResearchRepository(Protocol):
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         """Raises DocumentError or ExternalError. The content is untrusted data."""
-        ...
 
     def list(self) -> Sequence[DocumentInfo]: ...
 
     def read_all(self) -> Sequence[tuple[str, str]]:
         """Path and text of every research document, for search."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,6 @@ class WebPages(Protocol):
 
     def fetch(self, url: str) -> WebPage:
         """Raises WebError or ExternalError. The page is untrusted data."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,6 @@ class UploadedFiles(Protocol):
 
     def read_all(self) -> Iterable[UploadedFile]:
         """One file at a time, so that memory never holds all of them. Raises ExternalError."""
-        ...
 
 
 class Snapshot(Protocol):
@@ -88,7 +84,6 @@ class Snapshot(Protocol):
     @property
     def text(self) -> memoryview:
         """All text files in a row, each at its entry's `start` and ending in a line feed (see `ended`)."""
-        ...
 
 
 class Symbols(Protocol):
@@ -96,18 +91,14 @@ class Symbols(Protocol):
 
     def unknown(self, keys: Iterable[str]) -> set[str]:
         """The keys that have nothing stored yet."""
-        ...
 
     def add(self, parsed: Mapping[str, ParsedCode]) -> None: ...
 
     def definitions(self, name: str) -> Sequence[tuple[str, Definition]]:
         """Definitions of this name, each with its key; some may belong to other commits."""
-        ...
 
     def imports(self, last: str) -> Sequence[tuple[str, Import]]:
         """Imports of a path that ends in this segment, and relative imports of a folder."""
-        ...
 
     def bindings(self, name: str) -> Sequence[tuple[str, Import]]:
         """Imports of this name, and imports under this name as an alias."""
-        ...

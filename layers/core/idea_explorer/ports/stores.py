@@ -25,7 +25,6 @@ class Transcript(Protocol):
 
     def append(self, entry: AnyEntry) -> None:
         """Durable once it returns; raises LeaseLostError if another worker has taken over."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +57,9 @@ class Explorations(Protocol):
 
     def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
         """Store a new record and the first events of its history; False if the id is taken."""
-        ...
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
         """Raises MissingError."""
-        ...
 
     def take_over(
         self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
@@ -72,18 +69,15 @@ class Explorations(Protocol):
         If `change` raises, nothing is stored. `tell` returns the events of the change, given the record
         before and after it.
         """
-        ...
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         """Raises LeaseLostError unless the stored lease is the exploration's.
 
         A cancel request made in the meantime survives: only a take-over can withdraw it.
         """
-        ...
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
         """Raises MissingError."""
-        ...
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool: ...
 
@@ -91,18 +85,15 @@ class Explorations(Protocol):
         self, owner: str, wanted: Filter, *, limit: int, cursor: str | None
     ) -> ExplorationPage:
         """An owner's explorations, newest first; raises InvalidRequestError for an invalid cursor."""
-        ...
 
     def count_running(self) -> int: ...
 
     def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
         """Explorations in a status that is not final, last updated before the moment; oldest first."""
-        ...
 
     def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
         """Finished explorations whose webhook was due before the moment (see `delivery_due`); the longest
         overdue first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +112,11 @@ class EventLog(Protocol):
         Pass no lease to record an event without running the exploration, as the API does; that raises
         MissingError if there is no such exploration.
         """
-        ...
 
     def read(
         self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
     ) -> Sequence[NumberedEvent]:
         """The next events: at most `limit`, and at most about a megabyte."""
-        ...
 
 
 class Reports(Protocol):
@@ -135,11 +124,9 @@ class Reports(Protocol):
 
     def save_report(self, exploration_id: ExplorationId, lease: int, markdown: str) -> None:
         """Raises LeaseLostError if another worker has taken over."""
-        ...
 
     def load_report(self, exploration_id: ExplorationId) -> str:
         """Raises MissingError if none was written."""
-        ...
 
 
 class Transcripts(Protocol):
@@ -161,23 +148,18 @@ class Uploads(Protocol):
     @property
     def origin(self) -> str:
         """Where a browser uploads to; empty if that is the API's own address."""
-        ...
 
     def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
         """Allow one upload of at most `size` bytes; raises InvalidRequestError."""
-        ...
 
     def has(self, owner: str, file_id: str) -> bool:
         """Whether the owner has uploaded the file."""
-        ...
 
     def about(self, owner: str, file_id: str) -> FileInfo:
         """Raises MissingError."""
-        ...
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
         """Raises MissingError. The content is untrusted data."""
-        ...
 
 
 class Spend(Protocol):
@@ -189,7 +171,6 @@ class Spend(Protocol):
         However many runs reserve at once, what an owner has spent and reserved stays within `limit`. A
         second reservation for a run replaces the first.
         """
-        ...
 
     def record(self, owner: str, day: date, run: str, usd: float) -> None:
         """Record what a run has cost in total, and release its reservation.
@@ -197,11 +178,9 @@ class Spend(Protocol):
         It may be repeated, and a recorded amount is never lowered: a worker that has been overtaken
         knows less than its successor.
         """
-        ...
 
     def spent(self, owner: str, day: date) -> float:
         """The sum over the owner's runs of that day: what each has cost or reserved, whichever is more."""
-        ...
 
 
 class Approvals(Protocol):
@@ -209,19 +188,15 @@ class Approvals(Protocol):
 
     def request_approval(self, approval: Approval) -> None:
         """Store a request; an existing one is left unchanged."""
-        ...
 
     def approvals(self, exploration_id: ExplorationId) -> Sequence[Approval]:
         """All requests of an exploration, in the order they were made."""
-        ...
 
     def decide(self, decided: Approval) -> Approval:
         """Store the decision unless there is one, and return the stored one; raises MissingError."""
-        ...
 
     def keep_token(self, exploration_id: ExplorationId, token: str) -> None:
         """Store the workflow's task token, which never leaves the server."""
-        ...
 
     def token(self, exploration_id: ExplorationId) -> str | None: ...
 
@@ -238,4 +213,3 @@ class Idempotency(Protocol):
         Raises InvalidRequestError if the key was used with another request, and ConflictError while
         the first is still in progress, for at most `seconds`. If `act` raises, the key is free again.
         """
-        ...

@@ -23,7 +23,6 @@ class ChangeWriter(Protocol):
     def write_change(self, exploration: Exploration, approval: Approval) -> WrittenAt:
         """Idempotent. Raises BaseMovedError, and writes nothing, if the file has changed since the
         proposal was made."""
-        ...
 
 
 class Tree(Protocol):
@@ -31,11 +30,9 @@ class Tree(Protocol):
 
     def read_text(self, path: str) -> str | None:
         """A file's text, or None if there is no such file; raises DocumentError if it cannot be read."""
-        ...
 
     def names(self, path: str) -> Sequence[str]:
         """The names directly below a folder; raises NotADocumentError if it is not a folder."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,6 @@ class PullRequests(Protocol):
 
     def open_pull_request(self, exploration: Exploration, body: str) -> Published | None:
         """Idempotent; None if nothing was written."""
-        ...
 
 
 BuildChange: TypeAlias = Callable[[Tree], Change]
@@ -78,7 +74,6 @@ class Publisher(Protocol):
 
         Writes nothing. Call it before spending money on a report.
         """
-        ...
 
     def publish(
         self, exploration_id: ExplorationId, run: int, build: BuildChange, *, since: datetime
@@ -88,7 +83,6 @@ class Publisher(Protocol):
         `build` is called once for each state of the repository that is tried. Nothing of this
         exploration was written before `since`.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +107,6 @@ class Reverter(Protocol):
         Raises ConflictError if somebody else has changed a file since, and MissingError if nothing was
         written; in both cases nothing is changed.
         """
-        ...
 
 
 class Restorer(Protocol):
@@ -127,7 +120,6 @@ class Restorer(Protocol):
         Commits if the exploration's own changes were committed. If `plan` raises, nothing is changed; it
         may also be called with the tree of the last commit.
         """
-        ...
 
 
 class BranchLease(Protocol):
@@ -135,11 +127,9 @@ class BranchLease(Protocol):
 
     def acquire(self, branch: str, holder: str, *, seconds: float) -> float:
         """0 if the holder has the branch now; otherwise the seconds until it is free."""
-        ...
 
     def renew(self, branch: str, holder: str, *, seconds: float) -> None:
         """Extend the lease to `seconds` from now, unless another holder has it."""
-        ...
 
     def release(self, branch: str, holder: str) -> None: ...
 
@@ -151,4 +141,3 @@ class ResearchIndex(Protocol):
 
     def change(self, change: Callable[[Index], Index]) -> None:
         """Apply `change` to the latest index; it is called again if another writer was faster."""
-        ...

@@ -30,7 +30,7 @@ def idempotency(settings: Settings) -> Idempotency:
 
 
 def cloud_queue(settings: Settings) -> WorkQueue:
-    from idea_explorer.adapters.aws.sqs import SqsWorkQueue
+    from idea_explorer.adapters.aws.queue import SqsWorkQueue
 
     return SqsWorkQueue(
         named("QUEUE_URL", settings.queue_url),
@@ -40,7 +40,7 @@ def cloud_queue(settings: Settings) -> WorkQueue:
 
 
 def cloud_workflow(settings: Settings) -> Workflow:
-    from idea_explorer.adapters.aws.stepfunctions import StepFunctionsWorkflow
+    from idea_explorer.adapters.aws.queue import StepFunctionsWorkflow
 
     arn = named("STATE_MACHINE_ARN", settings.state_machine_arn)
     return StepFunctionsWorkflow(arn, connect("stepfunctions", settings))
@@ -48,7 +48,7 @@ def cloud_workflow(settings: Settings) -> Workflow:
 
 def cloud_notices(settings: Settings) -> Notices:
     from idea_explorer.adapters.aws.client import client
-    from idea_explorer.adapters.aws.notify import LambdaNotices
+    from idea_explorer.adapters.aws.queue import LambdaNotices
 
     function = named("NOTIFY_FUNCTION_NAME", settings.notify_function_name)
     return LambdaNotices(function, partial(client, "lambda"))
@@ -86,7 +86,7 @@ def named(variable: str, value: str | None) -> str:
 
 def answer_token(settings: Settings, token: str, output: JsonObject) -> bool:
     """End the wait of an execution. The token names it, so no state machine has to be configured."""
-    from idea_explorer.adapters.aws.stepfunctions import StepFunctionsWorkflow
+    from idea_explorer.adapters.aws.queue import StepFunctionsWorkflow
 
     return StepFunctionsWorkflow("", connect("stepfunctions", settings)).answer(token, output)
 

@@ -20,8 +20,7 @@ from idea_explorer.wiring.toolsets import github_client
 if TYPE_CHECKING:
     from idea_explorer.adapters.github.changes import GitHubChanges
     from idea_explorer.adapters.github.client import GitHubClient
-    from idea_explorer.adapters.snapshots.disk import Snapshots
-    from idea_explorer.adapters.snapshots.shared import S3Packs
+    from idea_explorer.adapters.snapshots.cache import S3Packs, Snapshots
     from idea_explorer.tools.code import Workspace
     from idea_explorer.wiring.toolsets import ToolsetContext
 
@@ -129,7 +128,7 @@ def _shared(settings: Settings, request: ExploreRequest, log: Log) -> "S3Packs |
     repository = request.repository or settings.github_repository
     if not settings.in_cloud or repository is None:
         return None
-    from idea_explorer.adapters.snapshots.shared import S3Packs
+    from idea_explorer.adapters.snapshots.cache import S3Packs
     from idea_explorer.wiring.cloud import bucket
 
     return S3Packs(bucket(settings), repository, log)
@@ -155,7 +154,7 @@ def _cache_folder(settings: Settings) -> Path:
 
 @cache
 def _snapshots(folder: Path, limits: CodeLimits) -> "Snapshots":
-    from idea_explorer.adapters.snapshots.disk import Snapshots
+    from idea_explorer.adapters.snapshots.cache import Snapshots
 
     return Snapshots(folder, limits)
 

@@ -20,11 +20,10 @@ def cloud_deps(settings: Settings, log: Log) -> Deps:
     A function without the GitHub secret reads no research: it has the index in the bucket.
     """
     from idea_explorer.adapters.aws.s3 import Bucket
-    from idea_explorer.adapters.dynamodb.approvals import CloudApprovals
     from idea_explorer.adapters.dynamodb.events import DynamoEventLog
     from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
     from idea_explorer.adapters.dynamodb.spend import DynamoSpend
-    from idea_explorer.adapters.dynamodb.transcripts import CloudReports, CloudTranscripts
+    from idea_explorer.adapters.dynamodb.texts import CloudApprovals, CloudReports, CloudTranscripts
     from idea_explorer.adapters.uploads import CloudUploads
 
     table = cloud.table(settings)
@@ -51,7 +50,7 @@ def local_deps(
     settings: Settings, log: Log, sinks: Sequence[EventSink] = (), *, commit: bool = False
 ) -> Deps:
     """SQLite and files, for a command that runs an exploration itself: it wakes no worker."""
-    from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
+    from idea_explorer.adapters.sqlite.texts import SqliteApprovals
 
     store = local.local_store(settings)
     uploads = local.local_uploads(settings)

@@ -10,8 +10,8 @@ from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.folder.locks import ProcessLock
+    from idea_explorer.adapters.sqlite.explorations import SqliteStore
     from idea_explorer.adapters.sqlite.queue import LocalQueue
-    from idea_explorer.adapters.sqlite.store import SqliteStore
     from idea_explorer.adapters.uploads import FilesOf, GivenFiles, LocalUploads
 
 
@@ -19,7 +19,7 @@ LOCAL_OWNER = "local"
 
 
 def local_store(settings: Settings) -> "SqliteStore":
-    from idea_explorer.adapters.sqlite.store import SqliteStore
+    from idea_explorer.adapters.sqlite.explorations import SqliteStore
 
     store = SqliteStore(settings.store)
     ignored = settings.store.with_name(".gitignore")

@@ -62,12 +62,12 @@ def embedder(settings: Settings) -> Embedder:
     """Bedrock in a deployment; on this machine a lexicon, which needs no service."""
     if settings.embedding_model:
         from idea_explorer.adapters.aws.client import client
-        from idea_explorer.adapters.music.bedrock import BedrockEmbedder
+        from idea_explorer.adapters.music.embedders import BedrockEmbedder
 
         return BedrockEmbedder(
             partial(client, "bedrock-runtime", settings.aws_endpoint_url), settings.embedding_model
         )
-    from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+    from idea_explorer.adapters.music.embedders import LexiconEmbedder
 
     return LexiconEmbedder()
 

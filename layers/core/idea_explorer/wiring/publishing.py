@@ -51,7 +51,7 @@ def reverter(settings: Settings, request: ExploreRequest) -> Reverter:
 
 def restorer(settings: Settings) -> Restorer:
     from idea_explorer.adapters.folder.git import GitFolder, is_git_folder
-    from idea_explorer.adapters.folder.restorer import FolderRestorer
+    from idea_explorer.adapters.folder.writer import FolderRestorer
 
     root = settings.research_dir
     git = GitFolder(root) if is_git_folder(root) else None

@@ -58,8 +58,7 @@ def github_client(settings: Settings, repository: str | None = None) -> "GitHubC
 def research_repository(settings: Settings) -> ResearchRepository | None:
     """GitHub if it is configured, else the folder if it contains research, else None."""
     if settings.uses_github:
-        from idea_explorer.adapters.github.document_cache import DocumentCache
-        from idea_explorer.adapters.github.research import GitHub
+        from idea_explorer.adapters.github.research import DocumentCache, GitHub
 
         return GitHub(github_client(settings), settings.github_branch, DocumentCache())
     from idea_explorer.adapters.folder.research import Folder

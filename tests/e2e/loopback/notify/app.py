@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http.addresses import WEBHOOK_RULES, is_public_or_loopback
+from idea_explorer.adapters.http.connections import WEBHOOK_RULES, is_public_or_loopback
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.lambda_runtime import deployment
 from idea_explorer.usecases.deps import Deps

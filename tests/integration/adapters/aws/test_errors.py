@@ -11,8 +11,8 @@ from botocore.config import Config
 from botocore.stub import Stubber
 
 from idea_explorer.adapters.aws import client as aws
+from idea_explorer.adapters.aws.queue import SqsWorkQueue
 from idea_explorer.adapters.aws.secrets import CloudSecrets
-from idea_explorer.adapters.aws.sqs import SqsWorkQueue
 from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
 from idea_explorer.adapters.dynamodb.table import Table
 from idea_explorer.domain.errors import (

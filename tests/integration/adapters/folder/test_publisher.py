@@ -10,7 +10,7 @@ import pytest
 
 from idea_explorer.adapters.folder.git import GitFolder, is_git_folder
 from idea_explorer.adapters.folder.publisher import FolderPublisher
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from tests.fakes.clock import ManualClock
 from tests.fakes.desk import DOCUMENT, FOLDER, LOG, SLUG, Desk

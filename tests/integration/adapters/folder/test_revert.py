@@ -10,10 +10,9 @@ import pytest
 
 from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.publisher import FolderPublisher
-from idea_explorer.adapters.folder.restorer import FolderRestorer
-from idea_explorer.adapters.folder.writer import FolderWriter
-from idea_explorer.adapters.sqlite.approvals import SqliteApprovals
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.folder.writer import FolderRestorer, FolderWriter
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
+from idea_explorer.adapters.sqlite.texts import SqliteApprovals
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId

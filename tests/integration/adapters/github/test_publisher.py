@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import ExplorerError, RateLimitedError
 from idea_explorer.domain.exploration import Exploration
 from tests.fakes.clock import START, ManualClock

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.github.client import GitHubClient
-from idea_explorer.adapters.github.document_cache import DocumentCache
-from idea_explorer.adapters.github.research import GitHub
+from idea_explorer.adapters.github.research import DocumentCache, GitHub
 from idea_explorer.agent.tool_calls import Executed, Retried
 from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.errors import ExternalError

@@ -10,7 +10,7 @@ from idea_explorer.adapters.github.branches import branch_of
 from idea_explorer.adapters.github.changes import GitHubChanges
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.revert import GitHubReverter
-from idea_explorer.adapters.sqlite.store import SqliteStore
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import ConflictError, MissingError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Undone

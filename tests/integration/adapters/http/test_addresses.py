@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 import pytest
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http.addresses import FETCH_RULES, WEBHOOK_RULES
+from idea_explorer.adapters.http.connections import FETCH_RULES, WEBHOOK_RULES
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.domain.addresses import Address
 from idea_explorer.domain.errors import BlockedAddressError

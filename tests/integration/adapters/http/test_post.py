@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http.addresses import WEBHOOK_RULES, is_public_or_loopback
+from idea_explorer.adapters.http.connections import WEBHOOK_RULES, is_public_or_loopback
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.domain.errors import (
     BlockedAddressError,

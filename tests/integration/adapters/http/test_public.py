@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.adapters.http.addresses import FETCH_RULES, is_public_or_loopback
+from idea_explorer.adapters.http.connections import FETCH_RULES, is_public_or_loopback
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.domain.errors import (
     AuthFailedError,

@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from idea_explorer.adapters.music.bedrock import BedrockEmbedder
+from idea_explorer.adapters.music.embedders import BedrockEmbedder
 from idea_explorer.domain.errors import (
     AuthFailedError,
     ConfigurationError,

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import pytest
 
-from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
 from idea_explorer.domain.errors import ConfigurationError, ExternalError, UnavailableError

@@ -11,8 +11,7 @@ import pytest
 
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.aws.s3 import Bucket
-from idea_explorer.adapters.snapshots.disk import Snapshots
-from idea_explorer.adapters.snapshots.shared import S3Packs
+from idea_explorer.adapters.snapshots.cache import S3Packs, Snapshots
 from idea_explorer.settings import Settings
 from tests.fakes.code_repository import SHA, tarball
 from tests.fakes.engine import RecordedLog

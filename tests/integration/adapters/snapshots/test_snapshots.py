@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.snapshots.disk import Snapshots
+from idea_explorer.adapters.snapshots.cache import Snapshots
 from idea_explorer.adapters.snapshots.packs import Pack
 from idea_explorer.domain.code import blob_sha
 from idea_explorer.domain.errors import (

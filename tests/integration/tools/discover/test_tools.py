@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.music.lexicon import LexiconEmbedder
+from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
 from idea_explorer.agent.tool_calls import Bounded, Executed
 from idea_explorer.agent.validation import Validated

@@ -77,11 +77,9 @@ def map_aws_errors(system: str, *, expected: Collection[str] = ()) -> Iterator[N
 
     try:
         yield
-    except ClientError as error:
-        if error_code(error) in expected:
+    except (ClientError, BotoCoreError) as error:
+        if isinstance(error, ClientError) and error_code(error) in expected:
             raise ExpectedError(error_code(error)) from error
-        raise map_error(system, error) from error
-    except BotoCoreError as error:
         raise map_error(system, error) from error
 
 

@@ -4,41 +4,67 @@ The SDK's own retries are off, because it sleeps as long as the server says and 
 stream may send nothing but pings for minutes; only the deadline, a cancel or a dead connection ends it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import anthropic
 import httpx2
 
-from idea_explorer.adapters.claude.errors import ANTHROPIC, AWS, Account, map_sdk_errors
 from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
+from idea_explorer.domain import errors
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.errors import ConfigurationError, ErrorCode, name_system
 from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.retry_after import parse_retry_after
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
 SILENCE_SECONDS = 90.0  # without a byte the connection is dead: pings come every 15 to 30 s
 CONNECT_TIMEOUT_SECONDS = 10.0
-SYSTEM: ErrorCode = "AI_SERVICE_UNAVAILABLE"
+SYSTEM: errors.ErrorCode = "AI_SERVICE_UNAVAILABLE"
 # A response that has started says what it has cost so far; one that has not counts at its maximum.
 GRACE_SECONDS = 0.5
 CACHE: Block = {"type": "ephemeral"}
 EFFORT_BETA = "mid-conversation-output-config-2026-07-01"  # allows changes of effort
+TOO_LONG = ("prompt is too long", "exceed context limit")  # in the message of a 400
+NO_CREDIT = "credit balance is too low"  # in the message of a 400 too
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What to check if a provider refuses access."""
+
+    unknown: str
+    credentials: str
+    permissions: str
+    unreachable: str
+
+
+ANTHROPIC = Account(
+    unknown="Claude refused the API key (401).",
+    credentials="Check ANTHROPIC_API_KEY.",
+    permissions="Check the key's permissions.",
+    unreachable="Check the network and ANTHROPIC_BASE_URL.",
+)
+AWS = Account(
+    unknown="Claude refused the AWS credentials (401).",
+    credentials="Check the role or profile that signs, and ANTHROPIC_AWS_WORKSPACE_ID.",
+    permissions=(
+        "Allow the role aws-external-anthropic:CreateInference on the workspace that"
+        " ANTHROPIC_AWS_WORKSPACE_ID names."
+    ),
+    unreachable="Check the network, and whether AWS_REGION offers Claude.",
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Claude:
-    def __init__(
-        self,
-        client: anthropic.Anthropic,
-        account: Account,
-        *,
-        grace_seconds: float = GRACE_SECONDS,
-        silence_seconds: float = SILENCE_SECONDS,
-    ) -> None:
-        self._client = client
-        self._account = account
-        self._grace_seconds = grace_seconds
-        self._silence_seconds = silence_seconds
+    client: anthropic.Anthropic
+    account: Account
+    _: KW_ONLY
+    grace_seconds: float = GRACE_SECONDS
+    silence_seconds: float = SILENCE_SECONDS
 
     @classmethod
     def with_key(cls, api_key: str, base_url: str | None = None, **limits: float) -> "Claude":
@@ -56,7 +82,7 @@ class Claude:
         import boto3
 
         if boto3.Session().get_credentials() is None:
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 "There are no AWS credentials to sign requests to Claude with.",
                 hint="Set AWS_PROFILE or AWS_ACCESS_KEY_ID, or another IDEA_MODEL_PROVIDER.",
             )
@@ -71,24 +97,24 @@ class Claude:
 
     def check(self, seconds: float) -> None:
         """Raises ExternalError if the account has no access; costs nothing."""
-        with name_system(SYSTEM), map_sdk_errors(self._account):
-            self._client.models.list(limit=1, timeout=seconds)
+        with errors.name_system(SYSTEM), map_sdk_errors(self.account):
+            self.client.models.list(limit=1, timeout=seconds)
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         """Stream one response. A broken stream or an error event raises; no half response is returned."""
         left = max(deadline.left, 0.1)
         # the watcher enforces the deadline; as a timeout it would look like a failure of Claude's
-        timeout = httpx2.Timeout(self._silence_seconds, connect=min(CONNECT_TIMEOUT_SECONDS, left))
+        timeout = httpx2.Timeout(self.silence_seconds, connect=min(CONNECT_TIMEOUT_SECONDS, left))
         message = MessageBuilder(watcher)
 
         def connect() -> anthropic.Stream[Any]:
-            stream: anthropic.Stream[Any] = self._client.messages.create(
+            stream: anthropic.Stream[Any] = self.client.messages.create(
                 **_parameters(request), stream=True, timeout=timeout
             )
             return stream
 
-        reader = StreamReader(connect, watcher.tick, grace_seconds=self._grace_seconds)
-        with name_system(SYSTEM), map_sdk_errors(self._account), reader as events:
+        reader = StreamReader(connect, watcher.tick, grace_seconds=self.grace_seconds)
+        with errors.name_system(SYSTEM), map_sdk_errors(self.account), reader as events:
             for event in events:
                 if isinstance(event, UnstreamedMessage):
                     message.add_message(event.message)
@@ -147,3 +173,85 @@ def _mark(message: JsonObject) -> JsonObject:
     if last in {"thinking", "redacted_thinking"}:
         return message
     return {**message, "content": [*_cached(blocks)]}
+
+
+@contextmanager
+def map_sdk_errors(account: Account) -> Iterator[None]:
+    """Order matters: the SDK's timeout is also a connection error."""
+    try:
+        yield
+    except anthropic.APITimeoutError as error:
+        raise errors.UpstreamTimeoutError(
+            "Claude did not answer in time.", hint="Try again."
+        ) from error
+    except anthropic.APIConnectionError as error:
+        if isinstance(error.__cause__, httpx2.ConnectError):
+            raise errors.UnreachableError(
+                "Claude's API could not be reached.",
+                hint=account.unreachable,
+            ) from error
+        raise errors.NetworkError(
+            "The connection to Claude broke off.", hint="Try again."
+        ) from error
+    except anthropic.APIStatusError as error:
+        raise _map_status(error, account) from error
+    except anthropic.APIError as error:
+        # an error event in a stream that started well
+        raise errors.UnavailableError(f"Claude's response broke off: {error.message}") from error
+    except httpx2.TimeoutException as error:
+        raise errors.UpstreamTimeoutError("Claude stopped answering.", hint="Try again.") from error
+    except httpx2.HTTPError as error:
+        raise errors.NetworkError(
+            "The connection to Claude broke off.", hint="Try again."
+        ) from error
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise errors.UnavailableError(
+            "Claude's response could not be read.", hint="Try again."
+        ) from error
+
+
+def _map_status(error: anthropic.APIStatusError, account: Account) -> errors.ExternalError:
+    status = error.status_code
+    kind, reason = _parse_body(error)
+    if status == 429 or kind == "rate_limit_error":
+        return errors.RateLimitedError(
+            "Claude's rate limit was reached.",
+            hint="Wait a little and resume, or ask Anthropic for a higher limit.",
+            retry_after=parse_retry_after(error.response.headers, datetime.now(UTC)),
+        )
+    if status == 401 or kind == "authentication_error":
+        return errors.ModelRefusesError(account.unknown, hint=account.credentials)
+    if status == 402 or kind == "billing_error" or NO_CREDIT in reason:
+        return errors.ModelRefusesError(
+            f"Claude refused the request ({status}): {reason}", hint="Check the account's billing."
+        )
+    if status == 403 or kind == "permission_error":
+        return errors.ModelRefusesError(
+            f"Claude refused the request ({status}): {reason}", hint=account.permissions
+        )
+    if status == 529 or kind == "overloaded_error":
+        return errors.UnavailableError(
+            "Claude is overloaded (529).", hint="Try again in a few minutes."
+        )
+    if status >= 500 or status == 408 or kind == "api_error":
+        return errors.UnavailableError(
+            f"Claude's API failed ({status}).", hint="Try again in a few minutes."
+        )
+    if status == 413 or any(words in reason for words in TOO_LONG):
+        return errors.TooLongError(
+            f"The conversation is too large for Claude ({status}).",
+            hint="Use a shorter context or fewer files.",
+        )
+    if status == 404:
+        return errors.RejectedError(
+            f"Claude does not know this model (404): {reason}", hint="Check IDEA_MODELS."
+        )
+    return errors.RejectedError(f"Claude rejected the request ({status}): {reason}")
+
+
+def _parse_body(error: anthropic.APIStatusError) -> tuple[str, str]:
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error")
+    # AWS reports missing permissions in a shape of its own
+    fields = inner if isinstance(inner, dict) else {"message": body.get("message")}
+    return str(fields.get("type") or ""), str(fields.get("message") or "no reason given")[:300]

@@ -85,19 +85,16 @@ class StreamReader:
             with stream:
                 if self._given_up.is_set():
                     return
-                self._forward(stream)
+                if "json" in stream.response.headers.get("content-type", ""):
+                    self._received.put(UnstreamedMessage(json.loads(stream.response.read())))
+                else:
+                    for event in stream:
+                        self._received.put(event)
             self._ended.set()
             self._received.put(_END)
         except BaseException as error:  # noqa: BLE001  the caller raises it
             self._ended.set()
             self._received.put(error)
-
-    def _forward(self, stream: Stream) -> None:
-        if "json" in stream.response.headers.get("content-type", ""):
-            self._received.put(UnstreamedMessage(json.loads(stream.response.read())))
-            return
-        for event in stream:
-            self._received.put(event)
 
 
 _END = object()

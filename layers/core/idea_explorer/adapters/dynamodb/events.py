@@ -17,9 +17,18 @@ from idea_explorer.adapters.dynamodb.schema import (
     event_key,
     record_key,
 )
-from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.adapters.records import lease_lost, no_such_exploration, truncate_event
-from idea_explorer.domain.errors import UnavailableError
+from idea_explorer.adapters.dynamodb.table import (
+    Condition,
+    ConditionNotMetError,
+    Table,
+    begins_with,
+)
+from idea_explorer.adapters.records import (
+    lease_lost,
+    no_such_exploration,
+    too_many_writers,
+    truncate_event,
+)
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import NumberedEvent
@@ -32,9 +41,8 @@ class DynamoEventLog:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._last: OrderedDict[str, int] = OrderedDict()
-        self._lock = (
-            threading.Lock()
-        )  # without it the threads of a run would collide on every number
+        # without it the threads of a run would collide on every number
+        self._lock = threading.Lock()
 
     def append(self, exploration_id: ExplorationId, lease: int | None, event: AnyEvent) -> None:
         condition = (
@@ -57,9 +65,7 @@ class DynamoEventLog:
                     raise lease_lost(exploration_id) from refused
                 self._remember(exploration_id, last + 1)
                 return
-        raise UnavailableError(
-            f"Exploration {exploration_id} has too many writers.", hint="Try again."
-        )
+        raise too_many_writers(exploration_id)
 
     def read(
         self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
@@ -89,10 +95,7 @@ class DynamoEventLog:
 
 def last_number(table: Table, exploration_id: str) -> int:
     """The number of the last event; 0 if there is none."""
-    where = Condition(
-        f"#{PK} = :id AND begins_with(#{SK}, :event)", {"id": exploration_id, "event": EVENT}
-    )
-    found = next(table.query(where, newest_first=True, limit=1))
+    found = next(table.query(begins_with(exploration_id, EVENT), newest_first=True, limit=1))
     return _number_of(found[0]) if found else 0
 
 

@@ -22,7 +22,6 @@ from idea_explorer.adapters.dynamodb.schema import (
     record_key,
 )
 from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
-from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -57,9 +56,7 @@ class DynamoExplorations:
             **_record_attributes(exploration),
             **_active_attribute(exploration),
         }
-        if not events:
-            return self._table.put_new(record)
-        return self._table.put_all_new([record, *event_items(exploration.id, events, after=0)])
+        return self._table.put_new(record, *event_items(exploration.id, events, after=0))
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
         return _restore(self._get(exploration_id))
@@ -85,7 +82,7 @@ class DynamoExplorations:
                 if refused.found is None or refused.found.get("taker") != taker:
                     continue
             return after
-        raise _too_many_writers(exploration_id)
+        raise records.too_many_writers(exploration_id)
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         held = Condition("#lease = :held", {"held": exploration.lease})
@@ -97,7 +94,7 @@ class DynamoExplorations:
                     raise records.lease_lost(exploration.id) from refused
                 continue  # another writer's event took the number
             return
-        raise _too_many_writers(exploration.id)
+        raise records.too_many_writers(exploration.id)
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
         try:
@@ -174,17 +171,9 @@ class DynamoExplorations:
         removes = "" if active else f" REMOVE #{ACTIVE}"
         key, change = record_key(after.id), f"SET {sets}{removes} ADD #version :one"
         given = {**changes, **when.values, "one": 1}
-        if not events:
-            self._table.update(key, change, given, when=when.expression)
-            return
-        new = event_items(after.id, events, after=last_number(self._table, after.id))
-        self._table.update_with(key, change, given, when=when.expression, new=new)
-
-
-def _too_many_writers(exploration_id: str) -> UnavailableError:
-    return UnavailableError(
-        f"Exploration {exploration_id} has too many writers.", hint="Try again."
-    )
+        last = last_number(self._table, after.id) if events else 0
+        new = event_items(after.id, events, after=last)
+        self._table.update(key, change, given, when=when.expression, new=new)
 
 
 def _restore(item: Item) -> Exploration:

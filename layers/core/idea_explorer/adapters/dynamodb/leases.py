@@ -4,8 +4,6 @@ from idea_explorer.adapters.dynamodb.schema import PK, SK
 from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
 from idea_explorer.domain.deadline import Clock
 
-LEASE = "LEASE"
-
 
 class DynamoBranchLease:
     def __init__(self, table: Table, clock: Clock) -> None:
@@ -48,4 +46,4 @@ class DynamoBranchLease:
 
 
 def _key(branch: str) -> dict[str, str]:
-    return {PK: f"LEASE#{branch}", SK: LEASE}
+    return {PK: f"LEASE#{branch}", SK: "LEASE"}

@@ -38,12 +38,17 @@ OWNER, CREATED = "owner", "created"
 ACTIVE, UPDATED = "active", "updated"
 FILTERED = ["status", "mode", "toolset"]  # projected, so that filtering reads no records
 
+
+def _key_schema(partition: str, sort: str) -> list[dict[str, str]]:
+    return [
+        {"AttributeName": partition, "KeyType": "HASH"},
+        {"AttributeName": sort, "KeyType": "RANGE"},
+    ]
+
+
 TABLE: dict[str, Any] = {
     "BillingMode": "PAY_PER_REQUEST",
-    "KeySchema": [
-        {"AttributeName": PK, "KeyType": "HASH"},
-        {"AttributeName": SK, "KeyType": "RANGE"},
-    ],
+    "KeySchema": _key_schema(PK, SK),
     "AttributeDefinitions": [
         {"AttributeName": name, "AttributeType": "S"}
         for name in (PK, SK, OWNER, CREATED, ACTIVE, UPDATED)
@@ -51,18 +56,12 @@ TABLE: dict[str, Any] = {
     "GlobalSecondaryIndexes": [
         {
             "IndexName": BY_OWNER,
-            "KeySchema": [
-                {"AttributeName": OWNER, "KeyType": "HASH"},
-                {"AttributeName": CREATED, "KeyType": "RANGE"},
-            ],
+            "KeySchema": _key_schema(OWNER, CREATED),
             "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": FILTERED},
         },
         {
             "IndexName": BY_STATUS,
-            "KeySchema": [
-                {"AttributeName": ACTIVE, "KeyType": "HASH"},
-                {"AttributeName": UPDATED, "KeyType": "RANGE"},
-            ],
+            "KeySchema": _key_schema(ACTIVE, UPDATED),
             "Projection": {"ProjectionType": "KEYS_ONLY"},
         },
     ],

@@ -26,12 +26,12 @@ class DynamoSpend:
             held = limit_hold(usd, limit, map(_taken, items.values()))
             item = {PK: _partition(owner, day), SK: run, "usd": own.get("usd", 0), "held": held}
             try:
-                self._table.put_with(
-                    item | {EXPIRES: _expires(day)},
+                self._table.update(
                     {PK: _partition(owner, day), SK: TURN},
                     f"SET #turn = :next, #{EXPIRES} = :expires",
                     {"next": turn + 1, "seen": turn, "expires": _expires(day)},
                     when="attribute_not_exists(#turn) OR #turn = :seen",
+                    replace=item | {EXPIRES: _expires(day)},
                 )
             except ConditionNotMetError:
                 continue
@@ -56,7 +56,7 @@ class DynamoSpend:
 
     def _items(self, owner: str, day: date) -> list[Item]:
         where = Condition(f"#{PK} = :partition", {"partition": _partition(owner, day)})
-        return [item for page in self._table.query(where) for item in page]
+        return self._table.query_all(where)
 
 
 def _taken(item: Item) -> float:

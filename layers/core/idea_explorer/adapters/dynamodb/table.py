@@ -60,6 +60,12 @@ class Condition:
     values: Mapping[str, Value]
 
 
+def begins_with(partition: str, prefix: str) -> Condition:
+    """The items of a partition whose sort key begins with a prefix."""
+    values = {"partition": partition, "prefix": prefix}
+    return Condition(f"#{PK} = :partition AND begins_with(#{SK}, :prefix)", values)
+
+
 class Table:
     """Raises ExternalError, or ConditionNotMetError."""
 
@@ -127,16 +133,22 @@ class Table:
                 return
             request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
 
+    def query_all(self, where: Condition) -> list[Item]:
+        return [item for page in self.query(where) for item in page]
+
     def put(self, item: Mapping[str, Value]) -> None:
         """Store an item, replacing any that is there."""
         request = self._request() | {"Item": encode(item)}
         self._write(lambda api: api.put_item(**request))
 
-    def put_new(self, item: Mapping[str, Value]) -> bool:
-        """Store an item; False if its key is taken."""
-        request = self._put_new_request(item)
+    def put_new(self, *items: Mapping[str, Value]) -> bool:
+        """Store all items or none; False if a key is taken."""
+        requests = [self._put_new_request(item) for item in items]
         try:
-            self._write(lambda api: api.put_item(**request))
+            if len(requests) == 1:
+                self._write(lambda api: api.put_item(**requests[0]))
+            else:
+                self._transact([{"Put": request} for request in requests])
         except ConditionNotMetError:
             return False
         return True
@@ -156,60 +168,31 @@ class Table:
         }
         if condition.values:
             check["ExpressionAttributeValues"] = placeholders(condition.values)
-        writes = [{"ConditionCheck": check}, {"Put": self._put_new_request(item)}]
-        self._write(lambda api: api.transact_write_items(TransactItems=writes))
-
-    def put_all_new(self, items: Sequence[Mapping[str, Value]]) -> bool:
-        """Store all items or none; False if a key is taken."""
-        writes = [{"Put": self._put_new_request(item)} for item in items]
-        try:
-            self._write(lambda api: api.transact_write_items(TransactItems=writes))
-        except ConditionNotMetError:
-            return False
-        return True
-
-    def put_with(
-        self,
-        item: Mapping[str, Value],
-        key: Mapping[str, str],
-        change: str,
-        values: Mapping[str, Value],
-        *,
-        when: str,
-    ) -> None:
-        """Store an item in one transaction with a conditional update of another."""
-        writes = [
-            {"Update": self._update_request(key, change, values, when)},
-            {"Put": self._request() | {"Item": encode(item)}},
-        ]
-        self._write(lambda api: api.transact_write_items(TransactItems=writes))
+        self._transact([{"ConditionCheck": check}, {"Put": self._put_new_request(item)}])
 
     def update(
-        self, key: Mapping[str, str], change: str, values: Mapping[str, Value], *, when: str
-    ) -> None:
-        """Update attributes of an item on a condition."""
-        request = self._update_request(key, change, values, when)
-        self._write(lambda api: api.update_item(**request))
-
-    def update_with(
         self,
         key: Mapping[str, str],
         change: str,
         values: Mapping[str, Value],
         *,
         when: str,
-        new: Sequence[Mapping[str, Value]],
+        new: Sequence[Mapping[str, Value]] = (),
+        replace: Mapping[str, Value] | None = None,
     ) -> None:
-        """Update an item on a condition and store new ones, all or nothing.
+        """Update an item on a condition, store `new` ones and replace another, all or nothing.
 
         ConditionNotMetError has 0 in `failed` if the condition failed, and higher numbers for new items
         whose keys are taken.
         """
-        writes = [
-            {"Update": self._update_request(key, change, values, when)},
-            *({"Put": self._put_new_request(item)} for item in new),
-        ]
-        self._write(lambda api: api.transact_write_items(TransactItems=writes))
+        request = self._update_request(key, change, values, when)
+        puts = [self._put_new_request(item) for item in new]
+        if replace:
+            puts.append(self._request() | {"Item": encode(replace)})
+        if puts:
+            self._transact([{"Update": request}, *({"Put": put} for put in puts)])
+        else:
+            self._write(lambda api: api.update_item(**request))
 
     def _update_request(
         self, key: Mapping[str, str], change: str, values: Mapping[str, Value], when: str
@@ -230,6 +213,9 @@ class Table:
         names = {f"#{name}": name for name in re.findall(r"#(\w+)", " ".join(expressions))}
         request: dict[str, Any] = {"TableName": self._name}
         return request | ({"ExpressionAttributeNames": names} if names else {})
+
+    def _transact(self, writes: list[dict[str, Any]]) -> None:
+        self._write(lambda api: api.transact_write_items(TransactItems=writes))
 
     def _write(self, call: Callable[[Any], object]) -> None:
         """Write, and retry with backoff while another transaction is using the same item."""

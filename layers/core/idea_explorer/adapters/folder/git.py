@@ -3,9 +3,9 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from idea_explorer.adapters.folder.publisher import Committed
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.ports import Tree
 
@@ -19,6 +19,12 @@ def is_git_folder(root: Path) -> bool:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class Committed:
+    sha: str
+    paths: Sequence[str]
+
+
 class GitFolder:
     """Commits the named files only; whatever else is changed or staged stays as it is."""
 
@@ -26,6 +32,7 @@ class GitFolder:
         self._root = root
 
     def find(self, trailers: str) -> Committed | None:
+        """The commit with these trailers."""
         if _git(self._root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
             return None  # no commit yet
         patterns = [f"--grep=^{line}$" for line in trailers.splitlines()]

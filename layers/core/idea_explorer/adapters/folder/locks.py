@@ -25,7 +25,7 @@ class ProcessLock:
     def held(self, exploration_id: ExplorationId) -> Iterator[None]:
         path = self._folder / f"{exploration_id}.{uuid.uuid4().hex}.lock"
         try:
-            with _lock(path, 0.0):
+            with lock_folder(path, 0.0):
                 yield
         finally:
             path.unlink(missing_ok=True)
@@ -44,14 +44,8 @@ def _is_locked(path: Path) -> bool:
 
 
 @contextmanager
-def lock_folder(path: Path) -> Iterator[None]:
+def lock_folder(path: Path, seconds: float = FOLDER_LOCK_SECONDS) -> Iterator[None]:
     """Let one publisher at a time write to a folder; raises UnavailableError."""
-    with _lock(path, FOLDER_LOCK_SECONDS):
-        yield
-
-
-@contextmanager
-def _lock(path: Path, seconds: float) -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = _connect(path, seconds)

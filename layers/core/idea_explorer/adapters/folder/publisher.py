@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 from idea_explorer.adapters.files import replace_file
+from idea_explorer.adapters.folder.git import Committed, GitFolder
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.trailers import run_trailers
 from idea_explorer.domain.errors import (
@@ -20,34 +19,14 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import MAX_REWRITTEN_BYTES, is_document
-from idea_explorer.ports import Published, Tree
+from idea_explorer.ports import Published
 from idea_explorer.ports.writing import BuildChange
-
-
-@dataclass(frozen=True, slots=True)
-class Committed:
-    sha: str
-    paths: Sequence[str]
-
-
-class Commits(Protocol):
-    """The git history of a folder."""
-
-    def find(self, trailers: str) -> Committed | None:
-        """The commit with these trailers."""
-        ...
-
-    def commit(self, message: str, paths: Sequence[str]) -> str: ...
-
-    def tree(self) -> Tree:
-        """The folder as of the last commit."""
-        ...
 
 
 class FolderPublisher:
     """Replaces each file atomically, the log first, so that a run that crashed recognises its own files."""
 
-    def __init__(self, root: Path, lock: Path, commits: Commits | None = None) -> None:
+    def __init__(self, root: Path, lock: Path, commits: GitFolder | None = None) -> None:
         self._root = root
         self._lock = lock
         self._commits = commits
@@ -129,6 +108,12 @@ class FolderTree:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise NotADocumentError(f"{path} is not a folder, so nothing was written.")
         return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+
+
+def has_link(root: Path, path: str) -> bool:
+    """Whether a file, or a folder between it and the root, is a link, which could lead elsewhere."""
+    parts = (Path(path), *(parent for parent in Path(path).parents if parent.name))
+    return any((root / part).is_symlink() for part in parts)
 
 
 def _has_plain_parents(root: Path, target: Path) -> bool:

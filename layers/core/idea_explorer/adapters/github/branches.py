@@ -36,16 +36,20 @@ class GitHubBranches:
             response = self._client.get(f"/git/ref/heads/{quote(branch)}")
         except DocumentMissingError:
             return None
-        return parse(GitRef, response).object.sha
+        return parse(GitRef, response).sha
 
     def find_base(self, ref: str | None) -> str:
         """The branch to merge into: the ref if it is a branch, else the default branch."""
         if ref and self.tip(ref):
             return ref
-        return self.default_branch()
+        return self._client.about().default_branch
 
     def default_branch(self) -> str:
-        return self._client.about().default_branch
+        """Raises ConfigurationError if the token cannot see the repository."""
+        try:
+            return self._client.about().default_branch
+        except DocumentMissingError as error:
+            raise ConfigurationError(error.message, hint=error.hint) from error
 
     def create_commit(self, parent: str, entries: Sequence[TreeRow], message: str) -> str:
         """A commit that changes these tree entries; no branch points to it yet."""
@@ -107,7 +111,7 @@ def list_commits(
     """
     for commits in list_pages(client, head, MAX_PAGES):
         yield from commits
-        oldest = min((commit.commit.committer.date for commit in commits), default=since)
+        oldest = min((commit.date for commit in commits), default=since)
         if len(commits) < PER_PAGE or oldest < since - CLOCK_SLACK:
             return
     raise ConfigurationError(

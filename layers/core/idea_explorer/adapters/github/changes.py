@@ -14,9 +14,8 @@ from idea_explorer.adapters.github.branches import (
     list_pages,
 )
 from idea_explorer.adapters.github.client import GitHubClient, make_retryable
-from idea_explorer.adapters.github.code import GitHubCode
+from idea_explorer.adapters.github.code import FILE_MODES, GitHubCode, GitHubTree
 from idea_explorer.adapters.github.responses import PullRequest, parse
-from idea_explorer.adapters.github.tree import FILE_MODES, GitHubTree
 from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, has_trailers
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import BaseMovedError, UnavailableError
@@ -66,7 +65,8 @@ class GitHubChanges:
         tip = self._branches.tip(branch)
         if tip is None:
             return None
-        text = _with_trailer(body, exploration)
+        text = body if len(body) <= MAX_BODY else body[:MAX_BODY] + "\n\n(cut)"
+        text += f"\n\n{exploration_trailer(exploration.id)}"
         pull = self._branches.find_pull_request(branch, state="all")
         if pull is None:
             title = one_line(exploration.run.title or exploration.request.idea, MAX_TITLE)
@@ -81,7 +81,7 @@ class GitHubChanges:
         for commit in chain.from_iterable(list_pages(self._client, head, MAX_PAGES)):
             if commit.sha == base:
                 return None
-            if has_trailers(commit.commit.message, approval_trailer(approval_id)):
+            if has_trailers(commit.message, approval_trailer(approval_id)):
                 return commit.sha
         return None
 
@@ -122,8 +122,3 @@ def _base_moved(path: str, hint: str) -> BaseMovedError:
     return BaseMovedError(
         f"{path} has changed since the proposal was made, so nothing was written.", hint=hint
     )
-
-
-def _with_trailer(body: str, exploration: Exploration) -> str:
-    text = body if len(body) <= MAX_BODY else body[:MAX_BODY] + "\n\n(cut)"
-    return f"{text}\n\n{exploration_trailer(exploration.id)}"

@@ -10,18 +10,7 @@ import httpx
 
 from idea_explorer.adapters.github.responses import Repository, parse, unreadable
 from idea_explorer.adapters.http.connections import certificates, map_httpx_errors
-from idea_explorer.domain.errors import (
-    AuthFailedError,
-    ConfigurationError,
-    DocumentMissingError,
-    ExplorerError,
-    ExternalError,
-    RateLimitedError,
-    RejectedError,
-    UnavailableError,
-    UpstreamConflictError,
-    name_system,
-)
+from idea_explorer.domain import errors
 from idea_explorer.domain.retry_after import parse_quota_reset, parse_retry_after
 
 TIMEOUT = httpx.Timeout(10.0)
@@ -63,8 +52,8 @@ class GitHubClient:
         """The repository itself; raises DocumentMissingError if the token cannot see one."""
         try:
             return parse(Repository, self.get(""))
-        except DocumentMissingError as error:
-            raise DocumentMissingError(
+        except errors.DocumentMissingError as error:
+            raise errors.DocumentMissingError(
                 f"GitHub does not know {self.repository}, or the token may not see it.",
                 hint="Check the repository's name and the repositories that the token covers.",
             ) from error
@@ -91,7 +80,9 @@ class GitHubClient:
                 for chunk in response.iter_bytes():
                     file.write(chunk)
                     if file.tell() > max_bytes:
-                        raise RejectedError(f"GitHub's archive is larger than {max_bytes:,} bytes.")
+                        raise errors.RejectedError(
+                            f"GitHub's archive is larger than {max_bytes:,} bytes."
+                        )
             file.seek(0)
             yield file
 
@@ -108,7 +99,7 @@ class GitHubClient:
         """A successful response whose body has not been read yet; raises for any other."""
         token = self._token()
         hint = "Check the network and GITHUB_API_URL."
-        with name_system("GITHUB_UNAVAILABLE"), map_httpx_errors("GitHub", hint=hint):
+        with errors.name_system("GITHUB_UNAVAILABLE"), map_httpx_errors("GitHub", hint=hint):
             response = self._send(method, path, token, options)
             if response.status_code == 401 and (rotated := self._fetch_rotated_token(token)):
                 response.close()
@@ -139,13 +130,15 @@ class GitHubClient:
             response.read()
             self._has_moved = self._has_moved or response.status_code in MOVED
             request = self._redirect(request, response)
-        raise ExternalError("GitHub redirects too often.")
+        raise errors.ExternalError("GitHub redirects too often.")
 
     def _redirect(self, request: httpx.Request, response: httpx.Response) -> httpx.Request:
         """The same request at its new address. Another host never sees the token."""
         url = request.url.join(response.headers["location"])
         if url.scheme != "https" and url.scheme != request.url.scheme:
-            raise ExternalError(f"GitHub redirects to an address that is not safe: {url.host}")
+            raise errors.ExternalError(
+                f"GitHub redirects to an address that is not safe: {url.host}"
+            )
         headers = request.headers.copy()
         for name in ("host", "content-length"):
             headers.pop(name, None)
@@ -159,16 +152,18 @@ class GitHubClient:
             request.method, url, headers=headers, content=request.content
         )
 
-    def _map_failure(self, response: httpx.Response) -> ExplorerError:
+    def _map_failure(self, response: httpx.Response) -> errors.ExplorerError:
         reason = _message(response)
         if _is_rate_limit(response, reason):
-            return RateLimitedError(
+            return errors.RateLimitedError(
                 f"GitHub's rate limit was reached ({response.status_code}).",
                 hint="Wait a little and try again.",
                 retry_after=self._seconds_to_wait(response),
             )
         if response.status_code == 401:
-            return AuthFailedError("GitHub refused the token (401).", hint=self._refused_hint)
+            return errors.AuthFailedError(
+                "GitHub refused the token (401).", hint=self._refused_hint
+            )
         return _map_status(response.status_code, reason, self.repository)
 
     def _seconds_to_wait(self, response: httpx.Response) -> float:
@@ -196,7 +191,7 @@ def _create_client() -> httpx.Client:
             verify=certificates(of_environment=True),
         )
     except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
-        raise ConfigurationError(
+        raise errors.ConfigurationError(
             "The proxy or the certificates named by the environment cannot be used.",
             hint="Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and SSL_CERT_FILE.",
         ) from error
@@ -211,29 +206,29 @@ def make_retryable() -> Iterator[None]:
     """
     try:
         yield
-    except ExternalError as error:
-        if type(error) is ExternalError:
-            unavailable = UnavailableError(error.message, hint="Try again.")
+    except errors.ExternalError as error:
+        if type(error) is errors.ExternalError:
+            unavailable = errors.UnavailableError(error.message, hint="Try again.")
             unavailable.code = error.code
             raise unavailable from error
         raise
 
 
-def _map_status(status: int, reason: str, repository: str) -> ExplorerError:
+def _map_status(status: int, reason: str, repository: str) -> errors.ExplorerError:
     if status == 403:
-        return AuthFailedError(
+        return errors.AuthFailedError(
             f"GitHub does not allow this (403): {reason}",
             hint=f"Check the token's permissions on {repository}.",
         )
     if status == 404:
-        return DocumentMissingError(f"GitHub does not have it (404): {reason}")
+        return errors.DocumentMissingError(f"GitHub does not have it (404): {reason}")
     if status == 409:
-        return UpstreamConflictError(f"GitHub reports a conflict (409): {reason}")
+        return errors.UpstreamConflictError(f"GitHub reports a conflict (409): {reason}")
     if status in {500, 502, 503, 504}:
-        return UnavailableError(f"GitHub is not available ({status}).", hint="Try again.")
+        return errors.UnavailableError(f"GitHub is not available ({status}).", hint="Try again.")
     if status >= 500:
-        return ExternalError(f"GitHub failed ({status}).")
-    return RejectedError(f"GitHub rejected the request ({status}): {reason}")
+        return errors.ExternalError(f"GitHub failed ({status}).")
+    return errors.RejectedError(f"GitHub rejected the request ({status}): {reason}")
 
 
 def _message(response: httpx.Response) -> str:

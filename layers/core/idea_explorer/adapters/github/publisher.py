@@ -14,23 +14,14 @@ from urllib.parse import quote
 
 from idea_explorer.adapters.github.branches import GitHubBranches, MovedError, list_commits
 from idea_explorer.adapters.github.client import LIMIT_SECONDS, GitHubClient, make_retryable
+from idea_explorer.adapters.github.code import GitHubTree
 from idea_explorer.adapters.github.responses import Commit, parse, unreadable
-from idea_explorer.adapters.github.tree import GitHubTree
 from idea_explorer.adapters.trailers import has_trailers, run_trailers
-from idea_explorer.domain.errors import (
-    AuthFailedError,
-    ConfigurationError,
-    DocumentError,
-    DocumentMissingError,
-    RateLimitedError,
-    RejectedError,
-    UnavailableError,
-    UpstreamConflictError,
-)
+from idea_explorer.domain import errors
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.publication import is_document
 from idea_explorer.domain.retry import RetryPolicy, retry
-from idea_explorer.ports import BranchLease, Change, Clock, Published
+from idea_explorer.ports import BranchLease, Clock, Published
 from idea_explorer.ports.writing import BuildChange
 
 ATTEMPTS = 10  # how often the branch may move before the workflow retries the whole publication
@@ -67,17 +58,17 @@ class GitHubPublisher:
             about = self._client.about()
             self._named_branch = self._named_branch or about.default_branch
             self._tip(self._named_branch)
-        except (AuthFailedError, DocumentMissingError) as error:
-            raise ConfigurationError(error.message, hint=error.hint) from error
+        except (errors.AuthFailedError, errors.DocumentMissingError) as error:
+            raise errors.ConfigurationError(error.message, hint=error.hint) from error
         if about.archived:
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 f"{self._client.repository} is archived, so nothing can be published to it.",
                 hint="Unarchive it, or name another repository.",
             )
         # GitHub reports neither for an app's token, whatever it may do
         may = about.permissions
         if may and may.pull and not may.push:
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 f"The token may read {self._client.repository}, but not write to it.",
                 hint="Give it write permission for contents.",
             )
@@ -87,7 +78,7 @@ class GitHubPublisher:
     ) -> Published:
         trailers = run_trailers(exploration_id, run)
         with make_retryable():
-            branch = self._branch()
+            branch = self._named_branch = self._named_branch or self._branches.default_branch()
             try:
                 with self._hold_lease(branch) as renew:
                     return retry(
@@ -96,7 +87,7 @@ class GitHubPublisher:
                         self._clock,
                     )
             except MovedError:
-                raise UnavailableError(
+                raise errors.UnavailableError(
                     f"The GitHub branch {branch} moved at each of {ATTEMPTS} attempts.",
                     hint="Try again.",
                 ) from None
@@ -112,9 +103,13 @@ class GitHubPublisher:
         head, earlier = self._find_commit(self._tip(branch), trailers, since)
         if earlier:
             return self._read_back(earlier, branch)
-        change = build(GitHubTree(self._client, head.commit.tree.sha))
+        change = build(GitHubTree(self._client, head.tree_sha))
         renew()
-        sha = self._commit(head, change, trailers)
+        files = [
+            {"path": path, "mode": "100644", "type": "blob", "content": text}
+            for path, text in change.files.items()
+        ]
+        sha = self._branches.create_commit(head.sha, files, f"{change.message}\n\n{trailers}")
         renew()
         self._advance(branch, head.sha, sha)
         return Published(
@@ -127,36 +122,17 @@ class GitHubPublisher:
             notice=change.notice,
         )
 
-    def _commit(self, head: Commit, change: Change, trailers: str) -> str:
-        files = [
-            {"path": path, "mode": "100644", "type": "blob", "content": text}
-            for path, text in change.files.items()
-        ]
-        message = f"{change.message}\n\n{trailers}"
-        return self._branches.create_commit(head.sha, files, message)
-
-    def _branch(self) -> str:
-        if self._named_branch is None:
-            self._named_branch = self._default_branch()
-        return self._named_branch
-
-    def _default_branch(self) -> str:
-        try:
-            return self._branches.default_branch()
-        except DocumentMissingError as error:
-            raise ConfigurationError(error.message, hint=error.hint) from error
-
     def _tip(self, branch: str) -> str:
         try:
             tip = self._branches.tip(branch)
-        except UpstreamConflictError as error:
-            raise ConfigurationError(
+        except errors.UpstreamConflictError as error:
+            raise errors.ConfigurationError(
                 f"The repository {self._client.repository} is empty.",
                 hint="Add a first commit, for example a README, and publish again.",
             ) from error
         if tip is None:
-            self._default_branch()  # raises if it is the repository that is missing
-            raise ConfigurationError(
+            self._branches.default_branch()  # raises if it is the repository that is missing
+            raise errors.ConfigurationError(
                 f"{self._client.repository} has no branch '{branch}'.",
                 hint="Create it, or set GITHUB_BRANCH to one that exists.",
             )
@@ -176,7 +152,7 @@ class GitHubPublisher:
         head = next(commits, None)
         if head is None or head.sha != sha:
             raise unreadable()
-        own = (c for c in chain([head], commits) if has_trailers(c.commit.message, trailers))
+        own = (c for c in chain([head], commits) if has_trailers(c.message, trailers))
         return head, next(own, None)
 
     def _read_back(self, commit: Commit, branch: str) -> Published:
@@ -184,9 +160,9 @@ class GitHubPublisher:
         files = parse(Commit, self._client.get(f"/commits/{commit.sha}")).files
         document = next((file.filename for file in files if is_document(file.filename)), "")
         try:
-            tree = GitHubTree(self._client, commit.commit.tree.sha)
+            tree = GitHubTree(self._client, commit.tree_sha)
             text = tree.read_text(document) if document else None
-        except DocumentError:
+        except errors.DocumentError:
             text = None
         return Published(
             document=document,
@@ -200,16 +176,16 @@ class GitHubPublisher:
     def _advance(self, branch: str, parent: str, sha: str) -> None:
         try:
             self._branches.advance(branch, sha)
-        except RejectedError as error:
+        except errors.RejectedError as error:
             if self._tip(branch) != parent:
                 raise MovedError from error
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 f"The GitHub branch '{branch}' of {self._client.repository} rejected the commit:"
                 f" {error.message}",
                 hint="Let this token push to it, or set GITHUB_BRANCH to an unprotected branch.",
             ) from error
-        except AuthFailedError as error:
-            raise ConfigurationError(
+        except errors.AuthFailedError as error:
+            raise errors.ConfigurationError(
                 f"The token may not push to '{branch}' of {self._client.repository}:"
                 f" {error.message}",
                 hint="Give it write permission for contents, or set GITHUB_BRANCH to another branch.",
@@ -227,7 +203,7 @@ class GitHubPublisher:
 
         try:
             yield renew
-        except RateLimitedError as error:
+        except errors.RateLimitedError as error:
             self._lease.renew(name, holder, seconds=error.retry_after or LIMIT_SECONDS)
             raise
         except BaseException:
@@ -239,7 +215,7 @@ class GitHubPublisher:
         until = self._clock.monotonic() + WAIT_SECONDS
         while busy := self._lease.acquire(name, holder, seconds=self._lease_seconds):
             if self._clock.monotonic() + busy > until:
-                raise RateLimitedError(
+                raise errors.RateLimitedError(
                     "Others are publishing to the same GitHub branch.",
                     hint="Try again.",
                     retry_after=busy,

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import AliasPath, BaseModel, Field, TypeAdapter, ValidationError
 
 from idea_explorer.domain.errors import ExternalError
 
@@ -27,17 +27,7 @@ class Repository(BaseModel):
 
 
 class GitRef(BaseModel):
-    object: GitObject
-
-
-class CommitSignature(BaseModel):
-    date: datetime
-
-
-class CommitData(BaseModel):
-    message: str
-    tree: GitObject
-    committer: CommitSignature
+    sha: str = Field(validation_alias=AliasPath("object", "sha"))
 
 
 class ChangedFile(BaseModel):
@@ -48,7 +38,9 @@ class ChangedFile(BaseModel):
 class Commit(BaseModel):
     sha: str
     html_url: str
-    commit: CommitData
+    message: str = Field(validation_alias=AliasPath("commit", "message"))
+    tree_sha: str = Field(validation_alias=AliasPath("commit", "tree", "sha"))
+    date: datetime = Field(validation_alias=AliasPath("commit", "committer", "date"))
     parents: list[GitObject] = []
     files: list[ChangedFile] = []
 

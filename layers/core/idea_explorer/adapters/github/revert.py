@@ -17,8 +17,8 @@ from idea_explorer.adapters.github.branches import (
     list_commits,
 )
 from idea_explorer.adapters.github.client import GitHubClient
+from idea_explorer.adapters.github.code import GitHubTree
 from idea_explorer.adapters.github.responses import Commit, TreeEntry, parse
-from idea_explorer.adapters.github.tree import GitHubTree
 from idea_explorer.adapters.trailers import exploration_trailer, has_trailers, revert_message
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.ids import ExplorationId
@@ -27,14 +27,6 @@ from idea_explorer.ports import Undone
 
 MAX_FILES = 300  # the most that GitHub lists for a commit; no exploration writes that many
 _REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{40})\b")
-
-
-@dataclass(frozen=True, slots=True)
-class _OwnCommits:
-    """An exploration's commits on a branch, newest first: those in effect and those reverted since."""
-
-    standing: Sequence[Commit]
-    reverted: Sequence[Commit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +49,31 @@ class GitHubReverter:
     def propose_revert(self, exploration_id: ExplorationId, *, since: datetime) -> Undone:
         base = self._branches.find_base(self._ref)
         head = self._branches.tip(base)
-        own = self._find_own(head, exploration_id, since) if head else _OwnCommits([], [])
-        if head is None or not own.standing:
-            return self._report_nothing_left(exploration_id, base, own)
-        branch = _revert_branch(exploration_id, own.standing[0])
-        steps = [self._step(commit) for commit in own.standing]
+        standing, reverted = self._find_own(head, exploration_id, since) if head else ([], [])
+        if head is None or not standing:
+            return self._report_nothing_left(exploration_id, base, reverted)
+        branch = _revert_branch(exploration_id, standing[0])
+        steps = [self._step(commit) for commit in standing]
         is_new = self._branches.tip(branch) is None
         if is_new:
             self._check_unchanged(head, steps)
             is_new = self._create(branch, self._revert(head, steps, exploration_id))
         pull = self._branches.find_pull_request(branch, state="open")
         if pull is None:
-            title = f'Revert "{_subject(own.standing[-1], 150)}"'
-            body = _body(exploration_id, own.standing)
+            title = f'Revert "{_subject(standing[-1], 150)}"'
+            body = _body(exploration_id, standing)
             pull = self._branches.open_pull_request(branch, base, title=title, body=body)
             is_new = True
         return Undone(files=_files(steps), is_new=is_new, url=pull.html_url)
 
-    def _find_own(self, head: str, exploration_id: ExplorationId, since: datetime) -> _OwnCommits:
-        """Merge commits are skipped: the commits that they merged are in the history too."""
+    def _find_own(
+        self, head: str, exploration_id: ExplorationId, since: datetime
+    ) -> tuple[list[Commit], list[Commit]]:
+        """The exploration's commits, newest first: those in effect, and those reverted since.
+
+        Merge commits are skipped: the commits that they merged are in the history too.
+        """
+        trailer = exploration_trailer(exploration_id)
         standing: list[Commit] = []
         reverted: list[Commit] = []
         reverted_shas: set[str] = set()
@@ -87,21 +85,21 @@ class GitHubReverter:
             hint="Look for its id in the history and use git revert.",
         )
         for commit in commits:
-            is_own = _is_own(commit, exploration_id)
+            is_own = len(commit.parents) < 2 and has_trailers(commit.message, trailer)
             if commit.sha in reverted_shas:  # a revert that was reverted no longer counts
                 reverted += [commit] if is_own else []
                 continue
-            reverted_shas.update(_REVERTS.findall(commit.commit.message))
+            reverted_shas.update(_REVERTS.findall(commit.message))
             standing += [commit] if is_own else []
-        return _OwnCommits(standing, reverted)
+        return standing, reverted
 
     def _report_nothing_left(
-        self, exploration_id: ExplorationId, base: str, own: _OwnCommits
+        self, exploration_id: ExplorationId, base: str, reverted: Sequence[Commit]
     ) -> Undone:
-        if own.reverted:
-            branch = _revert_branch(exploration_id, own.reverted[0])
+        if reverted:
+            branch = _revert_branch(exploration_id, reverted[0])
             pull = self._branches.find_pull_request(branch, state="all")
-            files = _files([self._step(commit) for commit in own.reverted])
+            files = _files([self._step(commit) for commit in reverted])
             return Undone(files=files, is_new=False, url=pull.html_url if pull else None)
         branch = branch_of(exploration_id)
         if self._branches.tip(branch):
@@ -160,7 +158,8 @@ class GitHubReverter:
         tip = head
         for step in steps:
             rows = [_tree_row(name, step) for name in step.before]
-            message = _message(step.commit, exploration_id)
+            subject = f'Revert "{_subject(step.commit, 60)}"'
+            message = revert_message(subject, step.commit.sha, exploration_id)
             tip = self._branches.create_commit(tip, rows, message)
         return tip
 
@@ -175,11 +174,6 @@ class GitHubReverter:
 def _revert_branch(exploration_id: ExplorationId, newest: Commit) -> str:
     """Named after what it reverts, so that a later run gets a branch of its own."""
     return f"idea-explorer/revert-{exploration_id}-{newest.sha[:8]}"
-
-
-def _is_own(commit: Commit, exploration_id: ExplorationId) -> bool:
-    trailer = exploration_trailer(exploration_id)
-    return len(commit.parents) < 2 and has_trailers(commit.commit.message, trailer)
 
 
 def _is_same(one: TreeEntry | None, other: TreeEntry | None) -> bool:
@@ -206,11 +200,7 @@ def _tree_row(name: str, step: _RevertStep) -> dict[str, str | None]:
 
 
 def _subject(commit: Commit, limit: int) -> str:
-    return one_line(commit.commit.message.split("\n", 1)[0], limit)
-
-
-def _message(commit: Commit, exploration_id: ExplorationId) -> str:
-    return revert_message(f'Revert "{_subject(commit, 60)}"', commit.sha, exploration_id)
+    return one_line(commit.message.split("\n", 1)[0], limit)
 
 
 def _body(exploration_id: ExplorationId, commits: Sequence[Commit]) -> str:

@@ -9,37 +9,29 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from idea_explorer.adapters.http.connections import certificates, map_httpx_errors
-from idea_explorer.domain.errors import (
-    AuthFailedError,
-    ConfigurationError,
-    ExternalError,
-    RateLimitedError,
-    RejectedError,
-    UnavailableError,
-    UpstreamTimeoutError,
-)
+from idea_explorer.domain import errors
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.retry_after import parse_retry_after
 
 M = TypeVar("M", bound=BaseModel)
 
 
-class NotThereError(ExternalError):
+class NotThereError(errors.ExternalError):
     """404 from a service."""
 
 
 # The error types say what is worth retrying: 429, 500, 502, 503 and 504, and nothing else.
-STATUS_ERRORS: dict[int, Callable[[str], ExternalError]] = {
-    400: RejectedError,
-    401: AuthFailedError,
-    403: AuthFailedError,
+STATUS_ERRORS: dict[int, Callable[[str], errors.ExternalError]] = {
+    400: errors.RejectedError,
+    401: errors.AuthFailedError,
+    403: errors.AuthFailedError,
     404: NotThereError,
-    413: RejectedError,
-    422: RejectedError,
-    500: UnavailableError,
-    502: UnavailableError,
-    503: UnavailableError,
-    504: UpstreamTimeoutError,
+    413: errors.RejectedError,
+    422: errors.RejectedError,
+    500: errors.UnavailableError,
+    502: errors.UnavailableError,
+    503: errors.UnavailableError,
+    504: errors.UpstreamTimeoutError,
 }
 
 
@@ -48,7 +40,7 @@ class JsonHttp:
 
     def __init__(self, service: str, base_url: str, *, headers: Mapping[str, str]) -> None:
         if urlsplit(base_url).scheme not in {"http", "https"}:
-            raise ConfigurationError(f"The address of {service} is not an HTTP address.")
+            raise errors.ConfigurationError(f"The address of {service} is not an HTTP address.")
         self._service = service
         self._http = httpx.Client(
             base_url=base_url.rstrip("/"),
@@ -85,15 +77,17 @@ class JsonHttp:
         try:
             return kind.model_validate_json(response.content)
         except ValidationError as error:
-            raise ExternalError(
+            raise errors.ExternalError(
                 f"{self._service} sent a response of an unexpected form."
             ) from error
 
-    def _map_failure(self, response: httpx.Response) -> ExternalError:
+    def _map_failure(self, response: httpx.Response) -> errors.ExternalError:
         status = response.status_code
         if status == 429:
-            return RateLimitedError(
+            return errors.RateLimitedError(
                 f"{self._service} is limiting the rate (429).",
                 retry_after=parse_retry_after(response.headers, datetime.now(UTC)),
             )
-        return STATUS_ERRORS.get(status, ExternalError)(f"{self._service} answered {status}.")
+        return STATUS_ERRORS.get(status, errors.ExternalError)(
+            f"{self._service} answered {status}."
+        )

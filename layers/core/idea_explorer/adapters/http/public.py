@@ -8,37 +8,25 @@ import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 
 import httpcore
 import httpx
 
 from idea_explorer import __version__
-from idea_explorer.adapters.http.addresses import (
+from idea_explorer.adapters.http.connections import (
     FETCH_RULES,
     WEBHOOK_RULES,
     AddressRules,
+    CheckedBackend,
     Resolver,
+    certificates,
     system_resolver,
 )
-from idea_explorer.adapters.http.connections import CheckedBackend, certificates
 from idea_explorer.adapters.http.decoding import ACCEPT_ENCODING, read_body
-from idea_explorer.domain import limits
+from idea_explorer.domain import errors, limits
 from idea_explorer.domain.deadline import Clock, Deadline
-from idea_explorer.domain.errors import (
-    AuthFailedError,
-    BlockedAddressError,
-    ExternalError,
-    HttpError,
-    NetworkError,
-    RateLimitedError,
-    ResponseTooLargeError,
-    TimeSpentError,
-    TooManyRedirectsError,
-    UnavailableError,
-    UnsupportedContentError,
-    UpstreamTimeoutError,
-)
 from idea_explorer.domain.retry_after import parse_retry_after
 from idea_explorer.ports import WebPage
 
@@ -46,14 +34,7 @@ MAX_REDIRECTS = 5
 SILENCE_SECONDS = 4.0  # without a byte; a second attempt then still fits into the ten seconds
 DEFAULT_PORTS = {"http": 80, "https": 443}
 READABLE_TYPES = frozenset(
-    {
-        "application/json",
-        "application/xhtml+xml",
-        "application/xml",
-        "application/rss+xml",
-        "application/atom+xml",
-        "application/yaml",
-    }
+    f"application/{name}" for name in "json xhtml+xml xml rss+xml atom+xml yaml".split()
 )
 HEADERS = {
     "user-agent": f"idea-explorer/{__version__}",
@@ -63,40 +44,31 @@ HEADERS = {
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"',]{1,40})""", re.IGNORECASE)
 
 
+@dataclass(frozen=True, slots=True)
 class PublicHttp:
     """Fetches pages and posts webhooks. A request can never change the address rules."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        *,
-        fetch_rules: AddressRules = FETCH_RULES,
-        post_rules: AddressRules = WEBHOOK_RULES,
-        resolver: Resolver = system_resolver,
-        ssl_context: ssl.SSLContext | None = None,
-        fetch_seconds: float = limits.FETCH_SECONDS,
-        silence_seconds: float = SILENCE_SECONDS,
-    ) -> None:
-        self._clock = clock
-        self._fetch_rules = fetch_rules
-        self._post_rules = post_rules
-        self._resolver = resolver
-        self._ssl_context = ssl_context
-        self._fetch_seconds = fetch_seconds
-        self._silence_seconds = silence_seconds
+    clock: Clock
+    _: KW_ONLY
+    fetch_rules: AddressRules = FETCH_RULES
+    post_rules: AddressRules = WEBHOOK_RULES
+    resolver: Resolver = system_resolver
+    ssl_context: ssl.SSLContext | None = None
+    fetch_seconds: float = limits.FETCH_SECONDS
+    silence_seconds: float = SILENCE_SECONDS
 
     def fetch(self, url: str) -> WebPage:
         """GET a text, HTML or JSON page; each of at most five redirects is checked too."""
-        with self._session(
-            self._fetch_rules, self._fetch_seconds, self._silence_seconds
-        ) as session:
+        with self._session(self.fetch_rules, self.fetch_seconds, self.silence_seconds) as session:
             request = session.request("GET", url)
             for _ in range(MAX_REDIRECTS + 1):
                 with session.send(request) as response:
                     if response.next_request is None:
                         return _read_page(response)
                     request = response.next_request
-        raise TooManyRedirectsError(f"The address redirects more than {MAX_REDIRECTS} times.")
+        raise errors.TooManyRedirectsError(
+            f"The address redirects more than {MAX_REDIRECTS} times."
+        )
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> int:
         """POST to an https address and return the 2xx status; redirects are refused.
@@ -104,11 +76,11 @@ class PublicHttp:
         `timeout` covers the whole exchange. The body of the response is not read.
         """
         with (
-            self._session(self._post_rules, timeout, timeout) as session,
+            self._session(self.post_rules, timeout, timeout) as session,
             session.send(session.request("POST", url, body, headers)) as response,
         ):
             if response.is_redirect:
-                raise HttpError(
+                raise errors.HttpError(
                     "The server redirects, which is refused.", status=response.status_code
                 )
             _raise_for_status(response)
@@ -118,10 +90,10 @@ class PublicHttp:
     def _session(
         self, rules: AddressRules, seconds: float, silence_seconds: float
     ) -> Iterator["_Session"]:
-        deadline = Deadline.after(self._clock, seconds=seconds)
-        backend = CheckedBackend(rules, self._resolver, deadline)
+        deadline = Deadline.after(self.clock, seconds=seconds)
+        backend = CheckedBackend(rules, self.resolver, deadline)
         with httpx.Client(
-            transport=_CheckedTransport(self._ssl_context or certificates(), backend),
+            transport=_CheckedTransport(self.ssl_context or certificates(), backend),
             headers=HEADERS,
             timeout=silence_seconds,
             trust_env=False,
@@ -139,20 +111,14 @@ class _CheckedTransport(httpx.HTTPTransport):
         )
 
 
+@dataclass(frozen=True, slots=True)
 class _Session:
     """One fetch or post with all its redirects, under one deadline and with its own cookies."""
 
-    def __init__(
-        self,
-        client: httpx.Client,
-        rules: AddressRules,
-        backend: CheckedBackend,
-        deadline: Deadline,
-    ) -> None:
-        self._client = client
-        self._rules = rules
-        self._backend = backend
-        self._deadline = deadline
+    client: httpx.Client
+    rules: AddressRules
+    backend: CheckedBackend
+    deadline: Deadline
 
     def request(
         self,
@@ -162,27 +128,25 @@ class _Session:
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Request:
         try:
-            return self._client.build_request(method, url, content=body, headers=headers)
+            return self.client.build_request(method, url, content=body, headers=headers)
         except (httpx.InvalidURL, UnicodeError) as error:
-            raise BlockedAddressError("The address is not a valid URL.") from error
+            raise errors.BlockedAddressError("The address is not a valid URL.") from error
 
     @contextmanager
     def send(self, request: httpx.Request) -> Iterator[httpx.Response]:
         with self._map_errors():
-            self._check(request.url)
-            response = self._client.send(request, stream=True, follow_redirects=False)
+            url = request.url
+            self.rules.check_url(
+                scheme=url.scheme,
+                userinfo=url.userinfo,
+                host=url.raw_host.decode("ascii"),
+                port=url.port or DEFAULT_PORTS.get(url.scheme, 0),
+            )
+            response = self.client.send(request, stream=True, follow_redirects=False)
             try:
                 yield response
             finally:
                 response.close()
-
-    def _check(self, url: httpx.URL) -> None:
-        self._rules.check_url(
-            scheme=url.scheme,
-            userinfo=url.userinfo,
-            host=url.raw_host.decode("ascii"),
-            port=url.port or DEFAULT_PORTS.get(url.scheme, 0),
-        )
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:
@@ -190,19 +154,21 @@ class _Session:
         try:
             yield
         except httpx.TimeoutException as error:
-            if self._deadline.passed:
-                raise TimeSpentError("The response took too long.") from error
-            raise UpstreamTimeoutError("The server did not answer in time.") from error
+            if self.deadline.passed:
+                raise errors.TimeSpentError("The response took too long.") from error
+            raise errors.UpstreamTimeoutError("The server did not answer in time.") from error
         except httpx.ConnectError as error:
-            raise NetworkError("The server could not be reached.") from error
+            raise errors.NetworkError("The server could not be reached.") from error
         except httpx.NetworkError as error:
-            raise NetworkError("The connection was interrupted.") from error
+            raise errors.NetworkError("The connection was interrupted.") from error
         except httpx.RemoteProtocolError as error:
-            if self._backend.peer_closed:
-                raise NetworkError("The connection was interrupted.") from error
-            raise HttpError("The server does not speak proper HTTP.") from error
+            if self.backend.peer_closed:
+                raise errors.NetworkError("The connection was interrupted.") from error
+            raise errors.HttpError("The server does not speak proper HTTP.") from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-            raise HttpError("The address, or one it redirects to, cannot be used.") from error
+            raise errors.HttpError(
+                "The address, or one it redirects to, cannot be used."
+            ) from error
 
 
 def _read_page(response: httpx.Response) -> WebPage:
@@ -210,13 +176,13 @@ def _read_page(response: httpx.Response) -> WebPage:
     header = response.headers.get("content-type", "")
     content_type = header.split(";")[0].strip().lower()
     if not _is_readable(content_type):
-        raise UnsupportedContentError(
+        raise errors.UnsupportedContentError(
             f"The address serves {content_type[:80] or 'no content type'};"
             " only text, HTML and JSON can be read."
         )
     length = response.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > limits.MAX_PAGE_BYTES:
-        raise ResponseTooLargeError(
+        raise errors.ResponseTooLargeError(
             f"The response is larger than {limits.MAX_PAGE_BYTES // 1024} KB."
         )
     encoding = response.headers.get("content-encoding", "").strip().lower()
@@ -238,16 +204,16 @@ def _is_readable(content_type: str) -> bool:
 
 def _raise_for_status(response: httpx.Response) -> None:
     status = response.status_code
-    if not 200 <= status < 300:
-        raise _map_status(status, response.headers)
-
-
-def _map_status(status: int, headers: httpx.Headers) -> ExternalError:
     message = f"The server answered {status}."
+    if 200 <= status < 300:
+        return
     if status == 429:
-        return RateLimitedError(message, retry_after=parse_retry_after(headers, datetime.now(UTC)))
+        wait = parse_retry_after(response.headers, datetime.now(UTC))
+        raise errors.RateLimitedError(message, retry_after=wait)
     if status in {500, 502, 503, 504}:
-        return UnavailableError(message)
+        raise errors.UnavailableError(message)
     if status in {401, 403}:
-        return AuthFailedError(message, hint="It requires a login or blocks automated requests.")
-    return HttpError(message, status=status)
+        raise errors.AuthFailedError(
+            message, hint="It requires a login or blocks automated requests."
+        )
+    raise errors.HttpError(message, status=status)

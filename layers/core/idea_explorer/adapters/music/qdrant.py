@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import BaseModel, JsonValue
+from pydantic import AliasPath, BaseModel, Field, JsonValue
 
 from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
 from idea_explorer.domain.errors import ConfigurationError
@@ -60,12 +60,8 @@ class PointList(BaseModel):
     points: list[Point]
 
 
-class IsrcPayload(BaseModel):
-    isrc: str
-
-
 class IsrcPoint(BaseModel):
-    payload: IsrcPayload
+    isrc: str = Field(validation_alias=AliasPath("payload", "isrc"))
 
 
 class FacetHit(BaseModel):
@@ -80,16 +76,10 @@ class VectorParams(BaseModel):
     size: int
 
 
-class CollectionParams(BaseModel):
-    vectors: dict[str, VectorParams] = {}
-
-
-class CollectionConfig(BaseModel):
-    params: CollectionParams
-
-
 class CollectionInfo(BaseModel):
-    config: CollectionConfig
+    vectors: dict[str, VectorParams] = Field(
+        {}, validation_alias=AliasPath("config", "params", "vectors")
+    )
 
 
 class QdrantTrackIndex:
@@ -140,7 +130,7 @@ class QdrantTrackIndex:
 
     def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]:
         points = self._retrieve(QdrantResponse[list[IsrcPoint]], isrcs, ["isrc"])
-        return frozenset(point.payload.isrc for point in points)
+        return frozenset(point.isrc for point in points)
 
     def known_albums(self, keys: Collection[str]) -> frozenset[str]:
         body: JsonObject = {
@@ -259,7 +249,7 @@ class QdrantTrackIndex:
             response = self._http.call(
                 QdrantResponse[CollectionInfo], "GET", self._path, seconds=SEARCH_SECONDS
             )
-            self._known_vectors = response.result.config.params.vectors
+            self._known_vectors = response.result.vectors
         return self._known_vectors
 
 

@@ -2,12 +2,14 @@
 
 import json
 import sqlite3
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from heapq import nlargest
+from operator import mul
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from idea_explorer.adapters.music.similarity import Similarity
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.music import (
@@ -18,7 +20,63 @@ from idea_explorer.domain.music import (
     extract_words,
     fuse_rankings,
 )
-from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack
+from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FEW = 5_000  # plain Python compares this many in about forty milliseconds
+
+
+class Similarity:
+    """float32 vectors by id, in memory. Not `available` if there are none, or many and numpy is missing.
+
+    A few are compared in plain Python, which takes less time than importing numpy. Many need numpy.
+    """
+
+    def __init__(self, rows: Sequence[tuple[int, bytes]], few: int = FEW) -> None:
+        self._ids = array("q", [row_id for row_id, _ in rows])
+        blobs = [blob for _, blob in rows]
+        is_few = len(blobs) <= few
+        self._few: Sequence[Vector] = [array("f", blob) for blob in blobs] if is_few else []
+        self._many = None if is_few else _matrix(blobs)
+
+    @property
+    def available(self) -> bool:
+        return self._many is not None or bool(self._few)
+
+    def best(self, query: Vector, floor: float, limit: int) -> list[int]:
+        """The ids of the closest vectors at or above the floor, closest first."""
+        if self._many is not None:
+            return self._best_of_many(self._many, query, floor, limit)
+        asked = list(query)  # an array would box every number again for each vector
+        scores = ((sum(map(mul, asked, vector)), -place) for place, vector in enumerate(self._few))
+        best = nlargest(limit, (scored for scored in scores if scored[0] >= floor))
+        return [self._ids[-place] for _, place in best]
+
+    def _best_of_many(
+        self, matrix: "NDArray[np.float32]", query: Vector, floor: float, limit: int
+    ) -> list[int]:
+        import numpy as np
+
+        # einsum stays in this thread: for so little work, waking BLAS threads costs more than it saves
+        scores: NDArray[np.float32] = np.einsum(
+            "ij,j->i", matrix, np.frombuffer(query, dtype=np.float32)
+        )
+        above = np.flatnonzero(scores >= floor)
+        if len(above) > limit:
+            above = above[np.argpartition(-scores[above], limit - 1)[:limit]]
+        ordered = above[np.lexsort((above, -scores[above]))]
+        return [self._ids[int(place)] for place in ordered]
+
+
+def _matrix(blobs: Sequence[bytes]) -> "NDArray[np.float32] | None":
+    try:
+        import numpy as np
+    except ImportError:
+        return None
+    return np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(blobs), -1)
 
 
 class MusicFile:
@@ -33,10 +91,6 @@ class MusicFile:
         with _map_errors("written"), self._database.transaction() as connection:
             yield connection
 
-    def checkpoint(self) -> None:
-        """Merge the log of a large write into the file, unless somebody is reading it."""
-        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
-
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with _map_errors("read"):
             return self._database.rows(query, values)
@@ -50,12 +104,6 @@ class MusicFile:
             (json.dumps([*values]),),
         )
         return frozenset(value for (value,) in rows)
-
-    @property
-    def version(self) -> int:
-        """Changes when another connection has written."""
-        ((version,),) = self.rows("PRAGMA data_version")
-        return int(version)
 
 
 @contextmanager
@@ -131,7 +179,8 @@ class SqliteTrackIndex:
             for start in range(0, len(tracks), BATCH):
                 self._insert(db, tracks[start : start + BATCH])
         self._loaded = None
-        self._file.checkpoint()
+        # merges the log of a large write into the file, unless somebody is reading it
+        self._file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def search(self, query: str, limit: int) -> FoundTracks:
         by_meaning = self._by_meaning(query)
@@ -204,7 +253,7 @@ class SqliteTrackIndex:
 
     def _similarity(self, embedder: Embedder) -> Similarity:
         """Cached until somebody writes to the index."""
-        version = self._file.version
+        ((version,),) = self._file.rows("PRAGMA data_version")
         if self._loaded is None or self._loaded[0] != version:
             rows = self._file.rows(
                 "SELECT id, vector FROM track_vectors WHERE model = ? ORDER BY id", (embedder.name,)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import BaseModel, Field
+from pydantic import AliasPath, BaseModel, Field
 
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, normalize_isrc
 from idea_explorer.domain.text import one_line
@@ -17,19 +17,15 @@ class Identifier(BaseModel):
     type: str
 
 
-class LinkMeta(BaseModel):
-    next_cursor: str | None = Field(default=None, alias="nextCursor")
-
-
 class PageLinks(BaseModel):
     next: str | None = None
-    meta: LinkMeta = LinkMeta()
+    next_cursor: str | None = Field(None, validation_alias=AliasPath("meta", "nextCursor"))
 
     @property
     def cursor(self) -> str | None:
         """The cursor of the next page; nothing else of the link is used."""
-        if self.meta.next_cursor:
-            return self.meta.next_cursor
+        if self.next_cursor:
+            return self.next_cursor
         given = parse_qs(urlsplit(self.next or "").query).get("page[cursor]")
         return given[0] if given else None
 

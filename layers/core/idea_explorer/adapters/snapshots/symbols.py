@@ -1,6 +1,6 @@
 """The symbol index in SQLite: a cache that may be deleted at any time."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from idea_explorer.adapters.sqlite.database import Database
@@ -41,11 +41,17 @@ class SqliteSymbols:
                     continue
                 db.executemany(
                     "INSERT INTO definitions VALUES (?, ?, ?, ?, ?, ?)",
-                    _definition_rows(added.lastrowid, found.definitions),
+                    [
+                        (added.lastrowid, d.name, d.kind, d.line, d.signature, d.container)
+                        for d in found.definitions
+                    ],
                 )
                 db.executemany(
                     "INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    _import_rows(added.lastrowid, found.imports),
+                    [
+                        (added.lastrowid, i.target, i.line, i.statement, i.level, i.bound, i.last)
+                        for i in found.imports
+                    ],
                 )
 
     def definitions(self, name: str) -> Sequence[tuple[str, Definition]]:
@@ -67,18 +73,6 @@ class SqliteSymbols:
     def _imports(self, condition: str, *values: str) -> Sequence[tuple[str, Import]]:
         rows = self._db.rows(f"{_IMPORTS} WHERE {condition}", values)
         return [(key, Import(*row)) for key, *row in rows]
-
-
-def _definition_rows(
-    file: int | None, definitions: Iterable[Definition]
-) -> Iterator[tuple[object, ...]]:
-    for d in definitions:
-        yield file, d.name, d.kind, d.line, d.signature, d.container
-
-
-def _import_rows(file: int | None, imports: Iterable[Import]) -> Iterator[tuple[object, ...]]:
-    for i in imports:
-        yield file, i.target, i.line, i.statement, i.level, i.bound, i.last
 
 
 def _open_cache(file: Path) -> Database:

@@ -61,19 +61,16 @@ def _list_with_git(root: Path) -> Iterator[bytes]:
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    # without the variables that point git to another repository, as they do in a hook
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return subprocess.run(  # noqa: S603  our own arguments only
         [*_GIT, *arguments],
         cwd=root,
-        env={**_environment(), "GIT_OPTIONAL_LOCKS": "0"},
+        env={**inherited, "GIT_OPTIONAL_LOCKS": "0"},
         capture_output=True,
         timeout=_GIT_SECONDS,
         check=False,
     )
-
-
-def _environment() -> dict[str, str]:
-    """Without the variables that point git to another repository, as they do in a hook."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
 def _walk(root: Path, limits: CodeLimits) -> Iterator[bytes]:

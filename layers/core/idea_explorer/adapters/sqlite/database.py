@@ -44,6 +44,11 @@ class Database:
                 raise
             self._connection.execute("COMMIT")
 
+    def execute(self, statement: str, values: Sequence[object] | dict[str, object]) -> int:
+        """Run one statement and return the number of rows that it changed."""
+        with self.transaction() as db:
+            return db.execute(statement, values).rowcount
+
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._connection.execute(query, tuple(values)).fetchall()

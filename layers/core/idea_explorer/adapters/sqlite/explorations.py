@@ -7,8 +7,10 @@ from typing import Any
 
 from idea_explorer.adapters import records
 from idea_explorer.adapters.sqlite.database import StoreFile
-from idea_explorer.adapters.sqlite.events import append_events
+from idea_explorer.adapters.sqlite.events import SqliteEventLog, append_events
 from idea_explorer.adapters.sqlite.schema import check_lease
+from idea_explorer.adapters.sqlite.spend import SqliteSpend
+from idea_explorer.adapters.sqlite.texts import SqliteReports, SqliteTranscripts
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -72,12 +74,9 @@ class SqliteExplorations(StoreFile):
             append_events(db, exploration.id, events)
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
-        with self._db.transaction() as db:
-            changed = db.execute(
-                "UPDATE explorations SET cancel_requested = 1 WHERE id = ?", (exploration_id,)
-            )
-            if not changed.rowcount:
-                raise records.no_such_exploration(exploration_id)
+        statement = "UPDATE explorations SET cancel_requested = 1 WHERE id = ?"
+        if not self._db.execute(statement, [exploration_id]):
+            raise records.no_such_exploration(exploration_id)
 
     def is_cancelled(self, exploration_id: ExplorationId) -> bool:
         query = "SELECT cancel_requested FROM explorations WHERE id = ?"
@@ -137,3 +136,9 @@ def _schedule_delivery(db: sqlite3.Connection, exploration: Exploration) -> None
         db.execute("INSERT OR REPLACE INTO deliveries VALUES (?, ?)", row)
     else:
         db.execute("DELETE FROM deliveries WHERE id = ?", (exploration.id,))
+
+
+class SqliteStore(
+    SqliteExplorations, SqliteEventLog, SqliteTranscripts, SqliteReports, SqliteSpend
+):
+    """Every store of a run over one connection to one file; threads and processes can share it."""

@@ -28,17 +28,15 @@ class SqliteBranchLease:
         return max(0.001, until - now)
 
     def renew(self, branch: str, holder: str, *, seconds: float) -> None:
-        with self._db.transaction() as db:
-            db.execute(
-                "UPDATE branch_leases SET until = ? WHERE branch = ? AND holder = ?",
-                (self._now() + seconds, branch, holder),
-            )
+        self._db.execute(
+            "UPDATE branch_leases SET until = ? WHERE branch = ? AND holder = ?",
+            (self._now() + seconds, branch, holder),
+        )
 
     def release(self, branch: str, holder: str) -> None:
-        with self._db.transaction() as db:
-            db.execute(
-                "DELETE FROM branch_leases WHERE branch = ? AND holder = ?", (branch, holder)
-            )
+        self._db.execute(
+            "DELETE FROM branch_leases WHERE branch = ? AND holder = ?", (branch, holder)
+        )
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

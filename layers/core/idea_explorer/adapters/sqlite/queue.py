@@ -19,17 +19,15 @@ class LocalQueue(StoreFile):
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None:
         """Adds nothing if a job for the run is waiting already. One that a worker has taken does not
         count: the worker may have read the record too early."""
-        with self._db.transaction() as db:
-            db.execute(
-                "INSERT INTO work (id, run, due) SELECT :id, :run, :due WHERE NOT EXISTS"
-                " (SELECT 1 FROM work WHERE id = :id AND run = :run AND NOT taken)",
-                {"id": exploration_id, "run": run, "due": self._now() + delay_seconds},
-            )
+        self._db.execute(
+            "INSERT INTO work (id, run, due) SELECT :id, :run, :due WHERE NOT EXISTS"
+            " (SELECT 1 FROM work WHERE id = :id AND run = :run AND NOT taken)",
+            {"id": exploration_id, "run": run, "due": self._now() + delay_seconds},
+        )
 
     def dead_letter(self, body: str, reason: str) -> None:
-        with self._db.transaction() as db:
-            at = self._clock.now().isoformat()
-            db.execute("INSERT INTO set_aside VALUES (?, ?, ?)", (body, reason, at))
+        at = self._clock.now().isoformat()
+        self._db.execute("INSERT INTO set_aside VALUES (?, ?, ?)", (body, reason, at))
 
     def has(self, exploration_id: ExplorationId, run: int) -> bool:
         """Whether a worker is doing this run, or will."""
@@ -59,14 +57,12 @@ class LocalQueue(StoreFile):
         self._update(job, self._now() + delay_seconds, taken=False)
 
     def done(self, job: Job) -> None:
-        with self._db.transaction() as db:
-            db.execute("DELETE FROM work WHERE number = ?", (job.number,))
+        self._db.execute("DELETE FROM work WHERE number = ?", (job.number,))
 
     def _update(self, job: Job, due: float, *, taken: bool) -> None:
-        with self._db.transaction() as db:
-            db.execute(
-                "UPDATE work SET due = ?, taken = ? WHERE number = ?", (due, taken, job.number)
-            )
+        self._db.execute(
+            "UPDATE work SET due = ?, taken = ? WHERE number = ?", (due, taken, job.number)
+        )
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

@@ -1,37 +1,98 @@
-"""Snapshots of repositories on disk, by commit; the most recently used ones are kept.
+"""Snapshots of repositories by commit: on disk, where the most recently used ones are kept, and in S3.
 
-Workers that share a store besides need to fetch each commit from GitHub only once.
+Workers that share a bucket need to fetch each commit from GitHub only once.
 """
 
 import errno
+import gzip
 import os
 import re
+import shutil
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
+from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.files import DiskCache
 from idea_explorer.adapters.snapshots.packs import Item, Pack, write_pack
 from idea_explorer.adapters.snapshots.tarballs import read_tarball
 from idea_explorer.adapters.snapshots.worktrees import read_folder
-from idea_explorer.domain.errors import InvalidRequestError, RejectedError
+from idea_explorer.domain.errors import (
+    ExplorerError,
+    InvalidRequestError,
+    MissingError,
+    RejectedError,
+)
 from idea_explorer.domain.limits import CodeLimits
+from idea_explorer.ports import Log
+
+PREFIX = "snapshots"  # template.yaml expires the objects below it
+MAX_BYTES = 104_857_600  # 100 MB compressed; beyond that GitHub is about as fast
+SPOOLED_BYTES = 4_000_000
+FINISH_SECONDS = 5.0  # most uploads end long before the run does; other workers can redo the rest
+
+
+class S3Packs:
+    """The packs of one repository. A commit never changes, and neither does its pack.
+
+    A pack that cannot be read or written counts as missing: a run neither fails because of a cache nor
+    waits for it. Packs are uploaded in the background; `finish` waits for them before Lambda freezes the
+    process.
+    """
+
+    def __init__(self, bucket: Bucket, repository: str, log: Log | None = None) -> None:
+        self._bucket = bucket
+        self._folder = f"{PREFIX}/{repository.lower()}"
+        self._log = log
+        self._uploader = ThreadPoolExecutor(1)
+        self._uploads: list[Future[None]] = []
+
+    def fetch(self, name: str, file: BinaryIO) -> bool:
+        """Write a pack's bytes to a file; false if it is missing or damaged."""
+        try:
+            with self._bucket.open(self._key(name)) as body, gzip.GzipFile(fileobj=body) as pack:
+                shutil.copyfileobj(pack, file)
+        except MissingError:
+            return False
+        except (ExplorerError, OSError, EOFError, zlib.error) as error:
+            self._warn("snapshot_not_fetched", error)
+            return False
+        return True
+
+    def keep(self, name: str, file: BinaryIO) -> None:
+        """Takes ownership of the file and closes it."""
+        self._uploads.append(self._uploader.submit(self._upload, name, file))
+
+    def finish(self) -> None:
+        """Wait for the uploads, but not for long."""
+        wait(self._uploads, FINISH_SECONDS)
+
+    def _upload(self, name: str, file: BinaryIO) -> None:
+        try:
+            with file, tempfile.SpooledTemporaryFile(SPOOLED_BYTES) as compressed:
+                # without time and name in the header, the same pack always gives the same object
+                with gzip.GzipFile("", "wb", 1, compressed, mtime=0) as packing:
+                    shutil.copyfileobj(file, packing)
+                if compressed.tell() <= MAX_BYTES:
+                    compressed.seek(0)
+                    self._bucket.put(self._key(name), compressed, "application/gzip")
+        except Exception as error:  # noqa: BLE001  nobody waits for the result of this thread
+            self._warn("snapshot_not_kept", error)
+
+    def _key(self, name: str) -> str:
+        return f"{self._folder}/{name}.gz"
+
+    def _warn(self, message: str, error: Exception) -> None:
+        if self._log:
+            self._log.warning(message, errorType=type(error).__name__, error=str(error))
+
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
-
-
-class SharedPacks(Protocol):
-    """Packs of one repository that other workers have made. It never raises: a pack is there or not.
-
-    `keep` takes ownership of the file and closes it.
-    """
-
-    def fetch(self, name: str, file: BinaryIO) -> bool: ...
-
-    def keep(self, name: str, file: BinaryIO) -> None: ...
 
 
 class Snapshots:
@@ -51,7 +112,7 @@ class Snapshots:
         self,
         sha: str,
         download: Callable[[], AbstractContextManager[BinaryIO]],
-        shared: SharedPacks | None = None,
+        shared: S3Packs | None = None,
     ) -> Pack:
         """The repository at a commit; its gzipped tarball is downloaded only if no pack of it is at hand."""
         if not _SHA.fullmatch(sha):
@@ -76,7 +137,7 @@ class Snapshots:
             file.flush()
             return self._add(part, sha or content)
 
-    def _fetch(self, sha: str, shared: SharedPacks) -> Pack | None:
+    def _fetch(self, sha: str, shared: S3Packs) -> Pack | None:
         with self._files.new_file() as (part, file):
             if not shared.fetch(self._path(sha).name, file):
                 return None

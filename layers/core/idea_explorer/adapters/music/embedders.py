@@ -1,14 +1,18 @@
-"""Embeddings by Amazon Bedrock: Titan Text Embeddings V2 or Cohere Embed."""
+"""Embeddings: by Amazon Bedrock (Titan Text Embeddings V2 or Cohere Embed), or without a model."""
 
 import json
 import math
+import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from idea_explorer.adapters.aws.client import map_aws_errors
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
@@ -25,12 +29,8 @@ class TitanResponse(BaseModel):
     embedding: list[float]
 
 
-class CohereFloats(BaseModel):
-    float: list[list[float]]
-
-
 class CohereResponse(BaseModel):
-    embeddings: CohereFloats
+    embeddings: list[list[float]] = Field(validation_alias=AliasPath("embeddings", "float"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ FAMILIES = {
             **_cohere_request(texts, purpose),
             "output_dimension": size,
         },
-        parse=lambda body: CohereResponse.model_validate_json(body).embeddings.float,
+        parse=lambda body: CohereResponse.model_validate_json(body).embeddings,
     ),
     "cohere.embed": ModelFamily(
         batch=96,
         dimensions=1024,
         floor=0.3,
         request=lambda texts, purpose, _: _cohere_request(texts, purpose),
-        parse=lambda body: CohereResponse.model_validate_json(body).embeddings.float,
+        parse=lambda body: CohereResponse.model_validate_json(body).embeddings,
     ),
 }
 
@@ -116,18 +116,15 @@ class BedrockEmbedder:
     def _embed_batch(self, texts: Sequence[str], purpose: Purpose) -> list[Vector]:
         body = json.dumps(self._family.request(texts, purpose, self.dimensions))
         with map_aws_errors("Bedrock"):
-            response = (
-                self._connect()
-                .invoke_model(
-                    modelId=self._model_id,
-                    body=body,
-                    accept="application/json",
-                    contentType="application/json",
-                )["body"]
-                .read()
+            response = self._connect().invoke_model(
+                modelId=self._model_id,
+                body=body,
+                accept="application/json",
+                contentType="application/json",
             )
+            content = response["body"].read()
         try:
-            vectors = self._family.parse(response)
+            vectors = self._family.parse(content)
         except ValidationError as error:
             raise ExternalError("Bedrock sent a response of an unexpected form.") from error
         if len(vectors) != len(texts) or {len(vector) for vector in vectors} != {self.dimensions}:
@@ -147,3 +144,83 @@ def _cohere_request(texts: Sequence[str], purpose: Purpose) -> JsonObject:
 def _normalize(vector: Sequence[float]) -> Vector:
     length = math.sqrt(sum(value * value for value in vector))
     return array("f", (value / length for value in vector) if length else vector)
+
+
+NEARNESS = 0.35  # how much of a concept carries over to its neighbours
+_MIN_PREFIX = 3
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?", re.UNICODE)
+_CONCEPT = re.compile(
+    r"^(?P<name>\w+) \((?P<near>[\w ]+)\)\n(?P<words>(?:    .+\n)+)", re.MULTILINE
+)
+
+
+class LexiconEmbedder:
+    """Texts as the moods, themes and moments that their words name, with one dimension for each concept.
+
+    A hand-made lexicon instead of learned weights: it is small, needs no download, and returns zeros for
+    a text that it does not understand. It knows English only, and only what songs are about.
+    """
+
+    name = "lexicon-1"
+    floor = 0.3  # about one concept in common among three
+
+    def __init__(self) -> None:
+        concepts = _lexicon()
+        places = {name: place for place, (name, _, _) in enumerate(concepts)}
+        self._near = [[places[near] for near in nears] for _, nears, _ in concepts]
+        self._whole: dict[str, list[int]] = {}
+        self._begin: dict[str, list[int]] = {}
+        for place, (_, _, words) in enumerate(concepts):
+            for word in words:
+                entries = self._begin if word.endswith("*") else self._whole
+                entries.setdefault(word.rstrip("*"), []).append(place)
+        # a hyphen in the lexicon joins words that have the meaning only together
+        self._phrase_starts = {entry.split("-")[0] for entry in self._whole if "-" in entry}
+        self._longest = max(entry.count("-") for entry in self._whole) + 1
+        self._concepts_of = lru_cache(maxsize=65_536)(self._look_up)
+
+    @property
+    def dimensions(self) -> int:
+        return len(self._near)
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> Vector:
+        said = [0.0] * self.dimensions
+        for concepts in self._mentions(text):
+            # an ambiguous word counts less for each of its concepts
+            weight = 1 / math.sqrt(len(concepts))
+            for concept in concepts:
+                said[concept] += weight
+        meant = list(said)
+        for concept, weight in enumerate(said):
+            for near in self._near[concept] if weight else ():
+                meant[near] += NEARNESS * weight
+        return _normalize(meant)
+
+    def _mentions(self, text: str) -> Iterator[tuple[int, ...]]:
+        words = _WORD.findall(text.lower().replace("’", "'"))
+        for start, word in enumerate(words):
+            if concepts := self._concepts_of(word):
+                yield concepts
+            if word in self._phrase_starts:
+                for length in range(2, self._longest + 1):
+                    phrase = "-".join(islice(words, start, start + length))
+                    if found := self._whole.get(phrase):
+                        yield tuple(found)
+
+    def _look_up(self, word: str) -> tuple[int, ...]:
+        found = set(self._whole.get(word, ()))
+        for length in range(_MIN_PREFIX, len(word) + 1):
+            found.update(self._begin.get(word[:length], ()))
+        return tuple(sorted(found))
+
+
+def _lexicon() -> list[tuple[str, list[str], list[str]]]:
+    """Name, neighbours and words of every concept."""
+    text = (resources.files(__package__) / "lexicon.txt").read_text("utf-8")
+    return [
+        (concept["name"], concept["near"].split(), concept["words"].split())
+        for concept in _CONCEPT.finditer(text)
+    ]

@@ -1,0 +1,147 @@
+"""Transcripts, reports and approvals: their text in the bucket, pointers to it in the table.
+
+The object is written first and counts only once the table points to it, which the lease guards. So no
+entry is ever half written, and one that a worker wrote after losing its lease is never read.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Sequence
+
+from idea_explorer.adapters.aws.s3 import Bucket
+from idea_explorer.adapters.dynamodb.schema import (
+    APPROVAL,
+    ENTRY,
+    PK,
+    SK,
+    Item,
+    approval_key,
+    approval_token_key,
+    entry_key,
+    record_key,
+)
+from idea_explorer.adapters.dynamodb.table import (
+    Condition,
+    ConditionNotMetError,
+    Table,
+    begins_with,
+)
+from idea_explorer.adapters.records import (
+    LeasedTranscript,
+    lease_lost,
+    no_report,
+    no_such_approval,
+)
+from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.ports import Transcript
+
+ZLIB = "application/zlib"
+MARKDOWN = "text/markdown; charset=utf-8"
+
+
+class _TextStore:
+    def __init__(self, table: Table, bucket: Bucket) -> None:
+        self._table = table
+        self._bucket = bucket
+
+    def _upload(self, name: str, suffix: str, data: bytes, content_type: str) -> str:
+        """Returns the object's key, which holds a hash, so that no write ever replaces another."""
+        key = f"{name}-{hashlib.sha256(data).hexdigest()[:16]}{suffix}"
+        self._bucket.put(key, data, content_type)
+        return key
+
+
+class CloudTranscripts(_TextStore):
+    def open(self, exploration_id: ExplorationId, lease: int) -> Transcript:
+        items = self._table.query_all(begins_with(exploration_id, ENTRY))
+
+        def write(number: int, data: bytes) -> None:
+            name = f"explorations/{exploration_id}/transcript/{number:06d}-{lease}"
+            key = self._upload(name, ".json.zz", data, ZLIB)
+            try:
+                self._table.put_new_while(
+                    {**entry_key(exploration_id, number), "object": key, "lease": lease},
+                    record_key(exploration_id),
+                    Condition("#lease = :lease", {"lease": lease}),
+                )
+            except ConditionNotMetError as refused:
+                raise lease_lost(exploration_id) from refused
+
+        return LeasedTranscript(self._bucket.get_all([item["object"] for item in items]), write)
+
+
+class CloudReports(_TextStore):
+    def save_report(self, exploration_id: ExplorationId, lease: int, markdown: str) -> None:
+        name = f"explorations/{exploration_id}/report-{lease}"
+        key = self._upload(name, ".md", markdown.encode(), MARKDOWN)
+        try:
+            self._table.update(
+                record_key(exploration_id),
+                "SET #report = :report",
+                {"report": key, "lease": lease},
+                when="#lease = :lease",
+            )
+        except ConditionNotMetError as refused:
+            raise lease_lost(exploration_id) from refused
+
+    def load_report(self, exploration_id: ExplorationId) -> str:
+        item = self._table.get(record_key(exploration_id), "report")
+        if not item:
+            raise no_report(exploration_id)
+        return self._bucket.get(item["report"]).decode()
+
+
+class CloudApprovals(_TextStore):
+    """A request is one item; a decision updates it on the condition that it has none yet, so the first
+    decision stands."""
+
+    def request_approval(self, approval: Approval) -> None:
+        key = approval_key(approval.exploration_id, approval.id)
+        if self._table.get(key, SK) is None:
+            # only one worker at a time requests approvals, so counting is enough
+            number = len(self._items(approval.exploration_id)) + 1
+            self._table.put_new(
+                {**key, "object": self._upload_approval(approval), "number": number}
+            )
+
+    def approvals(self, exploration_id: ExplorationId) -> Sequence[Approval]:
+        items = sorted(self._items(exploration_id), key=lambda item: (item["number"], item[SK]))
+        found = self._bucket.get_all([item["object"] for item in items])
+        return [_restore(data) for data in found]
+
+    def decide(self, decided: Approval) -> Approval:
+        key = approval_key(decided.exploration_id, decided.id)
+        uploaded = self._upload_approval(decided)
+        try:
+            self._table.update(
+                key,
+                "SET #object = :object, #decided = :decided",
+                {"object": uploaded, "decided": str(decided.decision)},
+                when=f"attribute_exists(#{PK}) AND attribute_not_exists(#decided)",
+            )
+        except ConditionNotMetError as refused:
+            stored = self._table.get(key, "object")
+            if stored is None:
+                raise no_such_approval(decided.id) from refused
+            return _restore(self._bucket.get(stored["object"]))
+        return decided
+
+    def keep_token(self, exploration_id: ExplorationId, token: str) -> None:
+        self._table.put({**approval_token_key(exploration_id), "token": token})
+
+    def token(self, exploration_id: ExplorationId) -> str | None:
+        item = self._table.get(approval_token_key(exploration_id), "token")
+        return str(item["token"]) if item else None
+
+    def _items(self, exploration_id: ExplorationId) -> list[Item]:
+        return self._table.query_all(begins_with(exploration_id, APPROVAL))
+
+    def _upload_approval(self, approval: Approval) -> str:
+        data = zlib.compress(approval.model_dump_json().encode())
+        name = f"approvals/{approval.exploration_id}/{approval.id}"
+        return self._upload(name, ".json.zz", data, ZLIB)
+
+
+def _restore(data: bytes) -> Approval:
+    return Approval.model_validate_json(zlib.decompress(data))

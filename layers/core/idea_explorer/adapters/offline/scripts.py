@@ -1,0 +1,248 @@
+"""The offline scripts for questions, code and music. Research has a module of its own."""
+
+import re
+from urllib.parse import quote
+
+from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
+from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.text import escape_markdown, one_line
+
+SUMS = PAGES = 3  # per question; a question with more is a list of tasks
+QUOTE = 300
+_URL = re.compile(r"https?://[^\s<>\"']+", re.IGNORECASE)
+_FUNCTION = r"(?:sqrt|abs|round|min|max|log|ln|exp|sin|cos|tan)"
+_INSIDE = rf"(?:[\d\s.,+*/^%-]|{_FUNCTION}|pi)"
+_BRACKETS = rf"\((?:{_INSIDE}|\({_INSIDE}*\))*\)"
+_TERM = rf"-?(?:{_FUNCTION}?{_BRACKETS}|\d+(?:\.\d+)?%?|\bpi\b)"
+# without spaces, a hyphen or slash is more often part of a date or a range than of a sum
+_OPERATOR = r"(?:\s*(?:\*\*|[+*^])\s*|\s+[-/%]\s+|(?<=%)\s+of\s+)"
+_SUM = re.compile(
+    rf"(?<![\w.,]){_TERM}(?:{_OPERATOR}{_TERM})+|\b{_FUNCTION}{_BRACKETS}", re.IGNORECASE
+)
+_ACRONYM = re.compile(r"\b[A-Z]{2,}\b")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+
+
+def answer_question(conversation: Conversation) -> Turn:
+    """Search the attached files, calculate, and read the pages named."""
+    if not conversation.results:
+        calls = tuple(
+            call for call in _choose_calls(conversation) if call.name in conversation.tools
+        )
+        if calls:
+            return Turn("Looking at what the question names.", calls)
+    return Turn(_write_answer(conversation))
+
+
+def _choose_calls(conversation: Conversation) -> list[ToolUse]:
+    question = _THOUSANDS.sub("", _URL.sub(" ", conversation.idea))
+    urls = dict.fromkeys(url.rstrip(".,;:!?)") for url in _URL.findall(conversation.idea))
+    sums = dict.fromkeys(_to_expression(match) for match in _SUM.findall(question))
+    said = question.lower()
+    words = [*_ACRONYM.findall(question), *(word for word in conversation.words if word in said)]
+    query = " ".join(words) or one_line(question, 200)
+    has_files = "<files>" in conversation.first.replace(conversation.idea, "")
+    return [
+        *([ToolUse("file_search", {"query": query})] if has_files else []),
+        *(ToolUse("calculator", {"expression": expression}) for expression in [*sums][:SUMS]),
+        *(ToolUse("http_fetch", {"url": url}) for url in [*urls][:PAGES]),
+    ]
+
+
+def _to_expression(found: str) -> str:
+    return re.sub(r"%\s+of\s+", "% * ", found, flags=re.IGNORECASE).strip()
+
+
+def _write_answer(conversation: Conversation) -> str:
+    sections = {
+        "From the files": [
+            line for result in conversation.answered("file_search") for line in _excerpts(result)
+        ],
+        "Calculated": [
+            f"- `{result.payload.get('expression')}` = {result.payload.get('result')}"
+            for result in conversation.answered("calculator")
+        ],
+        "From the web": [_page(result.payload) for result in conversation.answered("http_fetch")],
+        "What failed": [
+            f"- {result.name} of `{_asked(result)}`: {_plain(text_of(result.payload.get('message')))}"
+            for result in conversation.failed()
+        ],
+    }
+    found = [f"## {name}\n\n" + "\n".join(lines) for name, lines in sections.items() if lines]
+    return "\n\n".join([f"# {_plain(conversation.idea, 100)}", NOTICE, *(found or [NOTHING])])
+
+
+NOTHING = (
+    "There is no answer here: the offline model cannot search the web, and the question names no"
+    " file, web address or sum that its tools could work on."
+)
+
+
+def _excerpts(result: Result) -> list[str]:
+    found = result.payload.get("results")
+    hits = [hit for hit in found if isinstance(hit, dict)] if isinstance(found, list) else []
+    if not hits:
+        return [f"- {_plain(text_of(result.payload.get('note')))}"]
+    return [
+        f"- “{_plain(text_of(hit.get('excerpt')))}” ({_link(text_of(hit.get('file')))})"
+        for hit in hits
+    ]
+
+
+def _asked(result: Result) -> str:
+    """For a code span, where a backslash does not escape anything."""
+    given = " ".join(text_of(value) for value in result.input.values())
+    return one_line(given.replace("`", "'"), 200)
+
+
+def _link(file: str) -> str:
+    return f"[{_plain(file)}]({quote(file)})"
+
+
+def _page(page: JsonObject) -> str:
+    url = text_of(page.get("url"))
+    title = _plain(text_of(page.get("title")) or url)
+    return f"- [{title}]({quote(url, safe=':/?#@!$&*+,;=%~-._')}): “{_plain(text_of(page.get('text')))}”"
+
+
+def _plain(text: str, limit: int = QUOTE) -> str:
+    """One line without markup: quoted text must not become headings or links."""
+    return escape_markdown(one_line(text, limit))
+
+
+NAMES = 3
+SHOWN = 8
+# Words that look like names in code: an inner capital, an underscore, or a capital after the first word.
+_NAME = re.compile(
+    r"\b(?:[A-Za-z]+[A-Z][A-Za-z0-9]*|[a-z0-9]+_[a-z0-9_]+|(?<=\s)[A-Z][a-z0-9]{2,})\b"
+)
+
+
+def explain_code(conversation: Conversation) -> Turn:
+    """List the files, find the names in the question, and say where they are."""
+    if conversation.results or "list_files" not in conversation.tools:
+        return Turn(_describe_code(conversation))
+    calls = [ToolUse("list_files", {"path": "."})]
+    for name in dict.fromkeys(_NAME.findall(conversation.idea)):
+        calls.append(ToolUse("find_definition", {"symbol": name}))
+        calls.append(ToolUse("find_importers", {"modulePath": name}))
+    if words := conversation.words[:NAMES]:
+        pattern = "(?i)" + "|".join(re.escape(word) for word in words)
+        calls.append(ToolUse("search_files", {"pattern": pattern}))
+    return Turn("Looking around.", tuple(calls[: 2 + 2 * NAMES]))
+
+
+def _describe_code(conversation: Conversation) -> str:
+    parts = [f"# {one_line(conversation.idea, 100)}", NOTICE]
+    parts += [
+        f"## {_heading(result)}\n\n" + "\n".join(lines)
+        for result in conversation.results
+        if (lines := _lines(result))
+    ]
+    parts += [
+        f"{result.name} failed: {text_of(result.payload.get('message'))}"
+        for result in conversation.failed()
+    ]
+    if len(parts) == 2:
+        parts.append("Nothing in the repository is about this.")
+    return "\n\n".join(parts)
+
+
+def _heading(result: Result) -> str:
+    asked = next((text_of(value) for value in result.input.values()), "")
+    return {
+        "list_files": "The top folder",
+        "find_definition": f"Where `{asked}` is defined",
+        "find_importers": f"Who imports `{asked}`",
+        "search_files": "Lines that mention it",
+    }.get(result.name, result.name)
+
+
+def _lines(result: Result) -> list[str]:
+    found = next((value for value in result.payload.values() if isinstance(value, list)), [])
+    items = [item for item in found if isinstance(item, dict)]
+    return [_line(item) for item in items[:SHOWN]]
+
+
+def _line(item: JsonObject) -> str:
+    where = text_of(item.get("file")) or text_of(item.get("path"))
+    number = f":{item['line']}" if item.get("line") else ""
+    what = next(
+        (text_of(item.get(k)) for k in ("signature", "statement", "text") if item.get(k)), ""
+    )
+    return f"- `{where}{number}`" + (f" {one_line(what, 100)}" if what else "")
+
+
+SCANNED = 12
+READ_CLOSELY = 5
+PLAYLIST = 8
+FLAGS = {True: "owned", False: "not owned", None: "not known"}
+
+
+def discover(conversation: Conversation) -> Turn:
+    """Search by meaning, read the closest tracks, and suggest a playlist."""
+    searched = conversation.answered("semanticSearch")
+    if "semanticSearch" in conversation.tools and not conversation.results:
+        query = conversation.idea[:2_000]
+        return Turn(
+            "Searching by meaning.",
+            (ToolUse("semanticSearch", {"query": query, "limit": SCANNED}),),
+        )
+    tracks = [track for result in searched for track in _tracks(result)]
+    isrcs = [text_of(track.get("isrc")) for track in tracks if track.get("isrc")]
+    read = any(result.name == "batchMetadata" for result in conversation.results)
+    if isrcs and not read and "batchMetadata" in conversation.tools:
+        return Turn(
+            "Reading the closest.", (ToolUse("batchMetadata", {"isrcs": [*isrcs[:READ_CLOSELY]]}),)
+        )
+    proposed = any(result.name == "suggestPlaylist" for result in conversation.results)
+    if isrcs and not proposed and "suggestPlaylist" in conversation.tools:
+        return Turn("Proposing a playlist.", (_playlist(conversation, tracks),))
+    return Turn(_closing(conversation))
+
+
+def _tracks(result: Result) -> list[JsonObject]:
+    found = result.payload.get("tracks")
+    return [track for track in found if isinstance(track, dict)] if isinstance(found, list) else []
+
+
+def _playlist(conversation: Conversation, tracks: list[JsonObject]) -> ToolUse:
+    chosen: list[JsonObject] = [
+        {
+            "isrc": track["isrc"],
+            "title": track["title"],
+            "artist": track["artist"],
+            "reasoning": one_line(
+                text_of(track.get("shortDescription")) or "Close in meaning.", 300
+            ),
+        }
+        for track in tracks
+        if track.get("isrc")
+    ][:PLAYLIST]
+    title = one_line(conversation.idea, 80).capitalize()
+    return ToolUse("suggestPlaylist", {"title": title, "tracks": [*chosen]})
+
+
+def _closing(conversation: Conversation) -> str:
+    """The playlist as text too, because only the console shows the tool's result."""
+    playlists = conversation.answered("suggestPlaylist")
+    if not playlists:
+        failed = [text_of(result.payload.get("message")) for result in conversation.failed()]
+        why = f" {' '.join(failed)}" if failed else ""
+        return (
+            f"# Nothing found\n\n{NOTICE}\nNo indexed track is close to “{one_line(conversation.idea, 120)}”."
+            f"{why} Index some with `idea index FILE.jsonl`."
+        )
+    playlist = playlists[-1]
+    lines = [
+        f"{number}. **{text_of(track.get('title'))}** by {text_of(track.get('artist'))}"
+        f" ({_flag(track)}): {text_of(track.get('reasoning'))}"
+        for number, track in enumerate(_tracks(playlist), start=1)
+    ]
+    title = text_of(playlist.payload.get("title"))
+    return f"# {title}\n\n{NOTICE}\n" + "\n".join(lines)
+
+
+def _flag(track: JsonObject) -> str:
+    owned = track.get("inLibrary")
+    return FLAGS[owned if isinstance(owned, bool) else None]
