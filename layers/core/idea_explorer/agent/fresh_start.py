@@ -6,8 +6,8 @@ from idea_explorer.agent.budget import BYTES_PER_TOKEN, MIN_EVIDENCE_TOKENS, WRI
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
-from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import dump_canonical, text_of
+from idea_explorer.domain.tools import Passage
 from idea_explorer.domain.transcript import ConversationRestarted, StoredResult, WriteReason
 
 CUT = " […]"

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from idea_explorer.domain.evidence import Passage, parse_search_results
 from idea_explorer.domain.json import dump_canonical
-from idea_explorer.domain.tools import ToolCall, ToolRecord
+from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, parse_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,

@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.links import Link, find_definitions, find_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings, find_prose
 from idea_explorer.domain.source_lists import ListedSource, SourceList, find_source_lists
@@ -24,6 +23,7 @@ from idea_explorer.domain.sources import (
     is_citation,
 )
 from idea_explorer.domain.text import one_line
+from idea_explorer.domain.tools import Passage
 
 __all__ = ["UNMATCHED", "CheckedReport", "check_citations", "collect_quotes"]
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
-from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import DOCUMENT
 from idea_explorer.domain.text import escape_markdown, one_line
+from idea_explorer.domain.tools import Passage
 
 UNMATCHED = "⚠ unverified"
 _WEB = re.compile(r"(?:https?:)?//|www\.", re.IGNORECASE)

@@ -10,16 +10,14 @@ from pydantic import Field
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset, tool
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
-from idea_explorer.domain.tools import ToolResult
+from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.ports import UploadedFiles, WebPages
 from idea_explorer.tools import web_search
 from idea_explorer.tools.calculator import calculate
-from idea_explorer.tools.charsets import decode
-from idea_explorer.tools.readable import readable
-from idea_explorer.tools.upload_search import UploadIndex
+from idea_explorer.tools.fulltext import UploadIndex
+from idea_explorer.tools.readable import decode, readable
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 MAX_URL = 4_000

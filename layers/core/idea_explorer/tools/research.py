@@ -15,7 +15,6 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     ToolError,
 )
-from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import (
     MAX_RESEARCH_PATH,
@@ -27,7 +26,7 @@ from idea_explorer.domain.paths import (
 from idea_explorer.domain.publication import is_log
 from idea_explorer.domain.report import find_title
 from idea_explorer.domain.text import pluralize
-from idea_explorer.domain.tools import ToolResult
+from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools import web_search
 from idea_explorer.tools.fulltext import FullText, SearchHit

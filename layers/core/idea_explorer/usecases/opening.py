@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from idea_explorer.agent import prompts
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import fit_searches
 from idea_explorer.agent.prompts import prompt, system_prompt
+from idea_explorer.agent.requests import fit_searches
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.completeness import Framework

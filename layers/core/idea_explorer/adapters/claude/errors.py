@@ -19,7 +19,7 @@ from idea_explorer.domain.errors import (
     UnreachableError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.retry_after import parse_retry_after
+from idea_explorer.domain.retry import parse_retry_after
 
 TOO_LONG = ("prompt is too long", "exceed context limit")  # in the message of a 400
 NO_CREDIT = "credit balance is too low"  # in the message of a 400 too

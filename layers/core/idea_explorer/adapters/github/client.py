@@ -22,7 +22,7 @@ from idea_explorer.domain.errors import (
     UpstreamConflictError,
     name_system,
 )
-from idea_explorer.domain.retry_after import parse_quota_reset, parse_retry_after
+from idea_explorer.domain.retry import parse_quota_reset, parse_retry_after
 
 TIMEOUT = httpx.Timeout(10.0)
 API_VERSION = "2022-11-28"

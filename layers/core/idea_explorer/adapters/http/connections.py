@@ -12,14 +12,13 @@ import httpx
 
 from idea_explorer.adapters.http.addresses import AddressRules, Resolver
 from idea_explorer.domain.addresses import Address
-from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.deadline import Deadline, TimeLimitExceededError, run_with_time_limit
 from idea_explorer.domain.errors import (
     HttpError,
     NetworkError,
     TimeSpentError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 
 WRITE_BYTES = 16_384  # in small pieces, because the deadline is checked between them
 

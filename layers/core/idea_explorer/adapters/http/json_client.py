@@ -19,7 +19,7 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.retry_after import parse_retry_after
+from idea_explorer.domain.retry import parse_retry_after
 
 M = TypeVar("M", bound=BaseModel)
 

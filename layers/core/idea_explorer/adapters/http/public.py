@@ -39,7 +39,7 @@ from idea_explorer.domain.errors import (
     UnsupportedContentError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.retry_after import parse_retry_after
+from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.ports import WebPage
 
 MAX_REDIRECTS = 5

@@ -9,12 +9,11 @@ from pydantic import Field
 from idea_explorer.agent.toolset import Arguments, Rule, tool
 from idea_explorer.domain.code import SnapshotEntry
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import check_repository_path
-from idea_explorer.domain.tools import ToolResult
-from idea_explorer.tools.code.languages import language_of
+from idea_explorer.domain.tools import ToolResult, make_passage
+from idea_explorer.tools.code.parsing import language_of
 from idea_explorer.tools.code.repository_tree import RepositoryTree
 from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
 

@@ -15,8 +15,7 @@ from idea_explorer.domain.text import is_blank
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.patterns import MAX_TEXT, any_depth, glob, line_pattern
 from idea_explorer.tools.code.read import PageNumber, paginate
-from idea_explorer.tools.code.repository_tree import RepositoryTree
-from idea_explorer.tools.code.text_buffer import LineMatch, TextBuffer
+from idea_explorer.tools.code.repository_tree import LineMatch, RepositoryTree, TextBuffer
 from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
 
 Scope = Annotated[

@@ -15,8 +15,7 @@ from idea_explorer.domain.errors import ExplorerError, ExternalError, ToolError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import Snapshot, Symbols
-from idea_explorer.tools.code.languages import grammar_of
-from idea_explorer.tools.code.parsing import parse
+from idea_explorer.tools.code.parsing import grammar_of, parse
 from idea_explorer.tools.code.patterns import literal_pattern
 from idea_explorer.tools.code.repository_tree import Overlay, RepositoryTree
 

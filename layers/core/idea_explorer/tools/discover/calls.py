@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 
 from idea_explorer.agent.toolset import tool
 from idea_explorer.domain.errors import MissingError, ToolError
-from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, IndexedTrack
-from idea_explorer.domain.tools import ToolResult
+from idea_explorer.domain.tools import Passage, ToolResult, make_passage
 from idea_explorer.ports import Log
 from idea_explorer.ports.music import Catalogue, CatalogueKind, Library, TrackIndex
 from idea_explorer.tools.discover.arguments import (

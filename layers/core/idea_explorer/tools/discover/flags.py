@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from idea_explorer.agent.tool_calls import run_in_parallel
-from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
+from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.ports import Log
 
 LOOKUP_SECONDS = 0.4  # of the three seconds that a call has
