@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import RetryScheduled
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.retry import Retry, RetryPolicy
-from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
+from idea_explorer.domain.tools import ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     ConversationRestarted,
     Instruction,
@@ -141,17 +141,13 @@ def _room(deadline: Deadline) -> str:
 
 def refuse_tools(state: State) -> ToolsRan:
     """Answer calls that came instead of a report with the instruction to write it."""
-    return ToolsRan(
-        step=state.steps,
-        results=tuple(_refuse(call, state.steps) for call in state.calls()),
-        refused=True,
+    step, result = state.steps, ToolResult.failure("not_run", prompt("no_more_tools"))
+    record = ToolRecord(name="", duration_ms=0, ok=False, error_type="not_run", step=step)
+    results = tuple(
+        StoredResult.of(call, result, record.model_copy(update={"name": call.name}))
+        for call in state.calls()
     )
-
-
-def _refuse(call: ToolCall, step: int) -> StoredResult:
-    result = ToolResult.failure("not_run", prompt("no_more_tools"))
-    record = ToolRecord(name=call.name, duration_ms=0, ok=False, error_type="not_run", step=step)
-    return StoredResult.of(call, result, record)
+    return ToolsRan(step=step, results=results, refused=True)
 
 
 def price_next_step(state: State, budget: Budget) -> float | None:
@@ -159,7 +155,7 @@ def price_next_step(state: State, budget: Budget) -> float | None:
     request = build_request(state, writing=False)
     searches = count_searches(request.tools)
     return _with_our_words(
-        budget, budget.minimum_usd(request, searches=searches, first=not state.gathered)
+        budget, budget.minimum_usd(request, searches=searches, first=not state.records)
     )
 
 
@@ -198,11 +194,9 @@ def estimate_first_step(system: str, tools_tokens: int, budget: Budget) -> Usage
 
 
 def fit_searches(opening: Opening, budget: Budget) -> Opening:
-    """Allow as many searches per call as the budget covers at worst, but at least one.
-
-    Chosen once, because changing the tools of a conversation would invalidate its cache. Fewer searches
-    and an ordinary report are better than more searches and a short one.
-    """
+    """Allow as many searches per call as the budget covers at worst, but at least one. Chosen once,
+    because changing the tools of a conversation would invalidate its cache. Fewer searches and an ordinary
+    report are better than more searches and a short one."""
     if not count_searches(opening.tools):
         return opening
     for first in (False, True):

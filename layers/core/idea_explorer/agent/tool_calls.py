@@ -101,11 +101,9 @@ class Retried:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Limits how long a tool may take and how much it may return.
-
-    The time limit covers both attempts and ends when the time for writing begins. A tool that exceeds it
-    keeps running in its daemon thread; its result is dropped.
-    """
+    """Limits how long a tool may take and how much it may return. The time limit covers both attempts and
+    ends when the time for writing begins. A tool that exceeds it keeps running in its daemon thread; its
+    result is dropped."""
 
     inner: Runner
     deadline: Deadline | None = None

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from idea_explorer.domain.code import blob_sha
 from idea_explorer.domain.ids import ExplorationId
@@ -19,10 +19,8 @@ ProposalKind = Literal["edit", "create"]
 _BOM = "\ufeff"
 
 
-class Proposal(BaseModel):
+class Proposal(BaseModel, frozen=True):
     """The whole new content of one file. `base_sha` is the blob that it replaces, None for a new file."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     kind: ProposalKind
@@ -34,10 +32,8 @@ class Proposal(BaseModel):
 
 
 def propose(path: RepositoryPath, content: str, description: str, base: bytes | None) -> Proposal:
-    """Propose new content for a file that contains `base`.
-
-    Line ends and a byte order mark stay those of the base, because a model does not see them.
-    """
+    """Propose new content for a file that contains `base`. Line ends and a byte order mark stay those of
+    the base, because a model does not see them."""
     old = None if base is None else base.decode("utf-8")
     new = content if old is None else _match_style(old, content)
     return Proposal(
@@ -68,10 +64,8 @@ ApprovalOutcome = Literal[Decision, "expire"]  # "expire": nobody decided in tim
 _NAMESPACE = uuid.UUID("8c1f3c0e-0a8e-4b8f-9d55-51a1c9d4b0a7")
 
 
-class Approval(BaseModel):
+class Approval(BaseModel, frozen=True):
     """A request for a decision and, once made, the decision. The first decision stands."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     exploration_id: ExplorationId
@@ -118,7 +112,9 @@ def unified_diff(path: str, old: str | None, new: str) -> str:
     """The diff from `old` (None if there was no file) to `new`; empty if they are equal."""
     before, after = _lines(old or ""), _lines(new)
     names = (f"--- a/{path}" if old is not None else "--- /dev/null", f"+++ b/{path}")
-    body = [line for group in _groups(before, after) for line in _hunk(group, before, after)]
+    groups = _Precomputed(_opcodes(before, after)).get_grouped_opcodes(CONTEXT_LINES)
+    changed = [group for group in groups if any(tag != "equal" for tag, *_ in group)]
+    body = [line for group in changed for line in _hunk(group, before, after)]
     if not body and old is not None:
         return ""
     return "\n".join([*names, *body]) + "\n"
@@ -128,12 +124,6 @@ def _lines(text: str) -> list[str]:
     """Lines with their ends. Only line feeds end a line: form feeds and the like are part of it."""
     *lines, last = text.split("\n")
     return [*(f"{line}\n" for line in lines), *([last] if last else [])]
-
-
-def _groups(before: Sequence[str], after: Sequence[str]) -> Iterator[Group]:
-    for group in _Precomputed(_opcodes(before, after)).get_grouped_opcodes(CONTEXT_LINES):
-        if any(tag != "equal" for tag, *_ in group):
-            yield group
 
 
 def _opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
@@ -166,8 +156,6 @@ class _Precomputed(SequenceMatcher[str]):
 
 
 def _compare(before: Sequence[str], after: Sequence[str]) -> Sequence[Opcode]:
-    if not before and not after:
-        return []
     if max(len(before), len(after)) > MAX_COMPARED_LINES:
         return [("replace", 0, len(before), 0, len(after))]
     return SequenceMatcher(None, before, after).get_opcodes()

@@ -57,11 +57,9 @@ def check_citations(
     page: str | None = None,
     given: Sequence[str] = (),
 ) -> CheckedReport:
-    """Number the sources, mark citations that match no evidence, and end the report with the list.
-
-    `page` is the address of the team's repository on the web, below which an address means a file.
-    `given` are the texts of the request.
-    """
+    """Number the sources, mark citations that match no evidence, and end the report with the list. `page`
+    is the address of the team's repository on the web, below which an address means a file. `given` are
+    the texts of the request."""
     ledger = Ledger(evidence, page, given)
     checked = _Check(report, ledger, quotes or {}).run()
     for _ in range(ROUNDS if len(report) <= MAX_REPEATED else 0):

@@ -63,11 +63,9 @@ class TimeLimitExceededError(Exception):
 
 
 def run_with_time_limit(call: Callable[[], T], seconds: float, *, name: str) -> T:
-    """Run a call in a thread of this name, and return or raise what it does.
-
-    Raises TimeLimitExceededError when the time is up. A thread cannot be stopped: the call goes on in a
-    daemon thread, and its result is dropped.
-    """
+    """Run a call in a thread of this name, and return or raise what it does. Raises TimeLimitExceededError
+    when the time is up. A thread cannot be stopped: the call goes on in a daemon thread, and its result is
+    dropped."""
     results: list[T] = []
     errors: list[BaseException] = []
 

@@ -151,12 +151,10 @@ AnyEvent: TypeAlias = Annotated[
 ]
 
 
-class RetryScheduled(BaseModel):
+class RetryScheduled(BaseModel, frozen=True):
     """A failed model call will be retried, or, as step 0, a failed look at the repository. Only for
     listeners in this process: it is never sent or stored, because the live view's events are a closed
     set."""
-
-    model_config = ConfigDict(frozen=True)
 
     step: int
     attempt: int  # the next one
@@ -172,19 +170,15 @@ class RetryScheduled(BaseModel):
         return f"{one_line(self.reason, 160).rstrip('.')}. Trying again {after} ({tries})."
 
 
-class AnswerStarted(BaseModel):
+class AnswerStarted(BaseModel, frozen=True):
     """A model call starts. The events of an earlier call without a `step_finished` no longer count.
     Never sent or stored, as above."""
-
-    model_config = ConfigDict(frozen=True)
 
     step: int
 
 
-class RunFinished(BaseModel):
+class RunFinished(BaseModel, frozen=True):
     """A run reached its final status. For the log; the history has `status_changed`."""
-
-    model_config = ConfigDict(frozen=True)
 
     exploration: Exploration
 
@@ -266,8 +260,6 @@ class _EventProgress:
                 self.label = "Publishing"
             case {"type": "message_start" | "tool_call_end" | "tool_call_error"}:
                 self.label = LABELS["running"]
-            case _:
-                pass
 
     def stats(self) -> Stats:
         """Steps count by their numbers, so that one whose event was lost still counts."""

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from idea_explorer.domain.errors import InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId, new_id
@@ -23,10 +23,8 @@ FIRST_DELIVERY = timedelta(minutes=5)  # who ends a run sends its message; after
 OFFLINE = "offline"  # the id of the model that is none
 
 
-class Delivery(BaseModel):
+class Delivery(BaseModel, frozen=True):
     """How far the news of a run has come. It never changes what the research is."""
-
-    model_config = ConfigDict(frozen=True)
 
     status: Literal["none", "pending", "delivered", "failed"] = "none"
     run: int = 0  # the run that it tells of
@@ -37,10 +35,8 @@ class Delivery(BaseModel):
     next_try: datetime | None = None
 
 
-class Publication(BaseModel):
+class Publication(BaseModel, frozen=True):
     """Where the report was published. An exploration that has published nothing has an empty one."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str | None = None  # the document, as a person opens it
     document: str | None = None  # the document, by its path in the repository
@@ -51,10 +47,8 @@ class Publication(BaseModel):
     reused: str | None = None  # the document that answered instead of a run
 
 
-class Exploration(BaseModel):
+class Exploration(BaseModel, frozen=True):
     """A record of the store. Changed only by its methods, each of which returns a new one."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: ExplorationId
     owner: str

@@ -17,17 +17,12 @@ _NAMESPACE = uuid.UUID("5f0c7a52-3c5e-4d0e-9c0b-6a1d1a1e7d10")
 
 def new_id(milliseconds: int) -> ExplorationId:
     """A new id with 74 random bits."""
-    value = (milliseconds & (2**48 - 1)) << 80
-    value |= 0x7 << 76 | secrets.randbits(12) << 64
-    value |= 0b10 << 62 | secrets.randbits(62)
-    return ExplorationId(str(uuid.UUID(int=value)))
+    return _format((milliseconds & (2**48 - 1)) << 80 | secrets.randbits(80), version=7)
 
 
 def id_from_key(owner: str, key: str) -> ExplorationId:
-    """The same id for the same key, so that a second delivery means the same exploration.
-
-    A version 8 UUID, because it contains no time.
-    """
+    """The same id for the same key, so that a second delivery means the same exploration. A version 8
+    UUID, because it contains no time."""
     return _format(uuid.uuid5(_NAMESPACE, f"{owner}\n{key}").int, version=8)
 
 

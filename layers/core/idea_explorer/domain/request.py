@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 from pydantic_core import from_json
 
 from idea_explorer.domain import limits
@@ -60,10 +60,10 @@ def _whole_text(text: str) -> str:
     return text
 
 
-def _exploration_id(text: str) -> str:
+def _check_id(text: str) -> ExplorationId:
     if not is_id(text):
         raise ValueError("must be an exploration id")
-    return text
+    return ExplorationId(text)
 
 
 def _with_key(secret: str) -> str:
@@ -97,10 +97,8 @@ CallbackSecret = Annotated[
 ]
 
 
-class ExploreRequest(BaseModel):
+class ExploreRequest(BaseModel, extra="forbid", frozen=True, strict=True):
     """What a person may ask for. Unknown fields are errors; `secret` fields never leave the record."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     idea: Idea
     toolset: ToolsetName = DEFAULT_TOOLSET
@@ -109,7 +107,7 @@ class ExploreRequest(BaseModel):
     effort: RequestEffort | None = None
     context: Annotated[Text, Field(max_length=limits.MAX_CONTEXT)] | None = None
     update: bool = False
-    continue_from: Annotated[str, AfterValidator(_exploration_id)] | None = None
+    continue_from: Annotated[str, AfterValidator(_check_id)] | None = None
     if_exists: IfExists = "run"
     collect_tool_stats: bool = False
     max_cost_usd: MaxCost | None = None
@@ -143,22 +141,12 @@ class ExploreRequest(BaseModel):
         return TOOLSETS[self.toolset]
 
 
-class ResumeRequest(BaseModel):
+class ResumeRequest(BaseModel, extra="forbid", frozen=True, strict=True):
     """New limits for a run that goes on; what is left out stays as it was."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     max_steps: MaxSteps | None = None
     max_cost_usd: MaxCost | None = None
     deadline_seconds: DeadlineSeconds | None = None
-
-
-def parse_request(body: str | bytes) -> ExploreRequest:
-    """Parse at the edge; raises InvalidRequestError with one sentence per field."""
-    try:
-        return ExploreRequest.model_validate_json(body)
-    except ValidationError as error:
-        raise invalid_request(error) from error
 
 
 def invalid_request(error: ValidationError) -> InvalidRequestError:
@@ -173,16 +161,8 @@ def invalid_request(error: ValidationError) -> InvalidRequestError:
 QUEUE_OWNER = "queue"  # owner of explorations that did not come through the API
 
 
-def _check_id(text: str) -> ExplorationId:
-    if not is_id(text):
-        raise ValueError("must be an exploration id")
-    return ExplorationId(text)
-
-
-class ExplorationReference(BaseModel):
+class ExplorationReference(BaseModel, extra="forbid", frozen=True, strict=True):
     """A stored exploration. Without a run, its current one."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     id: Annotated[ExplorationId, AfterValidator(_check_id)]
     run: Annotated[int, Field(ge=1)] | None = None

@@ -89,11 +89,8 @@ _SECONDS = re.compile(r"\d+(\.\d+)?")
 
 
 def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The seconds in `Retry-After`, which may be a number or a date; None without it.
-
-    A date is compared with the service's own clock if the response has a `Date`. Header names are in
-    lower case.
-    """
+    """The seconds in `Retry-After`, which may be a number or a date; None without it. A date is compared
+    with the service's own clock if the response has a `Date`. Header names are in lower case."""
     asked = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(asked):
         return _clamp(float(asked))

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.errors import ToolError
@@ -12,10 +11,8 @@ from idea_explorer.domain.json import Block, JsonObject, digest, dump_canonical,
 from idea_explorer.domain.text import hash_text
 
 
-class Passage(BaseModel):
+class Passage(BaseModel, frozen=True):
     """One piece of evidence. `text` is empty for results of web_search, whose content is encrypted."""
-
-    model_config = ConfigDict(frozen=True)
 
     source: str
     title: str = ""
@@ -42,18 +39,6 @@ def parse_search_results(content: Iterable[Block]) -> Iterator[Passage]:
                     sha256=hash_text(text_of(result.get("encrypted_content"))),
                     age=text_of(result.get("page_age")),
                 )
-
-
-SharedErrorType = Literal[
-    "invalid_arguments",
-    "unknown_tool",
-    "timeout",
-    "network_error",
-    "rate_limited",
-    "service_unavailable",
-    "auth_failed",
-    "internal_error",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +131,8 @@ class ToolResult:
         )
 
 
-class ToolRecord(BaseModel):
+class ToolRecord(BaseModel, frozen=True):
     """One line of the log and of `stats.tool_calls`; never holds contents."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     path: str | None = None

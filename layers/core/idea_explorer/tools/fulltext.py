@@ -84,11 +84,9 @@ class UploadIndex:
     def search(self, query: str, limit: int) -> tuple[list[SearchHit], int]:
         """The best passages, and how many match at all."""
         hits, total = self._index.search(query, limit)
-        return [self._whole(hit) for hit in hits], total
-
-    def _whole(self, hit: SearchHit) -> SearchHit:
-        name, text = self._passages[int(hit.name.removeprefix("passage"))]
-        return replace(hit, name=name, excerpt=text)
+        passages = [self._passages[int(hit.name.removeprefix("passage"))] for hit in hits]
+        found = zip(hits, passages, strict=True)
+        return [replace(hit, name=name, excerpt=text) for hit, (name, text) in found], total
 
     def _add(self, file: UploadedFile) -> None:
         text = extract_text(file)

@@ -256,9 +256,7 @@ _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t
 
 def decode(data: bytes, charset: str = "", *, html: bool = False) -> str:
     """Decode by byte order mark, declared charset, an HTML page's meta tag, UTF-8, or else Windows-1252.
-
-    Never fails: invalid bytes become U+FFFD. Control characters are left out.
-    """
+    Never fails: invalid bytes become U+FFFD. Control characters are left out."""
     for mark, codec in _BOMS.items():
         if data.startswith(mark):
             return _clean(data[len(mark) :].decode(codec, "replace"))

@@ -2,9 +2,8 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 
 from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, blob_sha, ensure_newline
 from idea_explorer.domain.errors import ToolError
@@ -96,39 +95,29 @@ class TextBuffer:
 MAX_HOPS = 40  # as many links as Linux follows before it reports a loop
 
 
-@dataclass(frozen=True, slots=True)
-class Overlay:
-    """The contents approved since the snapshot, by path."""
-
-    files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
-
-    def approve(self, path: RepositoryPath, content: bytes) -> "Overlay":
-        return Overlay(MappingProxyType({**self.files, path: content}))
-
-    def text_buffer(self, modified: int) -> TextBuffer:
-        entries: list[SnapshotEntry] = []
-        text = bytearray()
-        for path, content in self.files.items():
-            entry = SnapshotEntry(
-                path, "text", len(content), modified, blob_sha(content), len(text)
-            )
-            if b"\x00" in content:
-                entry = replace(entry, content="binary", start=NOT_KEPT)
-            else:
-                text += ensure_newline(content)
-            entries.append(entry)
-        return TextBuffer(memoryview(bytes(text)), entries)
+def _buffer_files(files: Mapping[str, bytes], modified: int) -> TextBuffer:
+    entries: list[SnapshotEntry] = []
+    text = bytearray()
+    for path, content in files.items():
+        entry = SnapshotEntry(path, "text", len(content), modified, blob_sha(content), len(text))
+        if b"\x00" in content:
+            entry = replace(entry, content="binary", start=NOT_KEPT)
+        else:
+            text += ensure_newline(content)
+        entries.append(entry)
+    return TextBuffer(memoryview(bytes(text)), entries)
 
 
 class RepositoryTree:
-    """Everything is in memory. Links are resolved here, name by name, and never lead out of the root."""
+    """Everything is in memory. Links are resolved here, name by name, and never lead out of the root.
+    `approved` are the contents approved since the snapshot, by path."""
 
-    def __init__(self, snapshot: Snapshot, overlay: Overlay | None = None) -> None:
-        overlay = overlay or Overlay()
-        below = [entry for entry in snapshot.entries if entry.path not in overlay.files]
+    def __init__(self, snapshot: Snapshot, approved: Mapping[str, bytes]) -> None:
+        self._approved = approved
+        below = [entry for entry in snapshot.entries if entry.path not in approved]
         # approval times are not known here: approved files count as new as the newest file, on every resume
         newest = max((entry.modified for entry in snapshot.entries), default=0)
-        self.buffers = (TextBuffer(snapshot.text, below), overlay.text_buffer(newest))
+        self.buffers = (TextBuffer(snapshot.text, below), _buffer_files(approved, newest))
         self._entries = {entry.path: entry for buffer in self.buffers for entry in buffer.entries}
         self._paths = sorted(self._entries)
 
@@ -142,7 +131,8 @@ class RepositoryTree:
         return sorted(self._folders[folder])
 
     def folders_below(self, folder: str) -> Iterator[str]:
-        return (path for path in self._folders if path and _is_below(path, folder))
+        prefix = f"{folder}/" if folder else ""
+        return (path for path in self._folders if path and path.startswith(prefix))
 
     def entries_below(self, folder: str) -> Iterator[SnapshotEntry]:
         """Sorted by path."""
@@ -166,13 +156,14 @@ class RepositoryTree:
 
     def resolve(self, path: RepositoryPath) -> RepositoryPath:
         """The path with links resolved; raises `path_validation` if one leads out of the repository."""
+        leads_out = ToolError("path_validation", f"A link leads out of the repository: {path}")
         done: list[str] = []
         todo = [*reversed(path.split("/"))]
         hops = 0
         while todo:
             segment = todo.pop()
             if segment == ".." and not done:
-                raise ToolError("path_validation", f"A link leads out of the repository: {path}")
+                raise leads_out
             if segment == "..":
                 done.pop()
             elif segment not in {"", "."}:
@@ -180,7 +171,10 @@ class RepositoryTree:
                 link = self._entries.get("/".join(done))
                 if link and link.kind == "symlink":
                     hops += 1
-                    _check_link(link, hops, path)
+                    if hops > MAX_HOPS:
+                        raise ToolError("path_validation", f"Links lead in a circle: {path}")
+                    if link.target.startswith("/"):
+                        raise leads_out
                     done.pop()
                     todo.extend(reversed(link.target.split("/")))
         return RepositoryPath("/".join(done))
@@ -189,10 +183,6 @@ class RepositoryTree:
     def modules(self) -> frozenset[tuple[str, ...]]:
         """Every file by the name under which it would be imported."""
         return frozenset(tuple(module_segments(path)) for path in self._paths)
-
-    @cached_property
-    def _approved(self) -> frozenset[str]:
-        return frozenset(entry.path for entry in self.buffers[1].entries)
 
     @cached_property
     def _folders(self) -> dict[str, set[str]]:
@@ -206,14 +196,3 @@ class RepositoryTree:
                 folders.setdefault(parent, set()).add(child)
                 child = "" if is_known else parent
         return folders
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return not folder or path.startswith(f"{folder}/")
-
-
-def _check_link(link: SnapshotEntry, hops: int, path: str) -> None:
-    if hops > MAX_HOPS:
-        raise ToolError("path_validation", f"Links lead in a circle: {path}")
-    if link.target.startswith("/"):
-        raise ToolError("path_validation", f"A link leads out of the repository: {path}")

@@ -64,8 +64,7 @@ def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolResult:
     """Search the contents of files with a regular expression, line by line. Shows up to $max_matches
     matches; totalMatches says how many there are. Narrow it with path and filePattern. NOT for finding
     where something is defined (find_definition), who imports it (find_importers), or files by name
-    (find_files).
-    """
+    (find_files)."""
     tree, limits = workspace.tree, workspace.limits
     pattern = line_pattern(arguments.pattern)
     is_wanted = _filter(tree, arguments)
@@ -95,8 +94,7 @@ def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolResult:
 @tool(example={"pattern": "**/*.test.ts"}, time_limit=TIME_LIMIT)
 def find_files(workspace: Workspace, arguments: FindFiles) -> ToolResult:
     """Find files by the pattern of their path, NOT by content. * and ? stay within one folder, ** spans
-    folders: *.md is only the top folder, **/*.md is everywhere.
-    """
+    folders: *.md is only the top folder, **/*.md is everywhere."""
     tree = workspace.tree
     folder = _scope(tree, arguments.path)
     pattern = glob(arguments.pattern)

@@ -51,8 +51,7 @@ class FindImporters(Arguments):
 def find_definition(workspace: Workspace, arguments: FindDefinition) -> ToolResult:
     """Find where a function, class, variable or import is defined, from a parser and not from text (Python,
     JavaScript, TypeScript, Go, Rust, Java, C). Use it before search_files when you know the name. Shows up
-    to 50; total says how many there are; 0 means that nothing in the repository defines it.
-    """
+    to 50; total says how many there are; 0 means that nothing in the repository defines it."""
     tree = workspace.tree
     symbol = arguments.symbol
     *outer, name = [part for part in _SEPARATOR.split(symbol.strip()) if part] or [""]
@@ -117,8 +116,7 @@ def _context(tree: RepositoryTree, path: str, line: int) -> str:
 def find_importers(workspace: Workspace, arguments: FindImporters) -> ToolResult:
     """Find every file that imports a module or a symbol, from a parser and not from text. Use it BEFORE you
     change what others use. Takes a path, a dotted name or a bare symbol; shows up to 200, total says how
-    many there are.
-    """
+    many there are."""
     tree = workspace.tree
     asked = arguments.modulePath
     module = parse_module_path(asked, tree)
@@ -133,11 +131,7 @@ def find_importers(workspace: Workspace, arguments: FindImporters) -> ToolResult
         for path, line in sorted(found)[: workspace.limits.max_importers]
     ]
     return ToolResult.success(
-        {
-            "modulePath": asked,
-            "importers": [*shown],
-            "total": len(found),
-        },
+        {"modulePath": asked, "importers": [*shown], "total": len(found)},
         f"{len(found)} imports of '{asked}'",
         result_count=len(shown),
     )
@@ -155,12 +149,9 @@ _RUST_FOLDER_FILES = {"main.rs", "lib.rs", "mod.rs"}
 
 @dataclass(frozen=True, slots=True)
 class ImportQuery:
-    """A module, by the names that an import may use for it.
-
-    An import may be shorter than a path: if it is in the same family of languages, and in Python if it
-    begins at the outermost package. If the path is a file of the repository, `modules` are all its
-    modules, and an import of another one does not match.
-    """
+    """A module, by the names that an import may use for it. An import may be shorter than a path: if it is
+    in the same family of languages, and in Python if it begins at the outermost package. If the path is a
+    file of the repository, `modules` are all its modules, and an import of another one does not match."""
 
     names: tuple[Segments, ...]
     is_path: bool = False

@@ -154,8 +154,6 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
                 yield name
             case ast.Tuple(elts=inner) | ast.List(elts=inner):
                 targets.extend(inner)
-            case _:
-                pass
 
 
 def _imports(node: ast.Import | ast.ImportFrom, lines: list[bytes]) -> Iterator[Import]:
