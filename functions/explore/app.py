@@ -1,7 +1,7 @@
 """Explore: runs an exploration for the workflow, lets it wait for a person, or settles one that stopped."""
 
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.message import QueueMessage
+from idea_explorer.domain.request import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.usecases.approvals.wait import expire, wait
 from idea_explorer.usecases.jobs import explore_or_settle, run_queue_message

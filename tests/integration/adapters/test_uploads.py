@@ -11,8 +11,8 @@ import requests
 from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.ids import new_file_id
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.uploads import new_file_id
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import FileInfo, Upload, UploadedFile, Uploads
 from idea_explorer.settings import Settings

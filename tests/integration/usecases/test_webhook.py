@@ -22,7 +22,7 @@ from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.request import key_of, parse_request
+from idea_explorer.domain.request import QueueMessage, key_of, parse_message
 from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Clock, Webhooks
 from idea_explorer.usecases.deps import Deps
@@ -261,7 +261,11 @@ def test_a_test_message_is_signed_and_sent_once(desk: Desk, receiver: Receiver) 
 @pytest.mark.parametrize("secret", ["whsec_", "whsec_***", "whsec_ü"])
 def test_a_secret_that_holds_no_key_is_refused(secret: str) -> None:
     with pytest.raises(InvalidRequestError, match="base64") as refused:
-        parse_request(json.dumps({"idea": IDEA, "webhook_url": URL, "callback_secret": secret}))
+        parse_message(
+            QueueMessage(
+                "m", json.dumps({"idea": IDEA, "webhook_url": URL, "callback_secret": secret})
+            )
+        )
     assert refused.value.fields.keys() == {"callback_secret"}
 
 

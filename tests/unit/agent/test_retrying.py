@@ -9,8 +9,13 @@ import pytest
 from idea_explorer.cli.display import PlainScreen, ProgressDisplay
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import NetworkError, RateLimitedError, UnavailableError
-from idea_explorer.domain.events import MessageStart, RetryScheduled, RunEvent, TextDelta
-from idea_explorer.domain.progress import progress_of
+from idea_explorer.domain.events import (
+    MessageStart,
+    RetryScheduled,
+    RunEvent,
+    TextDelta,
+    progress_of,
+)
 from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import Filter, ModelAnswer, ModelRequest, Watcher
 from tests.fakes.clock import ManualClock

@@ -10,7 +10,7 @@ import pytest
 from idea_explorer.console.assets import list_assets, load_asset
 from idea_explorer.console.markdown import render_report
 from idea_explorer.domain.citations import check_citations
-from idea_explorer.domain.evidence import Passage
+from idea_explorer.domain.tools import Passage
 from tests.fakes.api import Api, Reply
 from tests.unit.project.test_startup import loaded_by
 

@@ -3,7 +3,7 @@
 import pytest
 
 from idea_explorer.domain.citations import UNMATCHED, CheckedReport, check_citations
-from idea_explorer.domain.evidence import Passage, make_passage
+from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.settings import Settings
 
 PAGE = Passage(source="https://www.example.org/tea/", title="Tea today", sha256="a" * 64)

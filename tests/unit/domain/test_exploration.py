@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from idea_explorer.domain.deadline import write_reserve
 from idea_explorer.domain.documents import render_document
@@ -13,7 +14,7 @@ from idea_explorer.domain.exploration import NEXT, Exploration
 from idea_explorer.domain.ids import id_for_day, id_from_key, is_id, new_id
 from idea_explorer.domain.publication import append_log_entry, new_folder
 from idea_explorer.domain.report import find_title, find_verdict, strip_preamble
-from idea_explorer.domain.request import ExploreRequest, parse_request
+from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.text import slug
 from idea_explorer.domain.usage import Usage, compute_cost
@@ -25,6 +26,13 @@ NOW = datetime(2026, 11, 16, tzinfo=UTC)
 def exploration(idea: str = "Tea", status: Status = "queued") -> Exploration:
     new = Exploration.new(ExploreRequest(idea=idea), "o", at=NOW)
     return new.replace(status=status)
+
+
+def parse_request(body: str) -> ExploreRequest:
+    try:
+        return ExploreRequest.model_validate_json(body)
+    except ValidationError as error:
+        raise invalid_request(error) from error
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from idea_explorer.domain.retry_after import parse_quota_reset, parse_retry_after
+from idea_explorer.domain.retry import parse_quota_reset, parse_retry_after
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 DATE = "Mon, 16 Nov 2026 12:00:00 GMT"

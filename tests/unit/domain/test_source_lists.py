@@ -5,8 +5,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.domain.citations import UNMATCHED, CheckedReport, check_citations
-from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.source_lists import is_source_heading
+from idea_explorer.domain.tools import Passage, make_passage
 from tests.fakes.timing import cpu_seconds, growth
 
 TEA = Passage(source="https://example.org/tea", title="Tea today", sha256="a" * 64)

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idea_explorer.tools.charsets import decode
-from idea_explorer.tools.readable import readable
+from idea_explorer.tools.readable import decode, readable
 
 BASE = "https://example.org/guide/start.html"
 

@@ -9,8 +9,7 @@ from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
-from idea_explorer.domain.message import QUEUE_OWNER, QueueMessage
-from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.request import QUEUE_OWNER, ExploreRequest, QueueMessage
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.dispatch import LAST_RECEIVE, dispatch
 from idea_explorer.usecases.request_policy import RequestPolicy

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Tracer
 
-from idea_explorer.domain.time_limit import run_with_time_limit
+from idea_explorer.domain.deadline import run_with_time_limit
 
 FLUSH_SECONDS = 3.0  # a frozen Lambda sends nothing, but no run may wait long for its spans
 

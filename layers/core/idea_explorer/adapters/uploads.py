@@ -18,7 +18,7 @@ from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.files import replace_file
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.uploads import (
+from idea_explorer.domain.ids import (
     FileId,
     check_file_id,
     check_upload,

@@ -6,8 +6,8 @@ from idea_explorer.agent.budget import BYTES_PER_TOKEN, MIN_EVIDENCE_TOKENS, WRI
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
-from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import dump_canonical, text_of
+from idea_explorer.domain.json import citations_of, dump_canonical, text_of
+from idea_explorer.domain.tools import Passage
 from idea_explorer.domain.transcript import ConversationRestarted, StoredResult, WriteReason
 
 CUT = " […]"
@@ -21,32 +21,19 @@ def fit_fresh_start(
     budget: Budget,
     tokens_with: Callable[[ConversationRestarted], int],
 ) -> ConversationRestarted | None:
-    """A new conversation with as much of the evidence as the budget allows, for a short report if it
-    does not allow a full one; `tokens_with` counts the tokens of a whole request.
-
-    None if the budget allows too little of the evidence: a report from nothing is worth nothing, and the
-    conversation is kept for a resume with a larger budget.
-    """
+    """A new conversation with as much of the evidence as the budget allows, for a short report if it does
+    not allow a full one; `tokens_with` counts the tokens of a whole request. None if the budget allows too
+    little of the evidence: a report from nothing is worth nothing, and the conversation is kept for a
+    resume with a larger budget."""
+    whole = build_fresh_start(state, reason, room=MAX_EVIDENCE_BYTES)
     for output in (WRITE_TOKENS, limits.MIN_OUTPUT_TOKENS):
         room = budget.input_room(state.billed, output)
-        if fresh := _start_within(room, state, reason, tokens_with):
-            return fresh
+        if room is None or tokens_with(whole) <= room:
+            return whole
+        least = tokens_with(build_fresh_start(state, reason, room=0))
+        if room >= least + MIN_EVIDENCE_TOKENS:
+            return build_fresh_start(state, reason, room=int((room - least) * BYTES_PER_TOKEN))
     return None
-
-
-def _start_within(
-    room: int | None,
-    state: State,
-    reason: WriteReason,
-    tokens_with: Callable[[ConversationRestarted], int],
-) -> ConversationRestarted | None:
-    whole = build_fresh_start(state, reason, room=MAX_EVIDENCE_BYTES)
-    if room is None or tokens_with(whole) <= room:
-        return whole
-    least = tokens_with(build_fresh_start(state, reason, room=0))
-    if room < least + MIN_EVIDENCE_TOKENS:
-        return None
-    return build_fresh_start(state, reason, room=int((room - least) * BYTES_PER_TOKEN))
 
 
 def estimate_least_start(state: State, tokens_with: Callable[[ConversationRestarted], int]) -> int:
@@ -100,9 +87,8 @@ def _quotes(state: State) -> dict[str, dict[str, None]]:
     """By page, the texts cited from it: the only readable part of a search result."""
     quotes: dict[str, dict[str, None]] = {}
     for block in (block for answer in state.answers for block in answer.content):
-        citations = block.get("citations")
-        for citation in citations if isinstance(citations, list) else []:
-            if isinstance(citation, dict) and (words := text_of(citation.get("cited_text"))):
+        for citation in citations_of(block):
+            if words := text_of(citation.get("cited_text")):
                 quotes.setdefault(text_of(citation.get("url")), {})[words] = None
     return quotes
 

@@ -41,7 +41,6 @@ from idea_explorer.domain.events import EventUsage, StepFinished
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
 from idea_explorer.domain.report import choose_report
-from idea_explorer.domain.retry import Retry
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     ConversationRestarted,
@@ -73,7 +72,7 @@ class Agent:
     def run(self) -> Finish:
         """Run to the end; the report is then in the transcript."""
         while True:
-            state = State(self.transcript.entries)
+            state = self._state
             if self.cancelled():
                 return Finish("cancelled", "cancelled")
             move = next_move(state, self._bounds(state))
@@ -107,7 +106,7 @@ class Agent:
 
     def _allowed(self, state: State, request: ModelRequest) -> Allowance:
         searches = 0 if request.tools_off else count_searches(request.tools)
-        first = not state.gathered
+        first = not state.records
         return self.budget.allow(request, state.billed, searches=searches, first=first)
 
     def _writing(self, state: State, *, tools_off: bool) -> ModelRequest:
@@ -150,17 +149,14 @@ class Agent:
             again = MODEL_CALLS.next(error, attempt)
             if again is None or again.seconds >= self._longest_wait(move):
                 return self._give_up(error, move)
-            self._wait(again, state.steps + 1)
+            # a store that cannot be reached does not end the run
+            with suppress(ExternalError):
+                self.sink.emit(announce_retry(again, step=state.steps + 1))
+            self.deadline.clock.sleep(again.seconds)
             if self.cancelled():
                 return Finish("cancelled", "cancelled")
             state = self._state
         return None
-
-    def _wait(self, again: Retry, step: int) -> None:
-        """Announce the retry, then wait. A store that cannot be reached does not end the run."""
-        with suppress(ExternalError):
-            self.sink.emit(announce_retry(again, step=step))
-        self.deadline.clock.sleep(again.seconds)
 
     def _attempt(self, state: State, move: Ask) -> ExternalError | Interrupted | None:
         if self._time_for(move).passed:

@@ -14,12 +14,7 @@ from idea_explorer.domain.errors import (
     RejectedError,
     TooLongError,
 )
-from idea_explorer.domain.report import (
-    choose_report,
-    read_final_turn,
-    read_report,
-    strip_preamble,
-)
+from idea_explorer.domain.report import choose_report, read_final_turn, read_report, strip_preamble
 from idea_explorer.domain.transcript import (
     ModelCallFailed,
     ModelCallFinished,
@@ -101,19 +96,14 @@ def next_move(state: State, bounds: Bounds) -> Move:
     if state.waiting:
         return Finish("awaiting_approval", "approval")
     if state.writing:
-        return _write(state, bounds)
+        # reading the whole conversation once more may cost too much
+        is_too_dear = bounds.too_dear_to_write and state.answers and not state.restarted
+        return Restart("budget") if is_too_dear else Ask(writing=True)
     if state.pending:
         return _finish_search(bounds)
     if reason := reason_to_write(state, bounds):
         return Say("write", reason)
     return Ask(writing=False)
-
-
-def _write(state: State, bounds: Bounds) -> Move:
-    """Restart from the evidence if reading the conversation once more costs too much."""
-    if bounds.too_dear_to_write and state.answers and not state.restarted:
-        return Restart("budget")
-    return Ask(writing=True)
 
 
 def _finish_search(bounds: Bounds) -> Move:
@@ -202,12 +192,8 @@ def _kept(state: State) -> Finish | None:
 
 
 def _after_max_tokens(state: State, bounds: Bounds) -> Move:
-    if state.continued or bounds.out_of_budget or not prepare_answer(state.answers[-1]):
-        return _cut_off(state)
-    return Say("continue")
-
-
-def _cut_off(state: State) -> Move:
+    if not state.continued and not bounds.out_of_budget and prepare_answer(state.answers[-1]):
+        return Say("continue")
     if read_final_turn(state.entries):
         return Finish("partial", "max_tokens")
     return _after_no_text(state, "max_tokens")
@@ -215,11 +201,7 @@ def _cut_off(state: State) -> Move:
 
 def _after_refusal(state: State, _: Bounds) -> Move:
     detail = state.answers[-1].stop_detail
-    message = (
-        f"The model declined this request: {detail}"
-        if detail
-        else "The model declined this request."
-    )
+    message = f"The model declined this request{f': {detail}' if detail else '.'}"
     error = RefusedError(message, hint="Rephrase the idea and try again.")
     return _kept(state) or Finish("failed", "refusal", error)
 

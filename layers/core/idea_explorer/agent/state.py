@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
-from idea_explorer.domain.evidence import Passage, parse_search_results
 from idea_explorer.domain.json import dump_canonical
-from idea_explorer.domain.tools import ToolCall, ToolRecord
+from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, parse_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
@@ -61,13 +61,10 @@ class State:
 
     @cached_property
     def results(self) -> list[StoredResult]:
-        return [result for entry in self._ran for result in entry.results]
-
-    @property
-    def _ran(self) -> list[ToolsRan | ApprovalsDecided]:
-        """The steps whose calls were run or decided."""
-        ran = (entry for entry in self.entries if isinstance(entry, ToolsRan | ApprovalsDecided))
-        return [entry for entry in ran if not (isinstance(entry, ToolsRan) and entry.refused)]
+        """The results of calls that were run or decided."""
+        ran = [entry for entry in self.entries if isinstance(entry, ToolsRan | ApprovalsDecided)]
+        answered = [e for e in ran if not (isinstance(e, ToolsRan) and e.refused)]
+        return [result for entry in answered for result in entry.results]
 
     @property
     def confirmed(self) -> list[Usage]:
@@ -85,14 +82,7 @@ class State:
                     found.extend(ToolRecord.of_search(block, entry.step) for block in results)
                 case ToolsRan(refused=False) | ApprovalsDecided():
                     found.extend(result.record for result in entry.results)
-                case _:
-                    pass
         return found
-
-    @property
-    def gathered(self) -> bool:
-        """Whether any tool was called yet."""
-        return bool(self.records)
 
     @cached_property
     def billed(self) -> list[Usage]:
@@ -108,8 +98,6 @@ class State:
                 case ModelCallFinished() | ModelCallFailed():
                     parts.append(entry.usage)
                     open_call = None
-                case _:
-                    pass
         if open_call:
             parts.append(open_call.reserved)
         return parts
@@ -126,8 +114,6 @@ class State:
                     found.extend(parse_search_results(entry.content))
                 case ToolsRan() | ApprovalsDecided():
                     found.extend(p for result in entry.results for p in result.passages)
-                case _:
-                    pass
         return found
 
     @cached_property
@@ -164,14 +150,17 @@ class State:
             count += isinstance(entry, ToolsRan) and entry.refused
         return count
 
+    @cached_property
+    def _since_resume(self) -> list[AnyEntry]:
+        """The entries since the last resume, latest first."""
+        entries = reversed(self.entries)
+        return list(
+            takewhile(lambda e: not (isinstance(e, Instruction) and e.purpose == "resume"), entries)
+        )
+
     def rewritten(self, why: RewriteReason) -> bool:
         """Whether the report was asked for again for this reason since the last resume."""
-        for entry in reversed(self.entries):
-            if isinstance(entry, Instruction) and entry.purpose == "resume":
-                return False
-            if isinstance(entry, Instruction) and entry.again == why:
-                return True
-        return False
+        return any(isinstance(e, Instruction) and e.again == why for e in self._since_resume)
 
     @property
     def effort(self) -> str | None:
@@ -201,12 +190,7 @@ class State:
     @cached_property
     def restarted(self) -> bool:
         """Whether the run has restarted from the evidence since the last resume."""
-        for entry in reversed(self.entries):
-            if isinstance(entry, Instruction) and entry.purpose == "resume":
-                return False
-            if isinstance(entry, ConversationRestarted):
-                return True
-        return False
+        return any(isinstance(entry, ConversationRestarted) for entry in self._since_resume)
 
     @property
     def pending(self) -> bool:
@@ -223,20 +207,17 @@ class State:
     def pauses(self) -> int:
         """How many times in a row the turn was paused."""
         count = 0
-        for entry in reversed(self.entries):
-            taken_up = isinstance(entry, Instruction) and entry.purpose == "resume"
+        for entry in self._since_resume:
             ended = isinstance(entry, ModelCallFinished) and entry.stop_reason != "pause_turn"
-            if taken_up or ended or isinstance(entry, ConversationRestarted):
+            if ended or isinstance(entry, ConversationRestarted):
                 break
             count += isinstance(entry, ModelCallFinished)
         return count
 
     @cached_property
     def stalled(self) -> WriteReason | None:
-        """Why more gathering is pointless: a repeated call, or two steps without new evidence.
-
-        Only answers that could gather count, and counting starts again with a resume.
-        """
+        """Why more gathering is pointless: a repeated call, or two steps without new evidence. Only
+        answers that could gather count, and counting starts again with a resume."""
         seen_calls: set[str] = set()
         seen_findings: set[str] = set()
         barren, repeated, gathering = 0, False, True
@@ -261,8 +242,6 @@ class State:
                         seen_calls.add(key)
                     barren = 0 if new else barren
                     seen_findings |= new
-                case _:
-                    pass
         if repeated:
             return "repeated_call"
         return "no_new_evidence" if barren >= BARREN_STEPS else None

@@ -69,11 +69,9 @@ UNKNOWN_BILL = (NetworkError, UpstreamTimeoutError, Interrupted)
 
 @dataclass
 class StreamWatcher:
-    """Emits what arrives as events, and checks the deadline and cancellation even while nothing arrives:
-    a model may think for minutes.
-
-    The answer is paid for, so a store that cannot be reached does not interrupt it: those events are lost.
-    """
+    """Emits what arrives as events, and checks the deadline and cancellation even while nothing arrives: a
+    model may think for minutes. The answer is paid for, so a store that cannot be reached does not
+    interrupt it: those events are lost."""
 
     sink: EventSink
     deadline: Deadline
@@ -115,8 +113,9 @@ class StreamWatcher:
         if now >= self._ask_again_at:
             # each check reads the store
             self._ask_again_at = now + CANCEL_CHECK_SECONDS
-            if self._is_cancelled():
-                raise Interrupted("cancelled")
+            with suppress(ExternalError):
+                if self.cancelled():
+                    raise Interrupted("cancelled")
 
     def text(self, delta: str) -> None:
         words = text_of(sanitize(delta))
@@ -152,17 +151,10 @@ class StreamWatcher:
             case "web_search_tool_result":
                 self._searches.add(call_id)
                 self._emit(_search_ended(call_id, block, self.step))
-            case _:
-                pass
 
     def _emit(self, event: RunEvent) -> None:
         with suppress(ExternalError):
             self.sink.emit(event)
-
-    def _is_cancelled(self) -> bool:
-        with suppress(ExternalError):
-            return self.cancelled()
-        return False
 
 
 def _search_ended(call_id: str, block: Block, step: int) -> ToolCallEnd | ToolCallError:

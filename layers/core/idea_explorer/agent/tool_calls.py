@@ -15,12 +15,16 @@ from typing import Any, Protocol, TypeVar
 
 from idea_explorer.agent.toolset import Arguments, Tool
 from idea_explorer.domain import limits
-from idea_explorer.domain.deadline import Clock, Deadline
+from idea_explorer.domain.deadline import (
+    Clock,
+    Deadline,
+    TimeLimitExceededError,
+    run_with_time_limit,
+)
 from idea_explorer.domain.errors import ExternalError, ToolError
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError, ToolCallStart
 from idea_explorer.domain.json import JsonObject, dump_canonical
 from idea_explorer.domain.retry import RetryPolicy
-from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.ports import EventSink, Log
 
@@ -97,11 +101,9 @@ class Retried:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Limits how long a tool may take and how much it may return.
-
-    The time limit covers both attempts and ends when the time for writing begins. A tool that exceeds it
-    keeps running in its daemon thread; its result is dropped.
-    """
+    """Limits how long a tool may take and how much it may return. The time limit covers both attempts and
+    ends when the time for writing begins. A tool that exceeds it keeps running in its daemon thread; its
+    result is dropped."""
 
     inner: Runner
     deadline: Deadline | None = None

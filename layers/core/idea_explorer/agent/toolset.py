@@ -16,10 +16,8 @@ DEFAULT_TIME_LIMIT = 20.0
 
 
 class Arguments(BaseModel):
-    """Base class for the arguments of a tool: strict types, and no undeclared fields.
-
-    A validator may raise ToolError to answer with an error type of its own.
-    """
+    """Base class for the arguments of a tool: strict types, and no undeclared fields. A validator may
+    raise ToolError to answer with an error type of its own."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -43,11 +41,9 @@ _OPTIONS = "__tool_options__"
 
 @dataclass(frozen=True)
 class Tool(Generic[A]):
-    """A tool that runs here.
-
-    `run` gets valid arguments. It returns a result, or raises ToolError or ExternalError, which the model
-    gets as data. An invalid call is answered with the example, or with `note` where another tool is meant.
-    """
+    """A tool that runs here. `run` gets valid arguments. It returns a result, or raises ToolError or
+    ExternalError, which the model gets as data. An invalid call is answered with the example, or with
+    `note` where another tool is meant."""
 
     name: str
     description: str
@@ -93,11 +89,8 @@ def tool(
     reads_only: bool = True,
     time_limit: float = DEFAULT_TIME_LIMIT,
 ) -> Callable[[F], F]:
-    """Make a tool of a function or method whose last parameter is called `arguments`.
-
-    The model sees the function's name, its docstring as one paragraph, the example, and the fields of the
-    arguments.
-    """
+    """Make a tool of a function or method whose last parameter is called `arguments`. The model sees the
+    function's name, its docstring as one paragraph, the example, and the fields of the arguments."""
     options = {
         "name": name,
         "example": example,
@@ -122,11 +115,9 @@ class ServerTool:
 
 
 class Toolset:
-    """The tools of one exploration, in the order in which the model sees them.
-
-    `introduce` returns what the first message says about the things they work on. Whoever runs the tools
-    calls `close` at the end; it waits a few seconds for work in the background.
-    """
+    """The tools of one exploration, in the order in which the model sees them. `introduce` returns what
+    the first message says about the things they work on. Whoever runs the tools calls `close` at the end;
+    it waits a few seconds for work in the background."""
 
     def __init__(
         self,

@@ -67,7 +67,8 @@ def _drop_missing(model: type[Arguments], given: JsonObject) -> dict[str, JsonVa
     return {
         name: value
         for name, value in given.items()
-        if value is not None and not (_needs_text(model, name) and _is_blank_text(value))
+        if value is not None
+        and not (isinstance(value, str) and is_blank(value) and _needs_text(model, name))
     }
 
 
@@ -98,10 +99,6 @@ def _needs_text(model: type[Arguments], name: str) -> bool:
     if field is None or not field.is_required():
         return False
     return not any(isinstance(mark, MayBeBlank) for mark in field.metadata)
-
-
-def _is_blank_text(value: JsonValue) -> bool:
-    return isinstance(value, str) and is_blank(value)
 
 
 def _outline(arguments: JsonObject) -> dict[str, JsonValue]:

@@ -15,8 +15,8 @@ import httpx
 
 from idea_explorer import __version__
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import estimate_first_step
 from idea_explorer.agent.prompts import system_prompt
+from idea_explorer.agent.requests import estimate_first_step
 from idea_explorer.cli.arguments import missing_github_variable
 from idea_explorer.cli.targets.client import ApiClient
 from idea_explorer.domain.errors import ExplorerError

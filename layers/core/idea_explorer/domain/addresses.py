@@ -69,11 +69,9 @@ def is_this_machine(host: str) -> bool:
 
 
 def parse_ip(host: str) -> Address | None:
-    """The IP address in a host, or None for a name.
-
-    Raises BlockedAddressError for forms that programs read in different ways (octal, hexadecimal, short,
-    one number), and for zone ids, which only non-public addresses have.
-    """
+    """The IP address in a host, or None for a name. Raises BlockedAddressError for forms that programs
+    read in different ways (octal, hexadecimal, short, one number), and for zone ids, which only non-public
+    addresses have."""
     bare = host.removesuffix(".")
     try:
         return IPv6Address(bare) if ":" in bare and "%" not in bare else IPv4Address(bare)

@@ -1,14 +1,17 @@
-"""Proposed changes, and the decision of a person about each."""
+"""Proposed changes, their diffs, and the decision of a person about each."""
 
 import hashlib
+import re
 import uuid
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from idea_explorer.domain.code import blob_sha
-from idea_explorer.domain.diffs import unified_diff
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 
@@ -16,10 +19,8 @@ ProposalKind = Literal["edit", "create"]
 _BOM = "\ufeff"
 
 
-class Proposal(BaseModel):
+class Proposal(BaseModel, frozen=True):
     """The whole new content of one file. `base_sha` is the blob that it replaces, None for a new file."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     kind: ProposalKind
@@ -31,10 +32,8 @@ class Proposal(BaseModel):
 
 
 def propose(path: RepositoryPath, content: str, description: str, base: bytes | None) -> Proposal:
-    """Propose new content for a file that contains `base`.
-
-    Line ends and a byte order mark stay those of the base, because a model does not see them.
-    """
+    """Propose new content for a file that contains `base`. Line ends and a byte order mark stay those of
+    the base, because a model does not see them."""
     old = None if base is None else base.decode("utf-8")
     new = content if old is None else _match_style(old, content)
     return Proposal(
@@ -65,10 +64,8 @@ ApprovalOutcome = Literal[Decision, "expire"]  # "expire": nobody decided in tim
 _NAMESPACE = uuid.UUID("8c1f3c0e-0a8e-4b8f-9d55-51a1c9d4b0a7")
 
 
-class Approval(BaseModel):
+class Approval(BaseModel, frozen=True):
     """A request for a decision and, once made, the decision. The first decision stands."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     exploration_id: ExplorationId
@@ -100,3 +97,125 @@ class Approval(BaseModel):
 def approval_id(exploration_id: ExplorationId, call_id: str) -> str:
     """The same id for the same call, so that a resumed run does not ask twice."""
     return str(uuid.uuid5(_NAMESPACE, f"{exploration_id}\n{call_id}"))
+
+
+CONTEXT_LINES = 3
+MAX_COMPARED_LINES = 2_000  # difflib is quadratic at worst; a larger change is shown as a whole
+NO_NEWLINE = "\\ No newline at end of file"
+_HEADER = re.compile(r"@@ -\S+ \+(?P<start>\d+)(,(?P<length>\d+))? @@")
+
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+Group = list[tuple[str, int, int, int, int]]
+
+
+def unified_diff(path: str, old: str | None, new: str) -> str:
+    """The diff from `old` (None if there was no file) to `new`; empty if they are equal."""
+    before, after = _lines(old or ""), _lines(new)
+    names = (f"--- a/{path}" if old is not None else "--- /dev/null", f"+++ b/{path}")
+    groups = _Precomputed(_opcodes(before, after)).get_grouped_opcodes(CONTEXT_LINES)
+    changed = [group for group in groups if any(tag != "equal" for tag, *_ in group)]
+    body = [line for group in changed for line in _hunk(group, before, after)]
+    if not body and old is not None:
+        return ""
+    return "\n".join([*names, *body]) + "\n"
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends. Only line feeds end a line: form feeds and the like are part of it."""
+    *lines, last = text.split("\n")
+    return [*(f"{line}\n" for line in lines), *([last] if last else [])]
+
+
+def _opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
+    """Skips what both share at the start and the end: most edits of large files are small."""
+    shortest = min(len(before), len(after))
+    head = 0
+    while head < shortest and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < shortest - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    old_end, new_end = len(before) - tail, len(after) - tail
+    opcodes: list[Opcode] = []
+    if head:
+        opcodes.append(("equal", 0, head, 0, head))
+    for tag, a, b, c, d in _compare(before[head:old_end], after[head:new_end]):
+        opcodes.append((tag, a + head, b + head, c + head, d + head))
+    if tail:
+        opcodes.append(("equal", old_end, len(before), new_end, len(after)))
+    return opcodes
+
+
+class _Precomputed(SequenceMatcher[str]):
+    def __init__(self, opcodes: list[Opcode]) -> None:
+        super().__init__()
+        self._computed = opcodes
+
+    def get_opcodes(self) -> list[Opcode]:
+        return self._computed
+
+
+def _compare(before: Sequence[str], after: Sequence[str]) -> Sequence[Opcode]:
+    if max(len(before), len(after)) > MAX_COMPARED_LINES:
+        return [("replace", 0, len(before), 0, len(after))]
+    return SequenceMatcher(None, before, after).get_opcodes()
+
+
+def _hunk(group: Group, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    _, old_start, _, new_start, _ = group[0]
+    _, _, old_end, _, new_end = group[-1]
+    yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@"
+    for tag, a, b, c, d in group:
+        if tag == "equal":
+            yield from _prefix(" ", before[a:b])
+        else:
+            yield from _prefix("-", before[a:b])
+            yield from _prefix("+", after[c:d])
+
+
+def _range(start: int, end: int) -> str:
+    length = end - start
+    first = start + 1 if length else start
+    return f"{first}" if length == 1 else f"{first},{length}"
+
+
+def _prefix(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield mark + line.removesuffix("\n")
+        if not line.endswith("\n"):
+            yield NO_NEWLINE
+
+
+def revert_diff(new: str, diff: str) -> str:
+    """The text before a diff of ours was applied; raises ValueError if the diff does not result in `new`."""
+    after = _lines(new)
+    before: list[str] = []
+    position = 0  # in `after`
+    for start, removed_and_kept, kept_and_added in _hunks(diff):
+        before += after[position:start]
+        position = start + len(kept_and_added)
+        if after[start:position] != kept_and_added:
+            raise ValueError("the diff does not result in this text")
+        before += removed_and_kept
+    return "".join([*before, *after[position:]])
+
+
+def _hunks(diff: str) -> Iterator[tuple[int, list[str], list[str]]]:
+    """The start of each hunk in the new text, its old lines and its new lines."""
+    lines = diff.split("\n")[2:-1]
+    starts = [number for number, line in enumerate(lines) if line.startswith("@@")]
+    for first, last in pairwise([*starts, len(lines)]):
+        found = _HEADER.match(lines[first])
+        if not found:
+            raise ValueError("not a diff")
+        old: list[str] = []
+        new: list[str] = []
+        for number, line in enumerate(lines[first + 1 : last], first + 2):
+            ends = number < last and lines[number] == NO_NEWLINE
+            text = line[1:] if ends else line[1:] + "\n"
+            if line[:1] in {" ", "-"}:
+                old.append(text)
+            if line[:1] in {" ", "+"}:
+                new.append(text)
+        begin = int(found["start"])
+        yield (begin if found["length"] == "0" else begin - 1), old, new

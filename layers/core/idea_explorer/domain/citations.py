@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.links import Link, find_definitions, find_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings, find_prose
 from idea_explorer.domain.source_lists import ListedSource, SourceList, find_source_lists
@@ -24,6 +23,7 @@ from idea_explorer.domain.sources import (
     is_citation,
 )
 from idea_explorer.domain.text import one_line
+from idea_explorer.domain.tools import Passage
 
 __all__ = ["UNMATCHED", "CheckedReport", "check_citations", "collect_quotes"]
 
@@ -57,11 +57,9 @@ def check_citations(
     page: str | None = None,
     given: Sequence[str] = (),
 ) -> CheckedReport:
-    """Number the sources, mark citations that match no evidence, and end the report with the list.
-
-    `page` is the address of the team's repository on the web, below which an address means a file.
-    `given` are the texts of the request.
-    """
+    """Number the sources, mark citations that match no evidence, and end the report with the list. `page`
+    is the address of the team's repository on the web, below which an address means a file. `given` are
+    the texts of the request."""
     ledger = Ledger(evidence, page, given)
     checked = _Check(report, ledger, quotes or {}).run()
     for _ in range(ROUNDS if len(report) <= MAX_REPEATED else 0):

@@ -11,12 +11,10 @@ NOT_KEPT = -1
 
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:
-    """One file or link. Names and contents come from the repository: untrusted data.
-
-    Only text up to a limit is stored, at `start` in the snapshot's text. `blob` is git's hash of the
-    content (empty if it was not read). If `exact` is false, the real name contains bytes that no path may
-    contain, and `path` spells them as %XX: good for reading, not for writing.
-    """
+    """One file or link. Names and contents come from the repository: untrusted data. Only text up to a
+    limit is stored, at `start` in the snapshot's text. `blob` is git's hash of the content (empty if it
+    was not read). If `exact` is false, the real name contains bytes that no path may contain, and `path`
+    spells them as %XX: good for reading, not for writing."""
 
     path: str
     content: ContentKind
@@ -57,11 +55,9 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One name in an import statement: a module, or something in a module.
-
-    `target` is its path in segments, `a/b/c`. `level` is 0 for an absolute import; otherwise it counts
-    upwards from the importing file's folder (1). `bound` is the name it gets in the file, if any.
-    """
+    """One name in an import statement: a module, or something in a module. `target` is its path in
+    segments, `a/b/c`. `level` is 0 for an absolute import; otherwise it counts upwards from the importing
+    file's folder (1). `bound` is the name it gets in the file, if any."""
 
     target: str
     line: int

@@ -1,8 +1,10 @@
-"""Deadlines: time as a value."""
+"""Time as a value, and a time limit for calls that have none of their own."""
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 MIN_RESERVE_SECONDS = 45.0  # writing a report takes about this long
 RESERVE_SHARE = 0.4
@@ -51,3 +53,33 @@ def write_reserve(deadline_seconds: float) -> float:
     """The seconds reserved for writing: at least 45 s or 40 %, but at most 60 % of the deadline."""
     wanted = max(MIN_RESERVE_SECONDS, RESERVE_SHARE * deadline_seconds)
     return min(wanted, MAX_RESERVE_SHARE * deadline_seconds)
+
+
+T = TypeVar("T")
+
+
+class TimeLimitExceededError(Exception):
+    """Not the builtin TimeoutError, which the call itself may raise."""
+
+
+def run_with_time_limit(call: Callable[[], T], seconds: float, *, name: str) -> T:
+    """Run a call in a thread of this name, and return or raise what it does. Raises TimeLimitExceededError
+    when the time is up. A thread cannot be stopped: the call goes on in a daemon thread, and its result is
+    dropped."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    thread.join(min(seconds, threading.TIMEOUT_MAX))
+    if errors:
+        raise errors[0]
+    if not results:
+        raise TimeLimitExceededError(name)
+    return results[0]

@@ -72,7 +72,8 @@ def _link_parent(report: str, exploration: Exploration) -> str:
     """Add a link to the document that the report follows up on, unless it has one."""
     if not exploration.request.continue_from or not exploration.builds_on:
         return report
-    link = _link_to(exploration.builds_on)
+    # relative to this document, which is one folder below `ideas/`
+    link = f"../{exploration.builds_on.partition('/')[2]}"
     if link in report:
         return report
     line = f"> Follows up on [{exploration.builds_on}]({link})."
@@ -80,12 +81,6 @@ def _link_parent(report: str, exploration: Exploration) -> str:
     if title is None:
         return f"{line}\n\n{report}"
     return f"{title.group()}\n\n{line}\n\n{report[title.end() :].lstrip()}"
-
-
-def _link_to(path: str) -> str:
-    """A document's path relative to another document, which is one folder below `ideas/`."""
-    _, _, inside = path.partition("/")
-    return f"../{inside}"
 
 
 def fingerprint(text: str) -> str:
@@ -129,10 +124,8 @@ class UpdatedDocument:
 def add_section(
     existing: str, section: str, exploration_id: ExplorationId, written: set[str]
 ) -> UpdatedDocument:
-    """Add a section to the end of a document, without changing a byte that others wrote.
-
-    A section of the same exploration is replaced if its fingerprint is among those `written` by it.
-    """
+    """Add a section to the end of a document, without changing a byte that others wrote. A section of the
+    same exploration is replaced if its fingerprint is among those `written` by it."""
     newline = "\r\n" if "\r\n" in existing else "\n"
     styled = section.replace("\n", newline)
     span = _own_section(existing, exploration_id)

@@ -95,24 +95,20 @@ class ConflictError(ExplorerError):
     code = "VALIDATION_ERROR"
 
 
-class InvalidTransitionError(ConflictError):
-    pass
+class InvalidTransitionError(ConflictError): ...
 
 
-class BaseMovedError(ExplorerError):
-    pass
+class BaseMovedError(ExplorerError): ...
 
 
 class QuotaSpentError(ExplorerError):
     code = "BUDGET_EXCEEDED"
 
 
-class LeaseLostError(ExplorerError):
-    pass
+class LeaseLostError(ExplorerError): ...
 
 
-class ConfigurationError(ExplorerError):
-    pass
+class ConfigurationError(ExplorerError): ...
 
 
 class InvalidSettingError(ConfigurationError):
@@ -123,12 +119,10 @@ class InvalidSettingError(ConfigurationError):
         self.variables = variables
 
 
-class RefusedError(ExplorerError):
-    pass
+class RefusedError(ExplorerError): ...
 
 
-class EmptyReportError(ExplorerError):
-    pass
+class EmptyReportError(ExplorerError): ...
 
 
 class IncompleteReportError(ExplorerError):
@@ -179,8 +173,7 @@ class NetworkError(ExternalError):
     error_type = "network_error"
 
 
-class UnreachableError(NetworkError):
-    pass
+class UnreachableError(NetworkError): ...
 
 
 class UpstreamTimeoutError(ExternalError):
@@ -218,20 +211,17 @@ class AuthFailedError(ExternalError):
     error_type = "auth_failed"
 
 
-class ModelRefusesError(AuthFailedError):
-    pass
+class ModelRefusesError(AuthFailedError): ...
 
 
-class RejectedError(ExternalError):
-    pass
+class RejectedError(ExternalError): ...
 
 
 class TooLongError(RejectedError):
     code = "VALIDATION_ERROR"
 
 
-class UpstreamConflictError(ExternalError):
-    pass
+class UpstreamConflictError(ExternalError): ...
 
 
 class UndeliveredError(ExternalError):
@@ -270,21 +260,16 @@ class DocumentError(ExternalError):
     code = "NOT_FOUND"
 
 
-class DocumentMissingError(DocumentError):
-    pass
+class DocumentMissingError(DocumentError): ...
 
 
-class NotADocumentError(DocumentError):
-    pass
+class NotADocumentError(DocumentError): ...
 
 
-class SizeUnknownError(DocumentError):
-    pass
+class SizeUnknownError(DocumentError): ...
 
 
-class DocumentTooLargeError(DocumentError):
-    pass
+class DocumentTooLargeError(DocumentError): ...
 
 
-class ContentMismatchError(DocumentError):
-    pass
+class ContentMismatchError(DocumentError): ...

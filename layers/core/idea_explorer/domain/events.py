@@ -6,6 +6,9 @@ and are never sent.
 
 import json
 import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -15,6 +18,7 @@ from idea_explorer.domain.approvals import ApprovalOutcome
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.run import Stats, Status
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
@@ -147,12 +151,10 @@ AnyEvent: TypeAlias = Annotated[
 ]
 
 
-class RetryScheduled(BaseModel):
+class RetryScheduled(BaseModel, frozen=True):
     """A failed model call will be retried, or, as step 0, a failed look at the repository. Only for
     listeners in this process: it is never sent or stored, because the live view's events are a closed
     set."""
-
-    model_config = ConfigDict(frozen=True)
 
     step: int
     attempt: int  # the next one
@@ -168,19 +170,15 @@ class RetryScheduled(BaseModel):
         return f"{one_line(self.reason, 160).rstrip('.')}. Trying again {after} ({tries})."
 
 
-class AnswerStarted(BaseModel):
+class AnswerStarted(BaseModel, frozen=True):
     """A model call starts. The events of an earlier call without a `step_finished` no longer count.
     Never sent or stored, as above."""
-
-    model_config = ConfigDict(frozen=True)
 
     step: int
 
 
-class RunFinished(BaseModel):
+class RunFinished(BaseModel, frozen=True):
     """A run reached its final status. For the log; the history has `status_changed`."""
-
-    model_config = ConfigDict(frozen=True)
 
     exploration: Exploration
 
@@ -203,3 +201,73 @@ def parse_event(data: str) -> AnyEvent:
 def dump_event(event: AnyEvent) -> str:
     """The event as the live view sends it, without optional fields that are None."""
     return _ADAPTER.dump_json(event, by_alias=True, exclude_none=True).decode()
+
+
+LABELS: dict[Status, str] = {
+    "queued": "Waiting to start",
+    "running": "Thinking",
+    "awaiting_approval": "Waiting for approval",
+    "completed": "Completed",
+    "partial": "Ended early with a partial report",
+    "failed": "Failed",
+    "timed_out": "Timed out",
+    "cancelled": "Cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """What an exploration is doing now, and what it has done and spent so far."""
+
+    label: str
+    stats: Stats
+
+
+def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) -> RunProgress:
+    """For a run in progress, from its record and the JSON of all its events, which may be ahead of the
+    record; for one that has ended, from its record, which also counts interrupted calls."""
+    label = LABELS[exploration.status]
+    if exploration.is_final:
+        return RunProgress(label, exploration.run.stats)
+    told = _EventProgress(label, exploration.request.spec.labels)
+    for event in events:
+        told.hear(json.loads(event))
+    stats = max(exploration.run.stats, told.stats(), key=lambda known: known.steps)
+    doing = exploration.waits_for(now) or told.label
+    return RunProgress(doing if exploration.status == "running" else label, stats)
+
+
+class _EventProgress:
+    """The progress according to the events."""
+
+    def __init__(self, label: str, tool_labels: Mapping[str, str]) -> None:
+        self.label = label
+        self._tool_labels = tool_labels
+        self._steps: list[StepFinished] = []
+
+    def hear(self, event: dict[str, object]) -> None:
+        match event:
+            case {"type": "step_finished"}:
+                self._steps.append(StepFinished.model_validate(event))
+                self.label = LABELS["running"]
+            case {"type": "tool_call_start", "toolName": str(name)}:
+                self.label = self._tool_labels.get(name, f"Running {name}")
+            case {"type": "text_delta"}:
+                self.label = "Writing"
+            case {"type": "thinking_delta"}:
+                self.label = "Thinking"
+            case {"type": "message_end"}:
+                self.label = "Publishing"
+            case {"type": "message_start" | "tool_call_end" | "tool_call_error"}:
+                self.label = LABELS["running"]
+
+    def stats(self) -> Stats:
+        """Steps count by their numbers, so that one whose event was lost still counts."""
+        steps = self._steps
+        costs = [step.cost for step in steps if step.cost is not None]
+        return Stats(
+            steps=max((step.step for step in steps), default=0),
+            usage=Usage.total(Usage(**step.usage.model_dump()) for step in steps),
+            cost_usd=round(sum(costs), 6) if steps and len(costs) == len(steps) else None,
+            step_durations=tuple(step.duration_ms or 0 for step in steps),
+        )

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from idea_explorer.domain.errors import InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId, new_id
@@ -25,10 +25,8 @@ FIRST_DELIVERY = timedelta(
 OFFLINE = "offline"  # the id that is used when no model is called
 
 
-class Delivery(BaseModel):
+class Delivery(BaseModel, frozen=True):
     """The delivery of the webhook of a run. It never changes the research."""
-
-    model_config = ConfigDict(frozen=True)
 
     status: Literal["none", "pending", "delivered", "failed"] = "none"
     run: int = 0  # the run that it tells of
@@ -39,10 +37,8 @@ class Delivery(BaseModel):
     next_try: datetime | None = None
 
 
-class Publication(BaseModel):
+class Publication(BaseModel, frozen=True):
     """Where the report was published. An exploration that has published nothing has an empty one."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str | None = None  # the document, as a person opens it
     document: str | None = None  # the document, by its path in the repository
@@ -53,10 +49,8 @@ class Publication(BaseModel):
     reused: str | None = None  # the document that answered instead of a run
 
 
-class Exploration(BaseModel):
+class Exploration(BaseModel, frozen=True):
     """A record of the store. Changed only by its methods, each of which returns a new one."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: ExplorationId
     owner: str

@@ -1,10 +1,13 @@
-"""Exploration ids: UUIDv7, which sort by time and cannot be guessed."""
+"""Ids that cannot be guessed: of explorations (UUIDv7, which sort by time) and of uploaded files."""
 
 import re
 import secrets
 import uuid
 from datetime import UTC, date, datetime, time
 from typing import NewType
+
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import InvalidRequestError, MissingError
 
 ExplorationId = NewType("ExplorationId", str)
 
@@ -14,17 +17,12 @@ _NAMESPACE = uuid.UUID("5f0c7a52-3c5e-4d0e-9c0b-6a1d1a1e7d10")
 
 def new_id(milliseconds: int) -> ExplorationId:
     """A new id with 74 random bits."""
-    value = (milliseconds & (2**48 - 1)) << 80
-    value |= 0x7 << 76 | secrets.randbits(12) << 64
-    value |= 0b10 << 62 | secrets.randbits(62)
-    return ExplorationId(str(uuid.UUID(int=value)))
+    return _format((milliseconds & (2**48 - 1)) << 80 | secrets.randbits(80), version=7)
 
 
 def id_from_key(owner: str, key: str) -> ExplorationId:
-    """The same id for the same key, so that a second delivery means the same exploration.
-
-    A version 8 UUID, because it contains no time.
-    """
+    """The same id for the same key, so that a second delivery means the same exploration. A version 8
+    UUID, because it contains no time."""
     return _format(uuid.uuid5(_NAMESPACE, f"{owner}\n{key}").int, version=8)
 
 
@@ -49,3 +47,44 @@ def decode_time(exploration_id: ExplorationId) -> datetime:
 
 def is_id(text: str) -> bool:
     return _SHAPE.fullmatch(text) is not None
+
+
+FileId = NewType("FileId", str)
+
+_FILE_ID = re.compile(r"file-[0-9a-f]{32}")
+_FILE_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]+")
+
+
+def new_file_id() -> FileId:
+    return FileId(f"file-{uuid.uuid4().hex}")
+
+
+def check_file_id(file_id: str) -> FileId:
+    """An id that is safe to use in a path; raises MissingError if it cannot be one of ours."""
+    if not _FILE_ID.fullmatch(file_id):
+        raise missing_file_error(file_id)
+    return FileId(file_id)
+
+
+def missing_file_error(file_id: str) -> MissingError:
+    return MissingError(f"There is no file {file_id[:60]!r}.", hint="Upload it first.")
+
+
+def check_upload(name: str, size: int) -> None:
+    """Raises InvalidRequestError, field by field."""
+    fields: dict[str, str] = {}
+    if not _is_file_name(name):
+        fields["name"] = f"must be a file name of at most {limits.MAX_FILE_NAME} characters"
+    if not 0 <= size <= limits.MAX_UPLOAD_BYTES:
+        fields["size"] = f"must be at most {limits.MAX_UPLOAD_BYTES:,} bytes"
+    if fields:
+        sentence = "; ".join(f"'{field}': {rule}" for field, rule in fields.items())
+        raise InvalidRequestError(sentence, fields=fields)
+
+
+def _is_file_name(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return len(name) <= limits.MAX_FILE_NAME and _FILE_NAME.fullmatch(name) is not None

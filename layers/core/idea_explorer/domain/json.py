@@ -28,12 +28,16 @@ def text_of(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""
 
 
-def sanitize(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
-    """Make a value from a model safe for every store, log and request.
+def citations_of(block: Block) -> list[JsonObject]:
+    """The citations of a text block."""
+    citations = block.get("citations")
+    return [c for c in citations if isinstance(c, dict)] if isinstance(citations, list) else []
 
-    Lone surrogates cannot be encoded and become U+FFFD. Infinite numbers become null, as in JavaScript,
-    and so does anything nested too deep.
-    """
+
+def sanitize(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
+    """Make a value from a model safe for every store, log and request. Lone surrogates cannot be encoded
+    and become U+FFFD. Infinite numbers become null, as in JavaScript, and so does anything nested too
+    deep."""
     if depth < 0:
         return None
     match value:

@@ -50,12 +50,9 @@ class Heading:
 
 def find_code(text: str) -> list[Span]:
     """Front matter, fenced code and indented code, in order and without overlap."""
-    spans: list[Span] = []
     fenced = [(start, end) for start, end, _ in _find_fenced(text, _find_front_matter_end(text))]
-    outside = _gaps(fenced, len(text))
-    for start, end in outside:
-        spans += _find_indented(text, start, end)
-    return sorted([*fenced, *spans])
+    indented = (span for gap in _gaps(fenced, len(text)) for span in _find_indented(text, *gap))
+    return sorted([*fenced, *indented])
 
 
 def find_prose(text: str) -> list[Span]:

@@ -7,7 +7,7 @@ some models accept a new effort within the conversation instead (a system messag
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.json import JsonObject
@@ -20,19 +20,15 @@ EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 ADAPTIVE: JsonObject = {"type": "adaptive", "display": "summarized"}
 
 
-class Efforts(BaseModel):
+class Efforts(BaseModel, frozen=True, extra="forbid"):
     """A deployment's settings for a model."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     gathering: Effort
     writing: Effort
 
 
-class ModelProfile(BaseModel):
+class ModelProfile(BaseModel, frozen=True):
     """The settings of a model's requests; None is left out."""
-
-    model_config = ConfigDict(frozen=True)
 
     thinking: JsonObject | None = None
     gathering: Effort | None = None
@@ -51,9 +47,7 @@ class ModelProfile(BaseModel):
         return self.model_copy(update={"gathering": wanted, "writing": writing})
 
 
-class ModelChoice(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class ModelChoice(BaseModel, frozen=True):
     id: str
     profile: ModelProfile | None = None
 

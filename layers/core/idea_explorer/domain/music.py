@@ -11,7 +11,6 @@ from typing import Annotated, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     WithJsonSchema,
@@ -42,17 +41,13 @@ def normalize_isrc(text: str) -> str:
 
 
 Isrc = Annotated[
-    str,
-    AfterValidator(normalize_isrc),
-    WithJsonSchema({"type": "string", "pattern": ISRC_PATTERN}),
+    str, AfterValidator(normalize_isrc), WithJsonSchema({"type": "string", "pattern": ISRC_PATTERN})
 ]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
 
 
-class IndexedTrack(BaseModel):
+class IndexedTrack(BaseModel, frozen=True, populate_by_name=True):
     """One line of a track file and one entry of the index. Unknown fields are ignored."""
-
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
 
     isrc: Isrc
     title: Name
@@ -82,10 +77,8 @@ class IndexedTrack(BaseModel):
         return f"{self.title}. {self.description}"
 
 
-class OwnedTrack(BaseModel):
+class OwnedTrack(BaseModel, frozen=True):
     """One line of a library file. Only the ISRC is required; artist and album identify owned albums."""
-
-    model_config = ConfigDict(frozen=True)
 
     isrc: Isrc
     title: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""

@@ -79,10 +79,6 @@ _INVISIBLE = re.compile(r"[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _DRIVE = re.compile(r"[a-zA-Z]:(/|$)")
 
 
-def _segments(path: str) -> list[str]:
-    return path.split("/")
-
-
 def _is_git_folder(name: str) -> bool:
     """Whether a name is `.git`, also in spellings that some file systems treat as the same."""
     visible = _INVISIBLE.sub("", name)
@@ -102,13 +98,13 @@ _REPOSITORY_RULES = (
         lambda path: path.startswith("/") or _DRIVE.match(path),
         "Path is absolute. Give a path relative to the root.",
     ),
-    (lambda path: ".." in _segments(path), "Path contains '..'."),
+    (lambda path: ".." in path.split("/"), "Path contains '..'."),
     (
-        lambda path: any(_is_git_folder(segment) for segment in _segments(path)),
+        lambda path: any(_is_git_folder(segment) for segment in path.split("/")),
         "Path leads into .git, which is not part of the repository's content.",
     ),
     (
-        lambda path: any(len(s.encode()) > _MAX_SEGMENT_BYTES for s in _segments(path)),
+        lambda path: any(len(s.encode()) > _MAX_SEGMENT_BYTES for s in path.split("/")),
         "Path holds a name longer than 255 bytes.",
     ),
 )
@@ -117,7 +113,7 @@ _REPOSITORY_RULES = (
 def check_repository_path(given: str) -> RepositoryPath:
     """Check a path for the code tools; raises ToolError `path_validation` with the broken rule."""
     path = _check(given, _REPOSITORY_RULES)
-    plain = "/".join(s for s in _segments(path) if s not in {"", "."})
+    plain = "/".join(s for s in path.split("/") if s not in {"", "."})
     # removing segments may leave a blank at an end, so check again
     return RepositoryPath(plain) if plain == trim(plain) else check_repository_path(plain)
 
@@ -127,9 +123,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\\\ud800-\udfff]+")
 
 def encode_name(name: bytes) -> tuple[str, bool]:
     """Encode a file name so that it can be shown and used as a path; also whether it stayed the same.
-
-    Bytes that are not UTF-8, control characters, backslashes, and spaces at the ends become %XX.
-    """
+    Bytes that are not UTF-8, control characters, backslashes, and spaces at the ends become %XX."""
     text = name.decode("utf-8", "surrogateescape")
     spelled = _UNPRINTABLE.sub(lambda found: _percent_encode(found[0]), text)
     inner = trim(spelled)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
 
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
@@ -54,12 +55,8 @@ def is_log(path: str) -> bool:
 def new_folder(exploration: Exploration, taken: set[str]) -> ResearchFolder:
     """A folder that is not taken: a second report on an idea the same day gets a number."""
     name = f"{exploration.created_at:%Y-%m-%d}-{slug(exploration.request.idea)}"
-    number = 2
-    folder = name
-    while folder in taken:
-        folder = f"{name}-{number}"
-        number += 1
-    return ResearchFolder(folder)
+    numbered = chain([name], (f"{name}-{number}" for number in count(2)))
+    return ResearchFolder(next(folder for folder in numbered if folder not in taken))
 
 
 def find_folders(idea: str, names: Iterable[str]) -> list[ResearchFolder]:

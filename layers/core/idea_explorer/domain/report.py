@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
-from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.json import Block, citations_of, text_of
 from idea_explorer.domain.text import one_line, unescape_markdown
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -106,14 +106,7 @@ def render_citations(content: Sequence[Block]) -> str:
 
 
 def _cited_urls(block: Block) -> list[str]:
-    citations = block.get("citations")
-    if not isinstance(citations, list):
-        return []
-    urls = [
-        text_of(citation.get("url")).translate(_UNSAFE_IN_LINK)
-        for citation in citations
-        if isinstance(citation, dict)
-    ]
+    urls = [text_of(c.get("url")).translate(_UNSAFE_IN_LINK) for c in citations_of(block)]
     return list(dict.fromkeys(url for url in urls if url.startswith(("https://", "http://"))))
 
 

@@ -1,14 +1,16 @@
 """The request: one model for API body, queue message and command line."""
 
 import base64
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic_core import from_json
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.ids import ExplorationId, id_from_key, is_id
 from idea_explorer.domain.models import RequestEffort
 from idea_explorer.domain.text import trim
 from idea_explorer.domain.toolsets import (
@@ -58,10 +60,10 @@ def _whole_text(text: str) -> str:
     return text
 
 
-def _exploration_id(text: str) -> str:
+def _check_id(text: str) -> ExplorationId:
     if not is_id(text):
         raise ValueError("must be an exploration id")
-    return text
+    return ExplorationId(text)
 
 
 def _with_key(secret: str) -> str:
@@ -95,10 +97,8 @@ CallbackSecret = Annotated[
 ]
 
 
-class ExploreRequest(BaseModel):
+class ExploreRequest(BaseModel, extra="forbid", frozen=True, strict=True):
     """What a person may ask for. Unknown fields are errors; `secret` fields never leave the record."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     idea: Idea
     toolset: ToolsetName = DEFAULT_TOOLSET
@@ -107,7 +107,7 @@ class ExploreRequest(BaseModel):
     effort: RequestEffort | None = None
     context: Annotated[Text, Field(max_length=limits.MAX_CONTEXT)] | None = None
     update: bool = False
-    continue_from: Annotated[str, AfterValidator(_exploration_id)] | None = None
+    continue_from: Annotated[str, AfterValidator(_check_id)] | None = None
     if_exists: IfExists = "run"
     collect_tool_stats: bool = False
     max_cost_usd: MaxCost | None = None
@@ -141,22 +141,12 @@ class ExploreRequest(BaseModel):
         return TOOLSETS[self.toolset]
 
 
-class ResumeRequest(BaseModel):
+class ResumeRequest(BaseModel, extra="forbid", frozen=True, strict=True):
     """New limits for a run that goes on; what is left out stays as it was."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     max_steps: MaxSteps | None = None
     max_cost_usd: MaxCost | None = None
     deadline_seconds: DeadlineSeconds | None = None
-
-
-def parse_request(body: str | bytes) -> ExploreRequest:
-    """Parse at the edge; raises InvalidRequestError with one sentence per field."""
-    try:
-        return ExploreRequest.model_validate_json(body)
-    except ValidationError as error:
-        raise invalid_request(error) from error
 
 
 def invalid_request(error: ValidationError) -> InvalidRequestError:
@@ -166,3 +156,68 @@ def invalid_request(error: ValidationError) -> InvalidRequestError:
         f"'{name}': {message}" if name else message for name, message in fields.items()
     )
     return InvalidRequestError(sentence, fields=fields)
+
+
+QUEUE_OWNER = "queue"  # owner of explorations that did not come through the API
+
+
+class ExplorationReference(BaseModel, extra="forbid", frozen=True, strict=True):
+    """A stored exploration. Without a run, its current one."""
+
+    id: Annotated[ExplorationId, AfterValidator(_check_id)]
+    run: Annotated[int, Field(ge=1)] | None = None
+
+
+class QueuedRequest(ExploreRequest):
+    """A request with an optional key of the sender's: the same key is the same exploration."""
+
+    dedup_key: Annotated[Text, Field(min_length=1, max_length=256)] | None = None
+
+    @property
+    def request(self) -> ExploreRequest:
+        return ExploreRequest.model_construct(
+            **{name: getattr(self, name) for name in ExploreRequest.model_fields}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMessage:
+    """A delivery. `receives` counts all deliveries so far, including this one."""
+
+    id: str
+    body: str
+    receives: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    id: ExplorationId
+    request: ExploreRequest
+
+
+def parse_message(message: QueueMessage) -> ExplorationReference | Submission:
+    """Raises InvalidRequestError."""
+    try:
+        body = from_json(message.body)
+    except ValueError as error:
+        raise InvalidRequestError("The message is not JSON.") from error
+    if not isinstance(body, dict):
+        raise InvalidRequestError("The message is not a JSON object.")
+    try:
+        if "id" in body:
+            return ExplorationReference.model_validate(body)
+        queued = QueuedRequest.model_validate_json(message.body)
+    except ValidationError as error:
+        raise invalid_request(error) from error
+    key = queued.dedup_key or message.id
+    return Submission(id_from_key(QUEUE_OWNER, key), queued.request)
+
+
+def find_exploration_id(message: QueueMessage) -> ExplorationId | None:
+    """The exploration that a message refers to, even if the rest of it is invalid."""
+    try:
+        body = from_json(message.body)
+    except ValueError:
+        return None
+    name = body.get("id") if isinstance(body, dict) else None
+    return ExplorationId(name) if isinstance(name, str) and is_id(name) else None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.ids import ExplorationId
@@ -40,14 +40,10 @@ def nest(record: object, parts: Mapping[str, type[BaseModel]]) -> object:
     return flat
 
 
-class Stats(BaseModel):
+class Stats(BaseModel, frozen=True):
     """What the runs of an exploration took so far. `cost_usd` is None where the price is not known.
-
-    `unconfirmed_usd` is the part of it that stands for calls that failed before they said what they
-    cost: the most that they can have cost.
-    """
-
-    model_config = ConfigDict(frozen=True)
+    `unconfirmed_usd` is the part of it that stands for calls that failed before they said what they cost:
+    the most that they can have cost."""
 
     steps: int = 0
     usage: Usage = Usage()
@@ -75,10 +71,8 @@ class Stats(BaseModel):
         return told
 
 
-class Receipt(BaseModel):
+class Receipt(BaseModel, frozen=True):
     """What a person needs after a run that did not complete: where it stopped and how to go on."""
-
-    model_config = ConfigDict(frozen=True)
 
     code: ErrorCode
     message: str
@@ -112,19 +106,15 @@ class Receipt(BaseModel):
         )
 
 
-class Pause(BaseModel):
+class Pause(BaseModel, frozen=True):
     """What a run waits for before it goes on by itself."""
-
-    model_config = ConfigDict(frozen=True)
 
     sentence: str
     until: datetime
 
 
-class Run(BaseModel):
+class Run(BaseModel, frozen=True):
     """The run that an exploration is in, or has ended with. A resume starts the next one."""
-
-    model_config = ConfigDict(frozen=True)
 
     number: int = 1
     by_command: bool = False  # the command that asked for this run does it itself: no worker may

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
@@ -51,10 +51,8 @@ _NUMBERS = frozenset(
 )
 
 
-class IndexEntry(BaseModel):
+class IndexEntry(BaseModel, frozen=True):
     """One document of the repository. Its texts were written by a model or by people: data."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     title: str
@@ -72,9 +70,7 @@ class IndexEntry(BaseModel):
         return frozenset(extract_terms(f"{self.idea} {self.title}"))
 
 
-class Index(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class Index(BaseModel, frozen=True):
     entries: tuple[IndexEntry, ...] = ()
     rebuilt_at: datetime | None = None
 
@@ -83,9 +79,7 @@ class Index(BaseModel):
         return self.model_copy(update={"entries": (*others, entry)})
 
 
-class Similar(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class Similar(BaseModel, frozen=True):
     path: str
     title: str
     verdict: str | None

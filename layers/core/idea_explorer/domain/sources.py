@@ -1,15 +1,15 @@
 """Match citations with the evidence of a run, however the source is spelled."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
-from idea_explorer.domain.evidence import Passage
-from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.json import Block, citations_of, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import DOCUMENT
 from idea_explorer.domain.text import escape_markdown, one_line
+from idea_explorer.domain.tools import Passage
 
 UNMATCHED = "⚠ unverified"
 _WEB = re.compile(r"(?:https?:)?//|www\.", re.IGNORECASE)
@@ -104,10 +104,6 @@ def _file_key(path: str) -> str:
     return f"../{path}" if ups > 1 else path  # the report is one folder below ideas/
 
 
-def find_addresses(text: str) -> Iterator[str]:
-    return (trim_address(found[0]) for found in _ADDRESS.finditer(text))
-
-
 def trim_address(address: str) -> str:
     """Remove the punctuation of the sentence around an address, and closing brackets it did not open."""
     opened, closed = address.count("("), address.count(")")
@@ -158,8 +154,8 @@ class Ledger:
     def mentions(self, key: str) -> bool:
         """Whether an address occurs in the evidence or the request, so that repeating it cites nothing."""
         if self._mentioned is None:
-            found = (address for text in self._texts for address in find_addresses(text))
-            self._mentioned = {normalize_source(address, self._page) for address in found}
+            found = (address[0] for text in self._texts for address in _ADDRESS.finditer(text))
+            self._mentioned = {normalize_source(trim_address(a), self._page) for a in found}
         return key in self._mentioned
 
     def find_by_title(self, title: str) -> Passage | None:
@@ -183,9 +179,8 @@ def collect_quotes(content: Sequence[Block]) -> dict[str, str]:
     """The text quoted from each web page, by the page's key."""
     quotes: dict[str, str] = {}
     for block in content:
-        citations = block.get("citations")
-        for citation in citations if isinstance(citations, list) else []:
-            if isinstance(citation, dict) and (url := text_of(citation.get("url"))):
+        for citation in citations_of(block):
+            if url := text_of(citation.get("url")):
                 quotes.setdefault(normalize_source(url), text_of(citation.get("cited_text")))
     return quotes
 

@@ -49,9 +49,7 @@ def _slug(idea: str, source: str) -> str:
     from slugify import slugify
 
     words = slugify(source, max_length=MAX_SLUG_LENGTH, word_boundary=True, save_order=True)
-    if words:
-        return str(words)
-    return f"idea-{hash_text(idea)[:12]}"
+    return str(words) or f"idea-{hash_text(idea)[:12]}"
 
 
 def spell_out_signs(text: str) -> str:

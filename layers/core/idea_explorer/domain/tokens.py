@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.text import hash_text
@@ -15,10 +15,8 @@ TOKEN_BYTES = 32  # 256 random bits cannot be guessed, so a fast hash is enough
 OWNER = r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$"
 
 
-class ApiToken(BaseModel):
+class ApiToken(BaseModel, frozen=True):
     """The stored record of a token. The hash is SHA-256, in hexadecimal."""
-
-    model_config = ConfigDict(frozen=True)
 
     owner: Annotated[str, Field(pattern=OWNER)]
     hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

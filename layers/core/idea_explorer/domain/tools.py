@@ -1,26 +1,44 @@
-"""A tool call, its result, and what is recorded of it."""
+"""A tool call, its result, the evidence in it, and what is recorded of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, JsonObject, digest, dump_canonical, text_of
+from idea_explorer.domain.text import hash_text
 
-SharedErrorType = Literal[
-    "invalid_arguments",
-    "unknown_tool",
-    "timeout",
-    "network_error",
-    "rate_limited",
-    "service_unavailable",
-    "auth_failed",
-    "internal_error",
-]
+
+class Passage(BaseModel, frozen=True):
+    """One piece of evidence. `text` is empty for results of web_search, whose content is encrypted."""
+
+    source: str
+    title: str = ""
+    sha256: str
+    text: str = ""
+    age: str = ""
+
+
+def make_passage(source: str, text: str, *, title: str = "") -> Passage:
+    return Passage(source=source, title=title, sha256=hash_text(text), text=text)
+
+
+def parse_search_results(content: Iterable[Block]) -> Iterator[Passage]:
+    """The web pages that Anthropic's web_search found during an answer."""
+    for block in content:
+        found = block.get("content")
+        if block.get("type") != "web_search_tool_result" or not isinstance(found, list):
+            continue
+        for result in found:
+            if isinstance(result, dict) and (url := text_of(result.get("url"))):
+                yield Passage(
+                    source=url,
+                    title=text_of(result.get("title")),
+                    sha256=hash_text(text_of(result.get("encrypted_content"))),
+                    age=text_of(result.get("page_age")),
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +131,8 @@ class ToolResult:
         )
 
 
-class ToolRecord(BaseModel):
+class ToolRecord(BaseModel, frozen=True):
     """One line of the log and of `stats.tool_calls`; never holds contents."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     path: str | None = None

@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.completeness import Framework
-from idea_explorer.domain.evidence import Passage
 from idea_explorer.domain.json import Block, JsonObject
-from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
+from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.usage import Usage
 
 WriteReason = Literal[

@@ -53,21 +53,21 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                 _extend(turns, "user", [{"type": "text", "text": entry.text}])
                 if entry.effort:
                     turns.append(_effort_change(entry.effort))
-            case _:
-                pass
     return turns
 
 
 def build_prior_turns(entries: Sequence[AnyEntry], *, same_model: bool) -> list[JsonObject]:
-    """The turns of a finished exploration, ready for another question.
-
-    The run may have ended anywhere: a call without a result gets `NOT_RUN`, an unfinished search is left
-    out. Thinking is signed for one model, so another model does not get it; nor does it get changes of
-    effort, which it may not support.
-    """
+    """The turns of a finished exploration, ready for another question. The run may have ended anywhere: a
+    call without a result gets `NOT_RUN`, an unfinished search is left out. Thinking is signed for one
+    model, so another model does not get it; nor does it get changes of effort, which it may not
+    support."""
     turns = build_messages(entries)
     if not same_model:
-        turns = [_drop_thinking(turn) for turn in turns if turn["role"] != "system"]
+        turns = [
+            {**turn, "content": [b for b in _blocks(turn) if b.get("type") not in THINKING]}
+            for turn in turns
+            if turn["role"] != "system"
+        ]
     if turns and turns[-1]["role"] == "assistant":
         answer = _drop_trailing_thinking(_drop_pending(_blocks(turns[-1])))
         turns[-1:] = [
@@ -88,8 +88,6 @@ def find_last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
                 turn = []
             case Instruction() if entry.purpose != "continue":
                 turn = []
-            case _:
-                pass
     return turn
 
 
@@ -168,11 +166,6 @@ def _is_blank(block: Block) -> bool:
 def _drop_pending(content: list[Block]) -> list[Block]:
     pending = find_pending_server_calls(content)
     return [block for block in content if str(block.get("id")) not in pending]
-
-
-def _drop_thinking(turn: JsonObject) -> JsonObject:
-    content = [block for block in _blocks(turn) if block.get("type") not in THINKING]
-    return {**turn, "content": [*content]}
 
 
 def _results_for(answer: Sequence[Block], last: AnyEntry) -> list[Block]:

@@ -3,13 +3,11 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 
-class Usage(BaseModel):
+class Usage(BaseModel, frozen=True):
     """Billed tokens and searches, as the Messages API counts them."""
-
-    model_config = ConfigDict(frozen=True)
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -35,10 +33,8 @@ class Usage(BaseModel):
         return sum(parts, start=Usage())
 
 
-class Price(BaseModel):
+class Price(BaseModel, frozen=True):
     """US dollars per million tokens, and per search. Some models cost more with long prompts."""
-
-    model_config = ConfigDict(frozen=True)
 
     input: float
     output: float

@@ -85,24 +85,16 @@ def build_message(
 
 
 def build_raw_url(exploration: Exploration) -> str | None:
-    """The address of the committed document's raw markdown; None if it is not known.
-
-    GitHub Enterprise serves it at /raw/ or, with subdomain isolation, at raw.HOST; its addresses do not
-    tell which.
-    """
-    page = urlsplit(exploration.publication.url or "")
+    """The address of the committed document's raw markdown; None if it is not known. GitHub Enterprise
+    serves it at /raw/ or, with subdomain isolation, at raw.HOST; its addresses do not tell which."""
+    publication = exploration.publication
+    page = urlsplit(publication.url or "")
     owner, _, rest = page.path.lstrip("/").partition("/")
     repository, _, kind = rest.partition("/")
-    ref = exploration.publication.commit or exploration.publication.branch
-    if (
-        page.hostname != GITHUB
-        or not kind.startswith("blob/")
-        or not (ref and exploration.publication.document)
-    ):
+    document, ref = publication.document, publication.commit or publication.branch
+    if page.hostname != GITHUB or not kind.startswith("blob/") or not (ref and document):
         return None
-    return (
-        f"{GITHUB_RAW}/{owner}/{repository}/{quote(ref)}/{quote(exploration.publication.document)}"
-    )
+    return f"{GITHUB_RAW}/{owner}/{repository}/{quote(ref)}/{quote(document)}"
 
 
 def test_message(unique: str, now: datetime) -> WebhookMessage:

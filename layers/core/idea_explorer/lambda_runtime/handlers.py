@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from idea_explorer.domain.errors import ExplorerError, ExternalError, UndeliveredError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.message import QueueMessage
+from idea_explorer.domain.request import QueueMessage
 from idea_explorer.observability.logging import PowertoolsLog, powertools_logger
 from idea_explorer.ports import Log
 from idea_explorer.usecases.settle import Cause

@@ -106,8 +106,6 @@ class LogSink:
                 self._error("exploration_error", code=event.code, error=event.message)
             case RunFinished():
                 self._info("exploration_finished", **_summarize(event.exploration))
-            case _:
-                pass
 
 
 def _summarize(exploration: Exploration) -> JsonObject:

@@ -39,8 +39,6 @@ class MetricSink:
                     seconds = (self._clock.now() - self._started_at).total_seconds()
                     self._put({}, {"ExplorationDuration": (MetricUnit.Seconds, seconds)})
                 self._put({"status": event.to}, {"Explorations": (MetricUnit.Count, 1)})
-            case _:
-                pass
 
     def _count_call(self, record: ToolRecord, duration_ms: int | None) -> None:
         """Anthropic runs web searches, so their duration is not known."""

@@ -101,10 +101,8 @@ def _describe_model(model_id: str) -> Attributes:
 
 
 def _describe_usage(usage: EventUsage) -> Attributes:
-    """Tokens as the conventions count them: input includes cache reads and writes.
-
-    Langfuse adds up all kinds of tokens unless each is given separately.
-    """
+    """Tokens as the conventions count them: input includes cache reads and writes. Langfuse adds up all
+    kinds of tokens unless each is given separately."""
     cache_read, cache_write = usage.cache_read_tokens, usage.cache_write_tokens
     separate = {
         "input": usage.input_tokens,

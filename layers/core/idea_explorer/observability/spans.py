@@ -95,8 +95,6 @@ class SpanSink:
                 self._end(run, event.outcome, event)
             case StatusChanged() if event.to != "running":
                 self._end(run, event.to)
-            case _:
-                pass
 
     def _end_tool(self, event: ToolCallEnd | ToolCallError) -> None:
         begun = self._running.pop(event.tool_call_id, None)
@@ -189,13 +187,9 @@ class SpanSink:
 
 
 def _error_of(tool: _Tool) -> str:
-    match tool.end:
-        case ToolCallEnd():
-            return ""
-        case ToolCallError():
-            return tool.end.error
-        case None:
-            return INTERRUPTED
+    if tool.end is None:
+        return INTERRUPTED
+    return tool.end.error if isinstance(tool.end, ToolCallError) else ""
 
 
 def _close(span: Span, at: int, error: str) -> None:

@@ -8,12 +8,11 @@ from typing import Literal, Protocol, TypeAlias
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.ids import ExplorationId, FileId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.toolsets import ToolsetName
 from idea_explorer.domain.transcript import AnyEntry
-from idea_explorer.domain.uploads import FileId
 from idea_explorer.ports.reading import FileInfo, UploadedFile
 
 

@@ -63,10 +63,6 @@ def modulo(left: Number, right: Number) -> Number:
     return bounded(left % right)
 
 
-def percent(value: Number) -> Number:
-    return divide(value, Fraction(100))
-
-
 def power(base: Number, exponent: Number) -> Number:
     if base == 0 and exponent < 0:
         raise math_error("Division by zero.")
@@ -110,10 +106,6 @@ def natural_logarithm(value: Number) -> Number:
     if value <= 0:
         raise math_error("A logarithm needs a positive number.")
     return _log(math.log, value)
-
-
-def exponential(value: Number) -> Number:
-    return math.exp(value)
 
 
 def sine(value: Number) -> Number:

@@ -10,16 +10,14 @@ from pydantic import Field
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset, tool
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
-from idea_explorer.domain.tools import ToolResult
+from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.ports import UploadedFiles, WebPages
 from idea_explorer.tools import web_search
 from idea_explorer.tools.calculator import calculate
-from idea_explorer.tools.charsets import decode
-from idea_explorer.tools.readable import readable
-from idea_explorer.tools.upload_search import UploadIndex
+from idea_explorer.tools.fulltext import UploadIndex
+from idea_explorer.tools.readable import decode, readable
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 MAX_URL = 4_000
@@ -92,8 +90,7 @@ class AssistantCalls:
         """Read ONE public web page whose address is known: one that the user named, or a search result
         that is needed in full. HTML comes back as text with its title, JSON and plain text as they are.
         NOT a search: DO NOT guess addresses, use web_search to find pages. NOT for uploaded files. Reaches
-        public http and https addresses only, without a login; no images, PDFs or downloads.
-        """
+        public http and https addresses only, without a login; no images, PDFs or downloads."""
         page = self.pages.fetch(arguments.url)
         is_html = page.content_type in HTML_TYPES
         source = decode(page.body, page.charset, html=is_html)
@@ -126,8 +123,7 @@ class AssistantCalls:
         """Search USER-UPLOADED files ONLY, and get the passages that hold the words of the query. Use it
         only when the user says uploaded files, my documents, this file, our notes. DO NOT use it for laws,
         regulations, permits, government requirements, news or anything on the internet: it cannot see
-        them; use web_search. ALWAYS give a query.
-        """
+        them; use web_search. ALWAYS give a query."""
         index = self._searchable()
         found, total = index.search(arguments.query, arguments.top_k)
         results: list[JsonObject] = [
@@ -150,8 +146,7 @@ class AssistantCalls:
         """Compute an arithmetic expression exactly: + - * / and parentheses; ^ and ** are powers; % after a
         number is per cent (7.5% is 0.075), between two numbers it is modulo; sqrt, abs, round, min, max,
         log (base 10), ln, exp, sin, cos, tan (radians), pi, e. Numbers ONLY: no variables, units, currency
-        signs or thousands separators, NO program code. NOT for looking numbers up: use web_search.
-        """
+        signs or thousands separators, NO program code. NOT for looking numbers up: use web_search."""
         result = calculate(arguments.expression)
         return ToolResult.success(
             {"expression": arguments.expression, "result": result},

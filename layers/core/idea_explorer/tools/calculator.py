@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.tools import arithmetic
@@ -18,7 +19,6 @@ _TOKEN = re.compile(
 )
 _SPELLINGS = {"**": "^", "×": "*", "÷": "/", "−": "-"}
 _NEGATION = 3  # binds more than a product and less than a power: -2^2 is -4
-_PERCENT = 5
 _OPERATORS: Mapping[str, tuple[int, Callable[[Number, Number], Number]]] = {
     "+": (1, lambda left, right: bounded(left + right)),
     "-": (1, lambda left, right: bounded(left - right)),
@@ -37,7 +37,7 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Number]]] = {
     "max": (_ANY, lambda *values: max(values)),
     "log": (2, arithmetic.logarithm),
     "ln": (1, arithmetic.natural_logarithm),
-    "exp": (1, arithmetic.exponential),
+    "exp": (1, math.exp),
     "sin": (1, arithmetic.sine),
     "cos": (1, arithmetic.cosine),
     "tan": (1, arithmetic.tangent),
@@ -96,7 +96,7 @@ class _Parser:
             strength, compute = _OPERATORS[operator]
             if operator == "%" and not self._tokens[self._index + 1].begins_operand:
                 self._advance()
-                value = arithmetic.percent(value)
+                value = arithmetic.divide(value, Fraction(100))
                 continue
             if strength <= binding:
                 break

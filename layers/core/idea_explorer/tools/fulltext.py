@@ -1,10 +1,13 @@
-"""Full-text search over a few documents: SQLite's FTS5 in memory, ranked by BM25."""
+"""Full-text search: SQLite's FTS5 in memory, ranked by BM25, over documents or passages of uploaded files."""
 
 import re
 import sqlite3
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from idea_explorer.ports import UploadedFile
+from idea_explorer.tools.readable import decode, readable
 
 _WORD = re.compile(r"\w+", re.UNICODE)
 MAX_TERMS = 32  # more words do not improve the ranking
@@ -52,3 +55,90 @@ class FullText:
             SearchHit(name, title, excerpt, float(f"{score:.4g}"))
             for name, title, excerpt, score in rows
         ], total
+
+
+PASSAGE_CHARS = 1_000  # a passage is returned whole: the match with its surroundings
+MAX_FILE_CHARS = 2_000_000  # about 500 pages; more takes longer to index than a tool may run
+BINARY_PROBE = 8_192
+# files with these endings may have an older encoding than UTF-8; others then count as binary
+TEXT_SUFFIXES = (".txt", ".md", ".markdown", ".csv", ".tsv", ".json", ".html", ".htm", ".log")
+HTML_SUFFIXES = (".html", ".htm", ".xhtml")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_BREAK = re.compile(r"\s\S*$")
+
+
+class UploadIndex:
+    """The passages of all text files, and why other files are not searched, or not in full."""
+
+    def __init__(self, files: Iterable[UploadedFile]) -> None:
+        self.names: list[str] = []
+        self.remarks: dict[str, str] = {}
+        self._passages: list[tuple[str, str]] = []
+        for file in files:
+            self._add(file)
+        # by a number that no query contains: a file's name must not make all its passages match
+        self._index = FullText(
+            (f"passage{number}", "", text) for number, (_, text) in enumerate(self._passages)
+        )
+
+    def search(self, query: str, limit: int) -> tuple[list[SearchHit], int]:
+        """The best passages, and how many match at all."""
+        hits, total = self._index.search(query, limit)
+        passages = [self._passages[int(hit.name.removeprefix("passage"))] for hit in hits]
+        found = zip(hits, passages, strict=True)
+        return [replace(hit, name=name, excerpt=text) for hit, (name, text) in found], total
+
+    def _add(self, file: UploadedFile) -> None:
+        text = extract_text(file)
+        if text is None:
+            self.remarks[file.name] = (
+                "not a text file; text, Markdown, CSV, JSON and HTML are searched"
+            )
+            return
+        self.names.append(file.name)
+        if len(text) > MAX_FILE_CHARS:
+            self.remarks[file.name] = f"only its first {MAX_FILE_CHARS:,} characters are searched"
+        self._passages += ((file.name, part) for part in split_passages(text[:MAX_FILE_CHARS]))
+
+
+def extract_text(file: UploadedFile) -> str | None:
+    """The file's text, or None for a binary file; its content decides, not its name."""
+    data, name = file.content, file.name.lower()
+    if not data.startswith(_UTF16_MARKS):
+        if b"\0" in data[:BINARY_PROBE] or data.startswith(b"%PDF-"):
+            return None
+        if not name.endswith(TEXT_SUFFIXES) and not _is_utf8(data):
+            return None
+    if name.endswith(HTML_SUFFIXES):
+        return readable(decode(data, html=True), limit=MAX_FILE_CHARS + 1).text
+    return decode(data)
+
+
+def split_passages(text: str) -> Iterator[str]:
+    """Pieces of at most PASSAGE_CHARS, split between paragraphs, lines or words if possible."""
+    start = 0
+    while start < len(text):
+        piece = text[start : start + PASSAGE_CHARS]
+        if start + PASSAGE_CHARS < len(text):
+            piece = piece[: _cut(piece)]
+        start += len(piece)
+        if not piece.isspace():
+            yield piece.strip()
+
+
+def _cut(piece: str) -> int:
+    """Where to end a full piece: in its second half, so that no passage is tiny."""
+    half = len(piece) // 2
+    for separator in ("\n\n", "\n"):
+        if (found := piece.rfind(separator, half)) > 0:
+            return found + len(separator)
+    word = _BREAK.search(piece, half)
+    return word.start() + 1 if word else len(piece)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -15,7 +15,6 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     ToolError,
 )
-from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import (
     MAX_RESEARCH_PATH,
@@ -27,7 +26,7 @@ from idea_explorer.domain.paths import (
 from idea_explorer.domain.publication import is_log
 from idea_explorer.domain.report import find_title
 from idea_explorer.domain.text import pluralize
-from idea_explorer.domain.tools import ToolResult
+from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools import web_search
 from idea_explorer.tools.fulltext import FullText, SearchHit
@@ -102,8 +101,7 @@ class ResearchCalls:
     def read_research(self, arguments: ReadResearch) -> ToolResult:
         """Read an existing research document of this team: a previous exploration or an internal
         analysis. The path is relative to ideas/ (do NOT start it with ideas/). Returns JSON with ok true
-        and the content, or ok false and the reason. NOT for web pages; never read the same file twice.
-        """
+        and the content, or ok false and the reason. NOT for web pages; never read the same file twice."""
         path = arguments.path
         assert isinstance(path, ResearchPath)
         try:
@@ -112,12 +110,8 @@ class ResearchCalls:
             error_type, message = READ_ERRORS.get(
                 type(error), ("api_error", "Failed to read file: {error}")
             )
-            raise ToolError(
-                error_type,
-                message.format(path=path.given, error=error.sentence),
-                transient=error.retryable,
-                retry_after=error.retry_after,
-            ) from error
+            text = message.format(path=path.given, error=error.sentence)
+            raise _tool_error(error, text, error_type) from error
         return ToolResult.success(
             {"content": document.content, "bytes": document.size},
             f"Read {path} ({document.size:,} bytes)",
@@ -129,12 +123,11 @@ class ResearchCalls:
     def list_research(self, arguments: ListResearch) -> ToolResult:
         """List the team's existing research documents with their sizes, as paths that read_research
         takes. Use it to see what is there. NOT a search: to find documents about a subject use
-        search_research.
-        """
+        search_research."""
         try:
             documents = [d for d in self.repository.list() if not is_log(d.path)]
         except ExternalError as error:
-            raise _api_error("list", error) from error
+            raise _tool_error(error, f"Failed to list research: {error.sentence}") from error
         files: list[JsonObject] = [
             {"path": d.path, "bytes": d.size} for d in documents if is_research_path(d.path)
         ]
@@ -142,23 +135,20 @@ class ResearchCalls:
         if left_out := len(documents) - len(files):
             fields |= {"leftOut": left_out, "note": UNREADABLE}
         return ToolResult.success(
-            fields,
-            pluralize(len(files), "research document"),
-            result_count=len(files),
+            fields, pluralize(len(files), "research document"), result_count=len(files)
         )
 
     @tool(example={"query": "subscription retention", "limit": 5})
     def search_research(self, arguments: SearchResearch) -> ToolResult:
         """Search the team's existing research for words and get the best documents with excerpts.
         Searches ONLY this team's documents, NOT the internet: use web_search for market data, news and
-        facts.
-        """
+        facts."""
         try:
             index = self._index or FullText(
                 (path, find_title(text, path), text) for path, text in self.repository.read_all()
             )
         except ExternalError as error:
-            raise _api_error("search", error) from error
+            raise _tool_error(error, f"Failed to search research: {error.sentence}") from error
         self._index = index
         hits, total = index.search(arguments.query, arguments.limit)
         results = [_shown(hit) for hit in hits]
@@ -179,10 +169,5 @@ def _shown(hit: SearchHit) -> JsonObject:
     return {**fields, "score": hit.score, **note}
 
 
-def _api_error(action: str, error: ExternalError) -> ToolError:
-    return ToolError(
-        "api_error",
-        f"Failed to {action} research: {error.sentence}",
-        transient=error.retryable,
-        retry_after=error.retry_after,
-    )
+def _tool_error(error: ExternalError, text: str, error_type: str = "api_error") -> ToolError:
+    return ToolError(error_type, text, transient=error.retryable, retry_after=error.retry_after)

@@ -7,7 +7,6 @@ from typing import TypeAlias
 from idea_explorer.agent.state import State
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
-from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, JsonObject
@@ -23,6 +22,7 @@ from idea_explorer.domain.publication import (
     parse_log,
 )
 from idea_explorer.domain.report import find_title
+from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.turns import build_prior_turns
 from idea_explorer.ports import ResearchRepository

@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.events import AnyEvent, ErrorEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.message import (
+from idea_explorer.domain.request import (
     QUEUE_OWNER,
     ExplorationReference,
     QueueMessage,

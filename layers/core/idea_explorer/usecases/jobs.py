@@ -7,7 +7,7 @@ from functools import partial
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.message import QUEUE_OWNER, QueueMessage, Submission, parse_message
+from idea_explorer.domain.request import QUEUE_OWNER, QueueMessage, Submission, parse_message
 from idea_explorer.ports import Job, Jobs
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.explore import explore

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import price_next_step, price_report
 from idea_explorer.agent.moves import Finish
+from idea_explorer.agent.requests import price_next_step, price_report
 from idea_explorer.agent.state import State
 from idea_explorer.domain.citations import check_citations, collect_quotes
 from idea_explorer.domain.errors import ErrorCode

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.minimum_cost import price_report
+from idea_explorer.agent.requests import price_report
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import (
     ConflictError,

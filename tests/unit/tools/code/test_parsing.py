@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idea_explorer.tools.code.languages import grammar_of, language_of
-from idea_explorer.tools.code.parsing import parse
+from idea_explorer.tools.code.parsing import grammar_of, language_of, parse
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS
 from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
 

@@ -17,7 +17,7 @@ from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, U
 from idea_explorer.domain import errors
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.json import Block, JsonObject
-from idea_explorer.domain.retry_after import parse_retry_after
+from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
 SILENCE_SECONDS = 90.0  # without a byte the connection is dead: pings come every 15 to 30 s

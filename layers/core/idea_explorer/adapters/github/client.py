@@ -11,7 +11,7 @@ import httpx
 from idea_explorer.adapters.github.responses import Repository, parse, unreadable
 from idea_explorer.adapters.http.connections import certificates, map_httpx_errors
 from idea_explorer.domain import errors
-from idea_explorer.domain.retry_after import parse_quota_reset, parse_retry_after
+from idea_explorer.domain.retry import parse_quota_reset, parse_retry_after
 
 TIMEOUT = httpx.Timeout(10.0)
 API_VERSION = "2022-11-28"

@@ -18,7 +18,7 @@ import httpcore
 import httpx
 
 from idea_explorer.domain.addresses import Address, is_public, parse_ip
-from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.deadline import Deadline, TimeLimitExceededError, run_with_time_limit
 from idea_explorer.domain.errors import (
     BlockedAddressError,
     HttpError,
@@ -26,7 +26,6 @@ from idea_explorer.domain.errors import (
     TimeSpentError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
 
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
 """All addresses of a name, as text. Raises OSError if there are none."""

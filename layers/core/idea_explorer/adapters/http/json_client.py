@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from idea_explorer.adapters.http.connections import certificates, map_httpx_errors
 from idea_explorer.domain import errors
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.retry_after import parse_retry_after
+from idea_explorer.domain.retry import parse_retry_after
 
 M = TypeVar("M", bound=BaseModel)
 

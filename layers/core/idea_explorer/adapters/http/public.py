@@ -27,7 +27,7 @@ from idea_explorer.adapters.http.connections import (
 from idea_explorer.adapters.http.decoding import ACCEPT_ENCODING, read_body
 from idea_explorer.domain import errors, limits
 from idea_explorer.domain.deadline import Clock, Deadline
-from idea_explorer.domain.retry_after import parse_retry_after
+from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.ports import WebPage
 
 MAX_REDIRECTS = 5

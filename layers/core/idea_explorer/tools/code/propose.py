@@ -58,9 +58,25 @@ class CreateFile(Arguments):
 def edit_file(workspace: Workspace, arguments: EditFile) -> ToolResult:
     """Propose new content for a file that exists. A person sees the diff and approves, edits or rejects it;
     nothing is written before that. content is the COMPLETE new content of the whole file, NOT a fragment
-    and NOT a diff. Read the file first. For a file that does not exist use create_file.
-    """
-    return _result(propose_edit(workspace.tree, arguments, workspace.limits))
+    and NOT a diff. Read the file first. For a file that does not exist use create_file."""
+    tree, limits = workspace.tree, workspace.limits
+    try:
+        entry = find_text_file(tree, arguments.path, limits)
+    except ToolError as error:
+        if error.error_type != "file_not_found":
+            raise
+        message = f"File not found: {arguments.path}. Use create_file for a new file."
+        raise ToolError("file_not_found", message) from error
+    if not entry.exact:
+        raise ToolError("path_validation", f"The file's name is not plain text: {arguments.path}")
+    base = tree.content(entry)
+    _check_encoding(base, arguments.path)
+    _check_content(arguments.content, limits)
+    # the file's own path, with links resolved
+    proposal = propose(RepositoryPath(entry.path), arguments.content, arguments.description, base)
+    if not proposal.diff:
+        raise ToolError("invalid_arguments", f"The content is what {arguments.path} holds already.")
+    return _result(proposal)
 
 
 @tool(
@@ -74,9 +90,10 @@ def edit_file(workspace: Workspace, arguments: EditFile) -> ToolResult:
 )
 def create_file(workspace: Workspace, arguments: CreateFile) -> ToolResult:
     """Propose a new file that does not exist yet. A person sees it and approves, edits or rejects it;
-    nothing is written before that. content is the complete content. For a file that exists use edit_file.
-    """
-    return _result(propose_file(workspace.tree, arguments, workspace.limits))
+    nothing is written before that. content is the complete content. For a file that exists use edit_file."""
+    path = _free_path(workspace.tree, arguments.path)
+    _check_content(arguments.content, workspace.limits)
+    return _result(propose(path, arguments.content, arguments.description, None))
 
 
 def _result(proposal: Proposal) -> ToolResult:
@@ -88,34 +105,8 @@ def _result(proposal: Proposal) -> ToolResult:
     )
 
 
-def propose_edit(tree: RepositoryTree, arguments: EditFile, limits: CodeLimits) -> Proposal:
-    """A change of an existing text file; its path is the file's own, with links resolved."""
-    try:
-        entry = find_text_file(tree, arguments.path, limits)
-    except ToolError as error:
-        if error.error_type != "file_not_found":
-            raise
-        message = f"File not found: {arguments.path}. Use create_file for a new file."
-        raise ToolError("file_not_found", message) from error
-    if not entry.exact:
-        raise ToolError("path_validation", f"The file's name is not plain text: {arguments.path}")
-    base = tree.content(entry)
-    _check_encoding(base, arguments.path)
-    _check_content(arguments.content, limits)
-    proposal = propose(RepositoryPath(entry.path), arguments.content, arguments.description, base)
-    if not proposal.diff:
-        raise ToolError("invalid_arguments", f"The content is what {arguments.path} holds already.")
-    return proposal
-
-
-def propose_file(tree: RepositoryTree, arguments: CreateFile, limits: CodeLimits) -> Proposal:
-    """A new file, in a folder that may be new too."""
-    path = _free_path(tree, arguments.path)
-    _check_content(arguments.content, limits)
-    return propose(path, arguments.content, arguments.description, None)
-
-
 def _free_path(tree: RepositoryTree, given: str) -> RepositoryPath:
+    """The path of a new file, in a folder that may be new too."""
     asked = check_repository_path(given)
     folder, _, name = asked.rpartition("/")
     parent = tree.resolve(RepositoryPath(folder))

@@ -9,12 +9,11 @@ from pydantic import Field
 from idea_explorer.agent.toolset import Arguments, Rule, tool
 from idea_explorer.domain.code import SnapshotEntry
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.evidence import make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import check_repository_path
-from idea_explorer.domain.tools import ToolResult
-from idea_explorer.tools.code.languages import language_of
+from idea_explorer.domain.tools import ToolResult, make_passage
+from idea_explorer.tools.code.parsing import language_of
 from idea_explorer.tools.code.repository_tree import RepositoryTree
 from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
 
@@ -51,8 +50,7 @@ class ListFiles(Arguments):
 def read_file(workspace: Workspace, arguments: ReadFile) -> ToolResult:
     """Read a text file of the repository with line numbers, as {n}\\t{line}, $max_read_lines lines at most
     at a time. Give line_start and line_end when you know which part you need. ALWAYS read a file before
-    you edit it; never read the same part twice.
-    """
+    you edit it; never read the same part twice."""
     entry = find_text_file(workspace.tree, arguments.path, workspace.limits)
     lines = split_lines(workspace.tree.content(entry).decode("utf-8", "replace"))
     last = min(arguments.line_end or len(lines), len(lines))
@@ -111,8 +109,7 @@ def _check_lines(arguments: ReadFile, total: int) -> None:
         )
     if arguments.line_end is not None and arguments.line_end < arguments.line_start:
         raise ToolError(
-            "invalid_arguments",
-            "read_file requires 'line_end' parameter (not before line_start).",
+            "invalid_arguments", "read_file requires 'line_end' parameter (not before line_start)."
         )
 
 
@@ -137,15 +134,17 @@ def _numbered(
 def list_files(workspace: Workspace, arguments: ListFiles) -> ToolResult:
     """List a folder of the repository: files, directories and symlinks, $page_size a page. Start with it,
     at '.', to see how the project is laid out. To find files by name in the whole tree use find_files
-    instead of recursive.
-    """
+    instead of recursive."""
     tree = workspace.tree
     path = tree.resolve(check_repository_path(arguments.path))
     if tree.entry(path):
         raise ToolError("not_a_directory", f"Path is not a directory: {arguments.path}")
     if not tree.is_folder(path):
         raise ToolError("file_not_found", f"Directory not found: {arguments.path}")
-    paths = _all_below(tree, path) if arguments.recursive else tree.children(path)
+    paths = tree.children(path)
+    if arguments.recursive:
+        files = (entry.path for entry in tree.entries_below(path))
+        paths = sorted([*files, *tree.folders_below(path)])
     shown, page = paginate(paths, arguments.page, workspace.limits.page_size)
     entries: list[JsonObject] = [_describe(tree, child) for child in shown]
     return ToolResult.success(
@@ -162,11 +161,6 @@ def paginate(
     end = number * size
     following = number + 1 if end < len(items) else None
     return items[end - size : end], {"page": number, "total": len(items), "nextPage": following}
-
-
-def _all_below(tree: RepositoryTree, folder: str) -> list[str]:
-    files = (entry.path for entry in tree.entries_below(folder))
-    return sorted([*files, *tree.folders_below(folder)])
 
 
 def _describe(tree: RepositoryTree, path: str) -> JsonObject:

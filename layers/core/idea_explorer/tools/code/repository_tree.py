@@ -1,10 +1,9 @@
 """The repository as the tools see it: a snapshot, and over it the changes approved since."""
 
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 
 from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, blob_sha, ensure_newline
 from idea_explorer.domain.errors import ToolError
@@ -12,44 +11,113 @@ from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import Snapshot
 from idea_explorer.tools.code.parsing.modules import module_segments
 from idea_explorer.tools.code.patterns import Pattern
-from idea_explorer.tools.code.text_buffer import TextBuffer
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatch:
+    """A line with a match, and where in the buffer the match begins."""
+
+    entry: SnapshotEntry
+    at: int
+
+
+class TextBuffer:
+    """Texts one after the other, each ending in a line feed (its own, or one that was added)."""
+
+    def __init__(self, text: memoryview, entries: Sequence[SnapshotEntry]) -> None:
+        self.text = text
+        self.entries = entries
+
+    def content(self, entry: SnapshotEntry) -> bytes:
+        return bytes(self.text[entry.start : entry.start + entry.size])
+
+    def match_lines(
+        self, pattern: Pattern, is_wanted: Callable[[SnapshotEntry], bool]
+    ) -> Iterator[LineMatch]:
+        """One match for each line. The pattern has to match up to the end of a line, and not beyond."""
+        for start, end in self._runs(is_wanted):
+            line_end = start - 1
+            for span in pattern.finditer(self.text, start, end):
+                at = span.start()
+                # skip the empty matches at the end of the same line and after the last line
+                if line_end < at < end:
+                    yield LineMatch(self._entry_at(at), at)
+                    line_end = span.end()
+
+    def files_with(self, pattern: Pattern) -> Iterator[SnapshotEntry]:
+        """Every file that contains a match."""
+        for start, end in self._runs(lambda _: True):
+            while found := pattern.search(self.text, start, end):
+                entry = self._entry_at(found.start())
+                yield entry
+                start = self._end(entry)
+
+    def line(self, hit: LineMatch) -> tuple[int, bytes, int]:
+        """The number of the line, the line, and where in it the match begins."""
+        content = self.content(hit.entry)
+        at = hit.at - hit.entry.start
+        first = content.rfind(b"\n", 0, at) + 1
+        last = content.find(b"\n", at)
+        line = content[first : last if last >= 0 else None]
+        return content.count(b"\n", 0, at) + 1, line, at - first
+
+    @cached_property
+    def _texts(self) -> list[SnapshotEntry]:
+        kept = (entry for entry in self.entries if entry.start != NOT_KEPT and entry.size)
+        return sorted(kept, key=lambda entry: entry.start)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [entry.start for entry in self._texts]
+
+    def _entry_at(self, position: int) -> SnapshotEntry:
+        return self._texts[bisect_right(self._starts, position) - 1]
+
+    def _end(self, entry: SnapshotEntry) -> int:
+        end = entry.start + entry.size
+        return end if self.text[end - 1] == ord("\n") else end + 1
+
+    def _runs(self, is_wanted: Callable[[SnapshotEntry], bool]) -> Iterator[tuple[int, int]]:
+        """The ranges of wanted texts; adjacent ones are joined."""
+        start = end = NOT_KEPT
+        for entry in self._texts:
+            if not is_wanted(entry):
+                continue
+            if entry.start != end:
+                if start != end:
+                    yield start, end
+                start = entry.start
+            end = self._end(entry)
+        if start != end:
+            yield start, end
+
 
 MAX_HOPS = 40  # as many links as Linux follows before it reports a loop
 
 
-@dataclass(frozen=True, slots=True)
-class Overlay:
-    """The contents approved since the snapshot, by path."""
-
-    files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
-
-    def approve(self, path: RepositoryPath, content: bytes) -> "Overlay":
-        return Overlay(MappingProxyType({**self.files, path: content}))
-
-    def text_buffer(self, modified: int) -> TextBuffer:
-        entries: list[SnapshotEntry] = []
-        text = bytearray()
-        for path, content in self.files.items():
-            entry = SnapshotEntry(
-                path, "text", len(content), modified, blob_sha(content), len(text)
-            )
-            if b"\x00" in content:
-                entry = replace(entry, content="binary", start=NOT_KEPT)
-            else:
-                text += ensure_newline(content)
-            entries.append(entry)
-        return TextBuffer(memoryview(bytes(text)), entries)
+def _buffer_files(files: Mapping[str, bytes], modified: int) -> TextBuffer:
+    entries: list[SnapshotEntry] = []
+    text = bytearray()
+    for path, content in files.items():
+        entry = SnapshotEntry(path, "text", len(content), modified, blob_sha(content), len(text))
+        if b"\x00" in content:
+            entry = replace(entry, content="binary", start=NOT_KEPT)
+        else:
+            text += ensure_newline(content)
+        entries.append(entry)
+    return TextBuffer(memoryview(bytes(text)), entries)
 
 
 class RepositoryTree:
-    """Everything is in memory. Links are resolved here, name by name, and never lead out of the root."""
+    """Everything is in memory. Links are resolved here, name by name, and never lead out of the root.
+    `approved` are the contents approved since the snapshot, by path."""
 
-    def __init__(self, snapshot: Snapshot, overlay: Overlay | None = None) -> None:
-        overlay = overlay or Overlay()
-        below = [entry for entry in snapshot.entries if entry.path not in overlay.files]
+    def __init__(self, snapshot: Snapshot, approved: Mapping[str, bytes]) -> None:
+        self._approved = approved
+        below = [entry for entry in snapshot.entries if entry.path not in approved]
         # approval times are not known here: approved files count as new as the newest file, on every resume
         newest = max((entry.modified for entry in snapshot.entries), default=0)
-        self.buffers = (TextBuffer(snapshot.text, below), overlay.text_buffer(newest))
+        self.buffers = (TextBuffer(snapshot.text, below), _buffer_files(approved, newest))
         self._entries = {entry.path: entry for buffer in self.buffers for entry in buffer.entries}
         self._paths = sorted(self._entries)
 
@@ -63,7 +131,8 @@ class RepositoryTree:
         return sorted(self._folders[folder])
 
     def folders_below(self, folder: str) -> Iterator[str]:
-        return (path for path in self._folders if path and _is_below(path, folder))
+        prefix = f"{folder}/" if folder else ""
+        return (path for path in self._folders if path and path.startswith(prefix))
 
     def entries_below(self, folder: str) -> Iterator[SnapshotEntry]:
         """Sorted by path."""
@@ -87,13 +156,14 @@ class RepositoryTree:
 
     def resolve(self, path: RepositoryPath) -> RepositoryPath:
         """The path with links resolved; raises `path_validation` if one leads out of the repository."""
+        leads_out = ToolError("path_validation", f"A link leads out of the repository: {path}")
         done: list[str] = []
         todo = [*reversed(path.split("/"))]
         hops = 0
         while todo:
             segment = todo.pop()
             if segment == ".." and not done:
-                raise ToolError("path_validation", f"A link leads out of the repository: {path}")
+                raise leads_out
             if segment == "..":
                 done.pop()
             elif segment not in {"", "."}:
@@ -101,7 +171,10 @@ class RepositoryTree:
                 link = self._entries.get("/".join(done))
                 if link and link.kind == "symlink":
                     hops += 1
-                    _check_link(link, hops, path)
+                    if hops > MAX_HOPS:
+                        raise ToolError("path_validation", f"Links lead in a circle: {path}")
+                    if link.target.startswith("/"):
+                        raise leads_out
                     done.pop()
                     todo.extend(reversed(link.target.split("/")))
         return RepositoryPath("/".join(done))
@@ -110,10 +183,6 @@ class RepositoryTree:
     def modules(self) -> frozenset[tuple[str, ...]]:
         """Every file by the name under which it would be imported."""
         return frozenset(tuple(module_segments(path)) for path in self._paths)
-
-    @cached_property
-    def _approved(self) -> frozenset[str]:
-        return frozenset(entry.path for entry in self.buffers[1].entries)
 
     @cached_property
     def _folders(self) -> dict[str, set[str]]:
@@ -127,14 +196,3 @@ class RepositoryTree:
                 folders.setdefault(parent, set()).add(child)
                 child = "" if is_known else parent
         return folders
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return not folder or path.startswith(f"{folder}/")
-
-
-def _check_link(link: SnapshotEntry, hops: int, path: str) -> None:
-    if hops > MAX_HOPS:
-        raise ToolError("path_validation", f"Links lead in a circle: {path}")
-    if link.target.startswith("/"):
-        raise ToolError("path_validation", f"A link leads out of the repository: {path}")

@@ -15,8 +15,7 @@ from idea_explorer.domain.text import is_blank
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.patterns import MAX_TEXT, any_depth, glob, line_pattern
 from idea_explorer.tools.code.read import PageNumber, paginate
-from idea_explorer.tools.code.repository_tree import RepositoryTree
-from idea_explorer.tools.code.text_buffer import LineMatch, TextBuffer
+from idea_explorer.tools.code.repository_tree import LineMatch, RepositoryTree, TextBuffer
 from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
 
 Scope = Annotated[
@@ -65,8 +64,7 @@ def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolResult:
     """Search the contents of files with a regular expression, line by line. Shows up to $max_matches
     matches; totalMatches says how many there are. Narrow it with path and filePattern. NOT for finding
     where something is defined (find_definition), who imports it (find_importers), or files by name
-    (find_files).
-    """
+    (find_files)."""
     tree, limits = workspace.tree, workspace.limits
     pattern = line_pattern(arguments.pattern)
     is_wanted = _filter(tree, arguments)
@@ -96,8 +94,7 @@ def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolResult:
 @tool(example={"pattern": "**/*.test.ts"}, time_limit=TIME_LIMIT)
 def find_files(workspace: Workspace, arguments: FindFiles) -> ToolResult:
     """Find files by the pattern of their path, NOT by content. * and ? stay within one folder, ** spans
-    folders: *.md is only the top folder, **/*.md is everywhere.
-    """
+    folders: *.md is only the top folder, **/*.md is everywhere."""
     tree = workspace.tree
     folder = _scope(tree, arguments.path)
     pattern = glob(arguments.pattern)

@@ -9,19 +9,20 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
 from idea_explorer.domain.errors import ExplorerError, ExternalError, ToolError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import Snapshot, Symbols
-from idea_explorer.tools.code.languages import grammar_of
-from idea_explorer.tools.code.parsing import parse
+from idea_explorer.tools.code.parsing import grammar_of, parse
 from idea_explorer.tools.code.patterns import literal_pattern
-from idea_explorer.tools.code.repository_tree import Overlay, RepositoryTree
+from idea_explorer.tools.code.repository_tree import RepositoryTree
 
 # the first call unpacks the repository, and the first question about a common word parses much of it
 TIME_LIMIT = 60.0
+Symbol = TypeVar("Symbol", Definition, Import)
 BATCH = 100  # files parsed between two writes; if fewer are missing, all are parsed
 
 
@@ -38,10 +39,7 @@ class SymbolIndex:
 
     def definitions(self, tree: RepositoryTree, name: str) -> Iterator[tuple[str, Definition]]:
         """Every definition of a name, with the path of its file."""
-        sources = self._prepare(tree, name)
-        for key, definition in self._symbols.definitions(name):
-            for entry in sources.get(key, ()):
-                yield entry.path, definition
+        return _locate(self._prepare(tree, name), self._symbols.definitions(name))
 
     def bindings(self, tree: RepositoryTree, name: str) -> Iterator[tuple[str, Import]]:
         """Every import that brings in a name."""
@@ -69,8 +67,7 @@ class SymbolIndex:
 
     def _find_sources(self, tree: RepositoryTree, word: str) -> Iterator[str]:
         """What to parse for a word: files that contain it as a whole word, and files in a folder of that
-        name, because `from . import x` does not name the folder.
-        """
+        name, because `from . import x` does not name the folder."""
         whole = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(word.encode("utf-8", "replace")))
         for entry in tree.files_with(literal_pattern(word)):
             key = _key(entry)
@@ -111,20 +108,17 @@ def _key(entry: SnapshotEntry) -> str:
 
 
 def _locate(
-    sources: dict[str, list[SnapshotEntry]], found: Sequence[tuple[str, Import]]
-) -> Iterator[tuple[str, Import]]:
-    for key, imported in found:
+    sources: dict[str, list[SnapshotEntry]], found: Sequence[tuple[str, Symbol]]
+) -> Iterator[tuple[str, Symbol]]:
+    for key, symbol in found:
         for entry in sources.get(key, ()):
-            yield entry.path, imported
+            yield entry.path, symbol
 
 
 @dataclass
 class Workspace:
-    """One exploration's view of a repository. Safe to use from several threads.
-
-    The snapshot is opened on first use, so that a repository that cannot be read fails a call and not the
-    run.
-    """
+    """One exploration's view of a repository. Safe to use from several threads. The snapshot is opened on
+    first use, so that a repository that cannot be read fails a call and not the run."""
 
     open_snapshot: Callable[[], Snapshot]
     symbols: Symbols
@@ -134,7 +128,7 @@ class Workspace:
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._refusal: ExplorerError | None = None
-        self._overlay = Overlay()
+        self._approved: dict[str, bytes] = {}
         self.index = SymbolIndex(self.symbols)
         self._tree: RepositoryTree | None = None
 
@@ -144,7 +138,7 @@ class Workspace:
             if self._snapshot is None:
                 self._snapshot = self._open()
             if self._tree is None:
-                self._tree = RepositoryTree(self._snapshot, self._overlay)
+                self._tree = RepositoryTree(self._snapshot, self._approved)
             return self._tree
 
     def _open(self) -> Snapshot:
@@ -163,5 +157,5 @@ class Workspace:
     def approve(self, path: RepositoryPath, content: str) -> None:
         """Let every tool see this content from now on."""
         with self._lock:
-            self._overlay = self._overlay.approve(path, content.encode("utf-8"))
+            self._approved = {**self._approved, path: content.encode("utf-8")}
             self._tree = None

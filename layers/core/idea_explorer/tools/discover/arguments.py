@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from idea_explorer.agent.toolset import Arguments, Rule
 from idea_explorer.domain.json import JsonObject
@@ -58,9 +58,7 @@ class TidalSearch(Arguments):
         Rule("one of: tracks, albums, both"),
     ] = "both"
     limit: Annotated[
-        int,
-        Field(ge=1, le=100, description="How many of each"),
-        Rule("integer from 1 to 100"),
+        int, Field(ge=1, le=100, description="How many of each"), Rule("integer from 1 to 100")
     ] = 20
 
 
@@ -80,9 +78,7 @@ class BatchMetadata(Arguments):
     ]
 
 
-class Suggestion(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
+class Suggestion(BaseModel, strict=True, extra="forbid", frozen=True):
     isrc: Isrc
     title: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_require_text)]
     artist: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_require_text)]

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 
 from idea_explorer.agent.toolset import tool
 from idea_explorer.domain.errors import MissingError, ToolError
-from idea_explorer.domain.evidence import Passage, make_passage
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, IndexedTrack
-from idea_explorer.domain.tools import ToolResult
+from idea_explorer.domain.tools import Passage, ToolResult, make_passage
 from idea_explorer.ports import Log
 from idea_explorer.ports.music import Catalogue, CatalogueKind, Library, TrackIndex
 from idea_explorer.tools.discover.arguments import (
@@ -52,8 +51,7 @@ class DiscoverCalls:
         """Find indexed tracks by meaning: mood, theme, story, atmosphere, setting, what the lyrics are
         about. Returns short descriptions, best first. It does NOT understand artist names, titles, albums,
         years, tempo or key (use tidalSearch for names), and it does NOT understand exclusion: "not sad"
-        finds sad songs.
-        """
+        finds sad songs."""
         found = self.index.search(arguments.query, arguments.limit)
         tracks = [hit.track for hit in found.hits]
         flags = self._flags(isrcs=[track.isrc for track in tracks], ask_index=False)
@@ -75,7 +73,7 @@ class DiscoverCalls:
                 ],
                 "totalFound": found.total,
             },
-            _summary(f"Found {_count(found.total, 'track')} matching '{arguments.query}'", notes),
+            _summary(f"Found {found.total} tracks matching '{arguments.query}'", notes),
             result_count=len(tracks),
             passages=[_passage(track, track.short_description) for track in tracks],
         )
@@ -87,15 +85,14 @@ class DiscoverCalls:
     def tidal_search(self, arguments: TidalSearch) -> ToolResult:
         """Find tracks and albums in Tidal's catalogue by the words of their title, artist or album. It does
         NOT understand moods, themes or descriptions: 'songs for a rainy drive' finds songs that are called
-        so (use semanticSearch for moods).
-        """
+        so (use semanticSearch for moods)."""
         kinds = KINDS[arguments.searchType]
         found = self._configured().search(arguments.query, kinds, arguments.limit)
         flags = self._flags(
             isrcs=_isrcs(found.tracks), albums=[album.key for album in found.albums]
         )
         counts = {"tracks": len(found.tracks), "albums": len(found.albums)}
-        said = " and ".join(_count(counts[kind], kind.removesuffix("s")) for kind in kinds)
+        said = " and ".join(f"{counts[kind]} {kind}" for kind in kinds)
         total = sum(counts.values())
         return ToolResult.success(
             {
@@ -112,38 +109,32 @@ class DiscoverCalls:
     @tool(example={"albumId": "75413016"}, name="albumTracks")
     def album_tracks(self, arguments: AlbumTracks) -> ToolResult:
         """List the tracks of one album in Tidal's catalogue, in order. It takes an albumId from tidalSearch
-        and does NOT understand titles or artists.
-        """
+        and does NOT understand titles or artists."""
         try:
             album, tracks = self._configured().album(arguments.albumId)
         except MissingError as error:
             raise ToolError("not_found", f"Album not found: {arguments.albumId}") from error
         flags = self._flags(isrcs=_isrcs(tracks))
-        shown = [self._track(track, flags) for track in tracks]
         expected = album.track_count or len(tracks)
         told = f"{len(tracks)} of {expected}" if len(tracks) < expected else str(len(tracks))
         return ToolResult.success(
             {
                 "album": {
                     **_album(album, flags),
-                    "inLibrary": any_of(_flag(track, "inLibrary") for track in shown),
-                    "isIndexed": any_of(_flag(track, "isIndexed") for track in shown),
+                    "inLibrary": any_of(flags.of("library", "tracks", t.isrc) for t in tracks),
+                    "isIndexed": any_of(flags.of("index", "tracks", t.isrc) for t in tracks),
                 },
-                "tracks": [*shown],
+                "tracks": [self._track(track, flags) for track in tracks],
             },
             _summary(f"Found {told} tracks on '{album.title}'", flags.notes),
             result_count=len(tracks),
         )
 
-    @tool(
-        example={"isrcs": ["ZZMDN2000002", "ZZHRR1900001"]},
-        name="batchMetadata",
-    )
+    @tool(example={"isrcs": ["ZZMDN2000002", "ZZHRR1900001"]}, name="batchMetadata")
     def batch_metadata(self, arguments: BatchMetadata) -> ToolResult:
         """Get the full descriptions of indexed tracks by ISRC, up to 100 in one call. Use it for the three
         to five tracks that the choice hangs on. It does NOT search and does NOT take titles or artists;
-        what is not indexed stands in notFound.
-        """
+        what is not indexed stands in notFound."""
         wanted = list(dict.fromkeys(arguments.isrcs))
         known = {track.isrc: track for track in self.index.get(wanted)}
         tracks = [known[isrc] for isrc in wanted if isrc in known]
@@ -151,10 +142,7 @@ class DiscoverCalls:
         return ToolResult.success(
             {
                 "tracks": [
-                    {
-                        **self._track(track, flags, indexed=True),
-                        "description": track.description,
-                    }
+                    {**self._track(track, flags, indexed=True), "description": track.description}
                     for track in tracks
                 ],
                 "found": len(tracks),
@@ -169,8 +157,7 @@ class DiscoverCalls:
     def suggest_playlist(self, arguments: SuggestPlaylist) -> ToolResult:
         """Lay the finished playlist before the listener, in listening order, with a reason for every track.
         It does NOT search or check anything: give it only tracks that the other tools returned, with the
-        ISRC as it was given.
-        """
+        ISRC as it was given."""
         isrcs = list(dict.fromkeys(track.isrc for track in arguments.tracks))
         flags = self._flags(isrcs=isrcs, remember=True)
         return ToolResult.success(
@@ -193,8 +180,7 @@ class DiscoverCalls:
                 ],
             },
             _summary(
-                f"Suggested '{arguments.title}' with {_count(len(arguments.tracks), 'track')}",
-                flags.notes,
+                f"Suggested '{arguments.title}' with {len(arguments.tracks)} tracks", flags.notes
             ),
             result_count=len(arguments.tracks),
         )
@@ -263,17 +249,8 @@ def _isrcs(tracks: Sequence[CatalogueTrack]) -> list[str]:
     return list(dict.fromkeys(track.isrc for track in tracks if track.isrc))
 
 
-def _flag(shown: JsonObject, name: str) -> Flag:
-    value = shown[name]
-    return value if isinstance(value, bool) else None
-
-
 def _passage(track: IndexedTrack, text: str) -> Passage:
     return make_passage(f"isrc:{track.isrc}", text, title=f"{track.title} – {track.artist}")
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}s"
 
 
 def _summary(said: str, notes: Sequence[str]) -> str:

@@ -4,13 +4,14 @@ None means not known: the look-up failed or took too long, or there is no ISRC t
 returned without its flags rather than not at all.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
 from idea_explorer.agent.tool_calls import run_in_parallel
-from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
+from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.ports import Log
 
 LOOKUP_SECONDS = 0.4  # of the three seconds that a call has
@@ -26,19 +27,15 @@ NOTES: dict[Source, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class Flags:
-    """The answers of a round of look-ups."""
+    """The answers of a round of look-ups, and a note on each source that did not answer."""
 
-    def __init__(
-        self,
-        answers: Mapping[tuple[Source, Kind], frozenset[str]],
-        failed: Iterable[Source],
-    ) -> None:
-        self._answers = answers
-        self.notes = [NOTES[source] for source in dict.fromkeys(failed)]
+    answers: Mapping[tuple[Source, Kind], frozenset[str]]
+    notes: Sequence[str]
 
     def of(self, source: Source, kind: Kind, key: str | None) -> Flag:
-        answer = self._answers.get((source, kind))
+        answer = self.answers.get((source, kind))
         return None if key is None or answer is None else key in answer
 
 
@@ -56,7 +53,8 @@ def look_up(questions: Mapping[tuple[Source, Kind], Question], log: Log, seconds
     with suppress(TimeLimitExceededError):
         run_with_time_limit(lambda: run_in_parallel(asking), seconds, name="flags")
     in_time = dict(answers)
-    return Flags(in_time, [source for source, kind in questions if (source, kind) not in in_time])
+    failed = dict.fromkeys(question[0] for question in questions if question not in in_time)
+    return Flags(in_time, [NOTES[source] for source in failed])
 
 
 def any_of(flags: Iterable[Flag]) -> Flag:

@@ -1,10 +1,83 @@
-"""Parsing source code into symbols. A file that cannot be parsed has none."""
+"""The language of a file, and its symbols. A file that cannot be parsed has none."""
 
+import ast
+import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 
-from idea_explorer.domain.code import ParsedCode
-from idea_explorer.tools.code.parsing.python import parse_python
+from idea_explorer.domain.code import Definition, Import, ParsedCode
+from idea_explorer.tools.code.parsing.modules import shorten
 from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
+
+_BY_ENDING = {
+    "bash": "sh bash zsh",
+    "c": "c h",
+    "cpp": "cc cpp cxx hh hpp hxx",
+    "csharp": "cs",
+    "css": "css",
+    "dart": "dart",
+    "elixir": "ex exs",
+    "go": "go",
+    "graphql": "graphql gql",
+    "html": "html htm",
+    "ini": "ini cfg conf",
+    "java": "java",
+    "javascript": "js jsx mjs cjs",
+    "json": "json",
+    "kotlin": "kt kts",
+    "less": "less",
+    "lua": "lua",
+    "markdown": "md markdown mdx",
+    "perl": "pl pm",
+    "php": "php",
+    "protobuf": "proto",
+    "python": "py pyi pyw",
+    "r": "r",
+    "restructuredtext": "rst",
+    "ruby": "rb rake gemspec",
+    "rust": "rs",
+    "scala": "scala",
+    "scss": "scss",
+    "sql": "sql",
+    "svelte": "svelte",
+    "swift": "swift",
+    "terraform": "tf",
+    "toml": "toml",
+    "typescript": "ts tsx mts cts",
+    "vue": "vue",
+    "xml": "xml svg",
+    "yaml": "yaml yml",
+}
+_BY_NAME = {
+    "dockerfile": "dockerfile",
+    "gemfile": "ruby",
+    "jenkinsfile": "groovy",
+    "makefile": "makefile",
+    "rakefile": "ruby",
+}
+LANGUAGES = {ending: name for name, endings in _BY_ENDING.items() for ending in endings.split()}
+
+# TSX is a grammar of its own; JSX is part of JavaScript's
+_GRAMMARS = {"c", "go", "java", "javascript", "python", "rust", "typescript"}
+
+
+def language_of(path: str) -> str:
+    name = path.rpartition("/")[2].lower()
+    return _BY_NAME.get(name) or LANGUAGES.get(_ending(name), "text")
+
+
+def grammar_of(path: str) -> str | None:
+    """The parser for a file; None if there is none."""
+    ending = _ending(path)
+    if ending == "tsx":
+        return "tsx"
+    language = LANGUAGES.get(ending)
+    return language if language in _GRAMMARS else None
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2].lower() if "." in name else ""
+
 
 # what Python's parser raises for invalid or deeply nested code
 _REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -15,3 +88,86 @@ def parse(grammar: str, source: bytes) -> ParsedCode:
         with suppress(*_REFUSED):
             return parse_python(source)
     return parse_with_grammar(grammar, source)
+
+
+_FILE = "<repository>"
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parse_python(source: bytes) -> ParsedCode:
+    """Raises SyntaxError or ValueError for invalid code, RecursionError for deep nesting."""
+    warnings.filterwarnings("ignore", category=SyntaxWarning, module=_FILE)
+    module = ast.parse(source, _FILE)
+    lines = source.split(b"\n")
+    found = [*_walk(module, "", lines, in_function=False)]
+    return ParsedCode(
+        definitions=tuple(item for item in found if isinstance(item, Definition)),
+        imports=tuple(item for item in found if isinstance(item, Import)),
+    )
+
+
+def _walk(
+    scope: ast.AST, container: str, lines: list[bytes], *, in_function: bool
+) -> Iterator[Definition | Import]:
+    """Statements only: an expression neither defines nor imports a name."""
+    for field in _BODIES:
+        for node in getattr(scope, field, ()):
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    is_class = isinstance(node, ast.ClassDef)
+                    yield Definition(
+                        node.name,
+                        "class" if is_class else "function",
+                        node.lineno,
+                        _signature(node, lines),
+                        container,
+                    )
+                    inner = f"{container}.{node.name}" if container else node.name
+                    yield from _walk(node, inner, lines, in_function=not is_class)
+                case ast.Import() | ast.ImportFrom():
+                    yield from _imports(node, lines)
+                case ast.Assign() | ast.AnnAssign() if not in_function:
+                    text = shorten(lines[node.lineno - 1])
+                    for name in _assigned(node):
+                        yield Definition(name, "variable", node.lineno, text, container)
+                case _:
+                    yield from _walk(node, container, lines, in_function=in_function)
+
+
+def _signature(node: _Function | ast.ClassDef, lines: list[bytes]) -> str:
+    """The source from `def` or `class` up to its body."""
+    body = node.body[0]
+    first, last = node.lineno - 1, body.lineno - 1
+    if first == last:
+        text = lines[first][node.col_offset : body.col_offset]
+    else:
+        text = b" ".join([lines[first][node.col_offset :], *lines[first + 1 : last]])
+    return shorten(text).rstrip().removesuffix(":")
+
+
+def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
+    targets: list[ast.expr] = [*node.targets] if isinstance(node, ast.Assign) else [node.target]
+    while targets:
+        match targets.pop():
+            case ast.Name(id=name):
+                yield name
+            case ast.Tuple(elts=inner) | ast.List(elts=inner):
+                targets.extend(inner)
+
+
+def _imports(node: ast.Import | ast.ImportFrom, lines: list[bytes]) -> Iterator[Import]:
+    statement = shorten(b" ".join(lines[node.lineno - 1 : node.end_lineno]))
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            target = alias.name.replace(".", "/")
+            bound = alias.asname or alias.name.partition(".")[0]
+            yield Import(target, node.lineno, statement, bound=bound)
+        return
+    module = (node.module or "").replace(".", "/")
+    yield Import(module, node.lineno, statement, node.level)
+    for alias in node.names:
+        if alias.name != "*":
+            target = f"{module}/{alias.name}" if module else alias.name
+            bound = alias.asname or alias.name
+            yield Import(target, node.lineno, statement, node.level, bound)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from idea_explorer.domain.time_limit import TimeLimitExceededError, run_with_time_limit
+from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
 
 
 def test_what_ends_in_time_returns_its_result() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.ports import UploadedFile
-from idea_explorer.tools.upload_search import (
+from idea_explorer.tools.fulltext import (
     MAX_FILE_CHARS,
     PASSAGE_CHARS,
     UploadIndex,
