@@ -9,7 +9,7 @@ from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.errors import ConfigurationError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.webhook import Target
+from idea_explorer.domain.webhook import WebhookTarget
 from idea_explorer.lambda_runtime import deployment
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
@@ -62,7 +62,7 @@ def test_the_default_is_signed_by_the_secret_as_it_is_now(aws: Settings, secret:
     update = {"webhook_url": NOWHERE, "webhook_secret_id": created["ARN"]}
     target = publishing.default_webhook(aws.model_copy(update=update))()
 
-    assert target == Target(NOWHERE, "s3cret-value")
+    assert target == WebhookTarget(NOWHERE, "s3cret-value")
     assert "s3cret" not in repr(target)
 
 

@@ -16,7 +16,7 @@ from idea_explorer.domain.errors import UndeliveredError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.webhook import WAITS, Target
+from idea_explorer.domain.webhook import WAITS, WebhookTarget
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Job
 from idea_explorer.settings import Settings
@@ -277,7 +277,7 @@ def test_the_default_is_told_where_a_request_names_nobody(world: World) -> None:
             posts.append(url)
             return super().post(url, *given)  # type: ignore[arg-type]
 
-    target = Target("https://default.example.com/hook", "s3cret")
+    target = WebhookTarget("https://default.example.com/hook", "s3cret")
     deps = replace(
         world.deps, webhooks=lambda: Posts(world.receiver), default_webhook=lambda: target
     )

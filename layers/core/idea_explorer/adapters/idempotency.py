@@ -36,7 +36,7 @@ PREFIX = "submit"
 
 
 @dataclass(frozen=True)
-class _Context:
+class _InvocationContext:
     """The part of Lambda's context that Powertools needs: when the key of a crashed call is free again."""
 
     seconds: float
@@ -63,7 +63,7 @@ class IdempotencyStore:
             run,
             data_keyword_argument="sent",
             persistence_store=self._records,
-            config=_config(_Context(seconds)),
+            config=_config(_InvocationContext(seconds)),
             key_prefix=PREFIX,
         )
         try:

@@ -33,7 +33,7 @@ RETRYABLE_STATUSES = frozenset({408, 425, 429})  # any other 4xx rejects the mes
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WebhookTarget:
     """A receiver. Without a secret, messages are not signed."""
 
     url: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.webhook import Target
+from idea_explorer.domain.webhook import WebhookTarget
 from idea_explorer.ports import (
     Approvals,
     Clock,
@@ -68,7 +68,7 @@ class Deps:
 
     webhooks: Callable[[], Webhooks]
     notices: Callable[[], Notices]
-    default_webhook: Callable[[], Target | None]  # for requests that name none
+    default_webhook: Callable[[], WebhookTarget | None]  # for requests that name none
     retries_webhooks: bool = True  # whether somebody will send those again whose receiver is down
     repository: str | None = None  # where reports are published, as webhooks name it
     branch: str | None = None

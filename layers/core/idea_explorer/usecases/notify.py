@@ -21,8 +21,8 @@ from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.webhook import (
     WAITS,
-    Target,
     WebhookMessage,
+    WebhookTarget,
     build_headers,
     build_message,
     is_final,
@@ -132,7 +132,7 @@ def send_test(url: str, secret: str | None, deps: Deps) -> Delivery:
     """Send a signed test message, once. A failure is reported in the delivery, not raised."""
     now = deps.clock.now()
     message = test_message(new_id(int(now.timestamp() * 1_000)), now)
-    sent = _post(message, Target(url, secret), deps, API_TIMEOUT_SECONDS, pauses=(0.0,))
+    sent = _post(message, WebhookTarget(url, secret), deps, API_TIMEOUT_SECONDS, pauses=(0.0,))
     return Delivery(
         status="delivered" if sent.delivered else "failed",
         attempts=sent.attempts,
@@ -160,7 +160,7 @@ def _send(exploration: Exploration, deps: Deps, timeout: float) -> _Round:
     request = exploration.request
     try:
         own = request.webhook_url
-        target = Target(own, request.callback_secret) if own else deps.default_webhook()
+        target = WebhookTarget(own, request.callback_secret) if own else deps.default_webhook()
     except ConfigurationError as error:
         return _Round(0, error)
     if target is None:
@@ -183,7 +183,7 @@ def _report(exploration: Exploration, deps: Deps) -> str:
 
 def _post(
     message: WebhookMessage,
-    target: Target,
+    target: WebhookTarget,
     deps: Deps,
     timeout: float,
     pauses: Sequence[float] = PAUSES,

@@ -19,19 +19,7 @@ from idea_explorer.agent.moves import (
     next_move,
 )
 from idea_explorer.agent.state import State
-from idea_explorer.domain.transcript import (
-    AnyEntry,
-    ApprovalsDecided,
-    ConversationRestarted,
-    Instruction,
-    ModelCallFailed,
-    ModelCallFinished,
-    ModelCallStarted,
-    Opening,
-    PendingCall,
-    StoredResult,
-    ToolsRan,
-)
+from idea_explorer.domain import transcript
 from idea_explorer.usecases.outcome import Conclusion, conclude
 
 # Reasons that came from the clock, the budget or a person: a replay repeats them as recorded.
@@ -48,20 +36,20 @@ class Replayed:
     divergence: str = ""
 
 
-def replay(entries: Sequence[AnyEntry], page: str | None = None) -> Replayed:
+def replay(entries: Sequence[transcript.AnyEntry], page: str | None = None) -> Replayed:
     """`page` is the web address of the team's repository, as in the recorded run."""
     tape = _Tape(entries)
     while True:
         tape.skip_interruptions()
         state = State(tape.played)
         move = next_move(state, tape.bounds(state))
-        if state.waiting and isinstance(tape.upcoming, ApprovalsDecided):
+        if state.waiting and isinstance(tape.upcoming, transcript.ApprovalsDecided):
             tape.play()  # a person's decision and its results are repeated as recorded
             continue
         if isinstance(move, Finish):
             return _ended(tape, state, move, page)
         if tape.at_end or not tape.agrees(move, state):
-            if tape.at_end and not isinstance(state.last, ModelCallFinished):
+            if tape.at_end and not isinstance(state.last, transcript.ModelCallFinished):
                 return _ended(tape, state, Finish("partial", "recording ends"), page)
             expected = tape.upcoming.kind if tape.upcoming else "the end"
             return _result(
@@ -84,17 +72,17 @@ def _result(tape: "_Tape", conclusion: Conclusion | None, divergence: str) -> Re
 class _Tape:
     """The recorded entries, and how far they have been played."""
 
-    def __init__(self, entries: Sequence[AnyEntry]) -> None:
-        assert isinstance(entries[0], Opening)
+    def __init__(self, entries: Sequence[transcript.AnyEntry]) -> None:
+        assert isinstance(entries[0], transcript.Opening)
         self._entries = list(entries)
         self._position = 1
 
     @property
-    def played(self) -> Sequence[AnyEntry]:
+    def played(self) -> Sequence[transcript.AnyEntry]:
         return self._entries[: self._position]
 
     @property
-    def upcoming(self) -> AnyEntry | None:
+    def upcoming(self) -> transcript.AnyEntry | None:
         return self._entries[self._position] if self._position < len(self._entries) else None
 
     @property
@@ -107,37 +95,40 @@ class _Tape:
     def skip_interruptions(self) -> None:
         """Calls that broke off, and resumes by a person, are repeated as recorded."""
         while self.upcoming is not None and (
-            isinstance(self.upcoming, ModelCallStarted | ModelCallFailed)
-            or (isinstance(self.upcoming, Instruction) and self.upcoming.purpose == "resume")
+            isinstance(self.upcoming, transcript.ModelCallStarted | transcript.ModelCallFailed)
+            or (
+                isinstance(self.upcoming, transcript.Instruction)
+                and self.upcoming.purpose == "resume"
+            )
         ):
             self.play()
 
     def bounds(self, state: State) -> Bounds:
         reason = (
             self.upcoming.reason
-            if isinstance(self.upcoming, Instruction | ConversationRestarted)
+            if isinstance(self.upcoming, transcript.Instruction | transcript.ConversationRestarted)
             else None
         )
         return Bounds(
             max_steps=state.steps + (1 if reason == "max_steps" else 1_000),
             out_of_time=reason == "deadline",
             out_of_budget=reason == "budget",
-            too_dear_to_write=isinstance(self.upcoming, ConversationRestarted)
+            too_dear_to_write=isinstance(self.upcoming, transcript.ConversationRestarted)
             and reason == "budget",
         )
 
     def agrees(self, move: Move, state: State) -> bool:
         match move, self.upcoming:
-            case Ask(), ModelCallFinished():
+            case Ask(), transcript.ModelCallFinished():
                 return True
-            case Say(), Instruction():
+            case Say(), transcript.Instruction():
                 return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)
-            case Restart(), ConversationRestarted():
+            case Restart(), transcript.ConversationRestarted():
                 return True
-            case RunTools() | RefuseTools(), ToolsRan():
+            case RunTools() | RefuseTools(), transcript.ToolsRan():
                 if self.upcoming.refused != isinstance(move, RefuseTools):
                     return False
-                called: list[StoredResult | PendingCall] = [
+                called: list[transcript.StoredResult | transcript.PendingCall] = [
                     *self.upcoming.results,
                     *self.upcoming.pending,
                 ]

@@ -6,7 +6,7 @@ from pathlib import Path
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest, key_of
-from idea_explorer.domain.webhook import Target
+from idea_explorer.domain.webhook import WebhookTarget
 from idea_explorer.ports import (
     BranchLease,
     Clock,
@@ -77,13 +77,13 @@ def pull_requests_for(settings: Settings, exploration: Exploration) -> PullReque
     return code.pull_requests_for(settings, exploration)
 
 
-def default_webhook(settings: Settings) -> Callable[[], Target | None]:
+def default_webhook(settings: Settings) -> Callable[[], WebhookTarget | None]:
     """The webhook for requests that name none. Its secret is read again for each message."""
 
-    def target() -> Target | None:
+    def target() -> WebhookTarget | None:
         if settings.webhook_url is None:
             return None
-        return Target(settings.webhook_url, _webhook_secret(settings))
+        return WebhookTarget(settings.webhook_url, _webhook_secret(settings))
 
     return target
 
