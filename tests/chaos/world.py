@@ -96,7 +96,7 @@ def _start(programs: list[subprocess.Popen[str]], module: str, *options: str) ->
     )
     programs.append(program)
     assert program.stdout is not None
-    return program.stdout.readline().rpartition("=")[2].strip()
+    return program.stdout.readline().rpartition(" ")[2].strip()
 
 
 class World:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from idea_explorer.cli.output import name_status
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import Usage, answer, text
 from tests.fakes.aws import REGION, fake_aws
@@ -155,7 +156,7 @@ def test_the_commands_read_them_on_this_machine(folder: Path, idea: Idea) -> Non
     code, out, _ = idea("approve", ids["awaiting-approval"], "--list", "--json", *at)
     assert (code, json.loads(out)) == (0, answers["awaiting-approval"]["approvals"]["approvals"])
     code, _, err = idea("report", ids["timed-out"], *at)
-    assert (code, "is timed_out and has no report" in err) == (1, True)
+    assert (code, "is timed out and has no report" in err) == (1, True)
 
 
 def test_the_commands_read_them_at_a_server(
@@ -169,7 +170,7 @@ def test_the_commands_read_them_at_a_server(
             assert (code, json.loads(out)) == (0, expected["details"])
             code, out, err = idea("status", before.ids[name])
             assert (code, err) == (0, "")
-            assert expected["details"]["status"] in out
+            assert name_status(expected["details"]["status"]) in out
         listed = json.loads(idea("list", "--limit", "100", "--json")[1])["explorations"]
         assert {line["id"] for line in listed} == set(before.ids.values())
         code, out, _ = idea("watch", before.ids["code-decided"], "--json")

@@ -136,7 +136,7 @@ def test_the_command_line_keeps_shows_and_resumes_what_failed(team: Team) -> Non
     assert (failed.returncode, outcome["status"], outcome["path"]) == (1, "failed", None)
     assert outcome["content"] == HALF
     assert team.documents == []
-    assert f"Read what is kept with: idea report {outcome['id']}" in failed.stderr
+    assert f"Read what was kept with: idea report {outcome['id']}" in failed.stderr
 
     shown = team.idea("report", outcome["id"])
     assert (shown.returncode, shown.stdout) == (0, f"{HALF}\n")

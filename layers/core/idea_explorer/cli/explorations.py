@@ -198,12 +198,11 @@ def _next_steps(target: Target, details: Details, arguments: argparse.Namespace)
         yield suggest_decision(pending, name)
     if details.status in {"queued", "running"}:
         yield f"No process is running it any more. Continue with: idea resume {name}"
-    if arguments.quiet and details.status == "completed":
-        return
-    if not arguments.json and (reading := suggest_reading(details, name)):
+    printed = details.status != "failed" and (arguments.json or arguments.quiet)
+    if not printed and (reading := suggest_reading(details, name)):
         yield reading
-    if going_on := suggest_resume(details, name):
-        yield going_on
+    if resume_command := suggest_resume(details, name):
+        yield resume_command
 
 
 def _show(found: JsonObject, arguments: argparse.Namespace) -> None:
