@@ -1,5 +1,6 @@
 """Branch leases in SQLite, for publishers on one machine."""
 
+from functools import cached_property
 from pathlib import Path
 
 from idea_explorer.adapters.sqlite.database import Database
@@ -9,8 +10,13 @@ from idea_explorer.domain.deadline import Clock
 
 class SqliteBranchLease:
     def __init__(self, path: Path, clock: Clock) -> None:
-        self._db = Database(path, LEASES_SCHEMA)
+        self._path = path
         self._clock = clock
+
+    @cached_property
+    def _db(self) -> Database:
+        """Opened on first use: `idea doctor` builds a publisher and must not write to the folder."""
+        return Database(self._path, LEASES_SCHEMA)
 
     def acquire(self, branch: str, holder: str, *, seconds: float) -> float:
         now = self._now()
