@@ -167,7 +167,7 @@ def test_status_says_what_became_of_the_webhook(delivery: Delivery, line: str | 
     done = an_exploration(status="completed", delivery=delivery)
     details = build_details(done, progress_of(done, [], NOW), "")
     said = format_details(
-        Details.model_validate(json.loads(details.model_dump_json(by_alias=True)))
+        Details.model_validate(json.loads(details.model_dump_json(by_alias=True))), done.id
     )
 
     assert any(text.startswith("Webhook") for text in said) is (line is not None)

@@ -274,9 +274,9 @@ def test_files_that_cannot_be_given_are_one_sentence_and_nothing_is_kept(
     assert {path.name for path in tmp_path.iterdir()} == {"docs", "large.txt"}
 
 
-def test_what_the_readme_says_about_the_assistant_runs_as_it_stands(tmp_path: Path) -> None:
-    section = (ROOT / "README.md").read_text("utf-8").split("## Ask a question")[1]
-    command = section.split("```sh\n")[1].split("```")[0].replace("\\\n", " ")
+def test_the_documented_question_about_a_file_is_answered(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "commands.md").read_text("utf-8").replace("\\\n", " ")
+    command = next(line for line in page.splitlines() if "--toolset assistant --file" in line)
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     program, *arguments = shlex.split(command)
     assert program == "idea"

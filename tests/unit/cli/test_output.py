@@ -34,7 +34,7 @@ def ended(status: Status, resume: str = "", stats: Stats = RAN, **request: str) 
 
 
 def test_a_completed_exploration_is_called_so_once() -> None:
-    lines = format_details(ended("completed"))
+    lines = format_details(ended("completed"), "ID")
 
     assert lines[1] == "completed after 1 step"
     assert "\n".join(lines).lower().count("completed") == 1

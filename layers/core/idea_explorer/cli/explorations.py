@@ -88,12 +88,14 @@ def list_all(arguments: argparse.Namespace) -> int:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    _show(choose_target(arguments).show(arguments.id), arguments)
+    target = choose_target(arguments)
+    _show(target, target.show(arguments.id), arguments)
     return 0
 
 
 def cancel(arguments: argparse.Namespace) -> int:
-    _show(choose_target(arguments).cancel(arguments.id), arguments)
+    target = choose_target(arguments)
+    _show(target, target.cancel(arguments.id), arguments)
     return 0
 
 
@@ -121,7 +123,7 @@ def resume(arguments: argparse.Namespace) -> int:
         return print_end(target, details, arguments)
     if arguments.watch:
         return _follow(target, arguments.id, arguments, after=last, print_outcome=True)
-    _show(resumed, arguments)
+    _show(target, resumed, arguments)
     return 0
 
 
@@ -205,7 +207,7 @@ def _next_steps(target: Target, details: Details, arguments: argparse.Namespace)
         yield resume_command
 
 
-def _show(found: JsonObject, arguments: argparse.Namespace) -> None:
+def _show(target: Target, found: JsonObject, arguments: argparse.Namespace) -> None:
     """JSON, the status alone, or a few lines."""
     if arguments.json:
         print_json(found)
@@ -214,7 +216,7 @@ def _show(found: JsonObject, arguments: argparse.Namespace) -> None:
     print(
         details.status
         if arguments.quiet
-        else strip_control_characters("\n".join(format_details(details)))
+        else strip_control_characters("\n".join(format_details(details, target.name(details.id))))
     )
 
 

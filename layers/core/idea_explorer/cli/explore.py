@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cache
 from threading import Thread
 from typing import Any
 
@@ -107,8 +108,9 @@ class LocalRunner:
         try:
             found = reuse(request, LOCAL_OWNER, self._deps)
         except ExternalError as error:
-            engine = replace(self._deps.engine(), check_repository=_fail_with(error))
-            self._deps = replace(self._deps, engine=lambda: engine)
+            make, check = self._deps.engine, _fail_with(error)
+            engine = cache(lambda: replace(make(), check_repository=check))
+            self._deps = replace(self._deps, engine=engine)
             return None
         if found is None or found.publication.reused is None:
             return None
@@ -125,7 +127,8 @@ class LocalRunner:
             exploration = submit(
                 self._with_files(request, files),
                 LOCAL_OWNER,
-                self._deps,
+                # the run itself keeps to what is left of the day
+                replace(self._deps, policy=replace(self._deps.policy, daily_cost_usd=None)),
                 exploration_id=new,
                 by_command=True,
             )

@@ -57,8 +57,8 @@ def format_cost(cost_usd: float | None) -> str:
     return "cost unknown" if cost_usd is None else f"${cost_usd:.4f}"
 
 
-def format_details(details: Details) -> list[str]:
-    """The lines of `idea status`."""
+def format_details(details: Details, name: str) -> list[str]:
+    """The lines of `idea status`. `name` is the id as a command on this target takes it."""
     budget = f" of ${details.max_cost_usd:.2f}" if details.max_cost_usd else ""
     lines = [
         one_line(details.title or details.idea, 100),
@@ -72,8 +72,8 @@ def format_details(details: Details) -> list[str]:
     if details.failure:
         lines.append(details.failure.message)
         if details.failure.resume:
-            lines.append(f"Continue with: {details.failure.resume}")
-    if webhook := _format_delivery(details.delivery, details.id):
+            lines.append(f"Continue with: {details.failure.resume.replace(details.id, name)}")
+    if webhook := _format_delivery(details.delivery, name):
         lines.append(webhook)
     return lines
 
@@ -90,7 +90,7 @@ def _format_progress(details: Details) -> str:
     return " · ".join(parts)
 
 
-def _format_delivery(delivery: Delivery, exploration_id: str) -> str:
+def _format_delivery(delivery: Delivery, name: str) -> str:
     """The state of the webhook; "" where there is none, or none to be sent yet."""
     attempts = f"after {pluralize(delivery.attempts, 'attempt')}"
     error = f": {delivery.last_error}" if delivery.last_error else "."
@@ -98,7 +98,7 @@ def _format_delivery(delivery: Delivery, exploration_id: str) -> str:
         case "delivered":
             return f"Webhook delivered {attempts}."
         case "failed":
-            resend = f"idea webhook resend {exploration_id}"
+            resend = f"idea webhook resend {name}"
             return f"Webhook not delivered {attempts}{error} Send it again with: {resend}"
         case "pending" if delivery.next_try:
             again = f"{delivery.next_try.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -72,7 +72,7 @@ class ExplorerError(Exception):
 
 
 class InvalidRequestError(ExplorerError):
-    code = "VALIDATION_ERROR"
+    code: ErrorCode = "VALIDATION_ERROR"
 
     def __init__(
         self, message: str, *, hint: str = "", fields: dict[str, str] | None = None
@@ -88,11 +88,11 @@ class KeyTakenError(InvalidRequestError):
 
 
 class MissingError(ExplorerError):
-    code = "NOT_FOUND"
+    code: ErrorCode = "NOT_FOUND"
 
 
 class ConflictError(ExplorerError):
-    code = "VALIDATION_ERROR"
+    code: ErrorCode = "VALIDATION_ERROR"
 
 
 class InvalidTransitionError(ConflictError): ...
@@ -102,7 +102,7 @@ class BaseMovedError(ExplorerError): ...
 
 
 class QuotaSpentError(ExplorerError):
-    code = "BUDGET_EXCEEDED"
+    code: ErrorCode = "BUDGET_EXCEEDED"
 
 
 class LeaseLostError(ExplorerError): ...
@@ -152,7 +152,7 @@ class ToolError(ExplorerError):
 
 
 class ExternalError(ExplorerError):
-    code: ErrorCode = "SERVICE_UNAVAILABLE"  # an adapter says which, by name_system
+    code: ErrorCode = "INTERNAL_ERROR"  # an adapter names its system, by name_system
     error_type: ClassVar[str] = "internal_error"
     retry_after: float | None = None  # the seconds that the other system asks us to wait
 
@@ -163,13 +163,14 @@ def name_system(code: ErrorCode) -> Iterator[None]:
     try:
         yield
     except ExternalError as error:
-        if error.code == "SERVICE_UNAVAILABLE":
+        if error.code in {"INTERNAL_ERROR", "SERVICE_UNAVAILABLE"}:
             error.code = code
         raise
 
 
 class NetworkError(ExternalError):
     retryable = True
+    code: ErrorCode = "SERVICE_UNAVAILABLE"
     error_type = "network_error"
 
 
@@ -178,7 +179,7 @@ class UnreachableError(NetworkError): ...
 
 class UpstreamTimeoutError(ExternalError):
     retryable = True
-    code = "TIMEOUT"
+    code: ErrorCode = "TIMEOUT"
     error_type = "timeout"
 
 
@@ -188,7 +189,7 @@ class TimeSpentError(UpstreamTimeoutError):
 
 class RateLimitedError(ExternalError):
     retryable = True
-    code = "RATE_LIMITED"
+    code: ErrorCode = "RATE_LIMITED"
     error_type = "rate_limited"
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
@@ -198,6 +199,7 @@ class RateLimitedError(ExternalError):
 
 class UnavailableError(ExternalError):
     retryable = True
+    code: ErrorCode = "SERVICE_UNAVAILABLE"
     error_type = "service_unavailable"
 
 
@@ -208,17 +210,18 @@ class OutOfReachError(ExternalError):
 
 
 class AuthFailedError(ExternalError):
+    code: ErrorCode = "SERVICE_UNAVAILABLE"
     error_type = "auth_failed"
 
 
 class ModelRefusesError(AuthFailedError): ...
 
 
-class RejectedError(ExternalError): ...
+class RejectedError(ExternalError):
+    code: ErrorCode = "VALIDATION_ERROR"
 
 
-class TooLongError(RejectedError):
-    code = "VALIDATION_ERROR"
+class TooLongError(RejectedError): ...
 
 
 class UpstreamConflictError(ExternalError): ...
@@ -229,7 +232,7 @@ class UndeliveredError(ExternalError):
 
 
 class WebError(ExternalError):
-    code = "VALIDATION_ERROR"
+    code: ErrorCode = "VALIDATION_ERROR"
 
 
 class BlockedAddressError(WebError):
@@ -257,7 +260,7 @@ class HttpError(WebError):
 
 
 class DocumentError(ExternalError):
-    code = "NOT_FOUND"
+    code: ErrorCode = "NOT_FOUND"
 
 
 class DocumentMissingError(DocumentError): ...

@@ -71,10 +71,11 @@ class Exploration(BaseModel, frozen=True):
     @classmethod
     def _nest_parts(cls, record: object) -> object:
         """Records of version 0.1 had all fields side by side, with the run's number as `run`."""
-        if isinstance(record, dict) and isinstance(record.get("run"), int):
-            record = {**record, "number": record["run"]}
-            del record["run"]
-            record["min_resume_usd"] = record.pop("go_on_usd", None)
+        if isinstance(record, dict):
+            renamed = {"go_on_usd": "min_resume_usd"}
+            if isinstance(record.get("run"), int):
+                renamed["run"] = "number"
+            record = {renamed.get(name, name): value for name, value in record.items()}
         return nest(record, {"run": Run, "publication": Publication})
 
     @property
@@ -111,13 +112,15 @@ class Exploration(BaseModel, frozen=True):
         """A copy with other values of its own fields, of its run's or of its publication's."""
         own = {name: changes.pop(name) for name in list(changes) if name in type(self).model_fields}
         parts: dict[str, BaseModel] = {"run": self.run, "publication": self.publication}
-        for name, part in parts.items():
-            fields = type(part).model_fields
+        for name, before in parts.items():
+            part = own.get(name, before)
+            if not isinstance(part, type(before)):
+                raise TypeError(f"{name} is a {type(before).__name__}, not {part!r}.")
+            fields = type(before).model_fields
             if inner := {key: changes.pop(key) for key in list(changes) if key in fields}:
                 own[name] = part.model_copy(update=inner)
         if changes:
             raise TypeError(f"An exploration has no {', '.join(changes)}.")
-        assert isinstance(own.get("run", self.run), Run)  # its number is `number`
         return self.model_copy(update=own)
 
     def moved(self, to: Status, *, at: datetime, **changes: object) -> "Exploration":

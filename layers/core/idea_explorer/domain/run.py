@@ -35,8 +35,11 @@ def nest(record: object, parts: Mapping[str, type[BaseModel]]) -> object:
     flat = dict(record)
     for name, part in parts.items():
         fields = {key: flat.pop(key) for key in part.model_fields if key in flat}
-        if fields and name not in flat:
-            flat[name] = fields
+        known = flat.get(name, {})
+        if fields and not isinstance(known, dict):
+            raise ValueError(f"{', '.join(fields)}: belong to '{name}', which is given as well")
+        if fields:
+            flat[name] = {**fields, **known}
     return flat
 
 

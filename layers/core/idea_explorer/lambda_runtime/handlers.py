@@ -5,11 +5,11 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from idea_explorer.domain.errors import ExplorerError, ExternalError, UndeliveredError
+from idea_explorer.domain.errors import ErrorCode, ExplorerError, ExternalError, UndeliveredError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
@@ -90,9 +90,15 @@ class Work(BaseModel):
 
     @property
     def error(self) -> ExplorerError | None:
-        """What the workflow caught, where it has a sentence for people."""
+        """What the workflow caught, if it has a sentence for people."""
         sentence = self.failure.sentence if self.failure else None
-        return ExplorerError(sentence) if sentence else None
+        if not sentence:
+            return None
+        code, _, rest = sentence.partition(": ")
+        error = ExplorerError(rest if code in get_args(ErrorCode) else sentence)
+        if code in get_args(ErrorCode):
+            error.code = cast("ErrorCode", code)
+        return error
 
 
 def work_in(event: Event) -> Work:
@@ -183,7 +189,7 @@ def known_errors() -> Iterator[None]:
             raise
         asked = error.retry_after if isinstance(error, ExternalError) else None
         named = RetryableError if asked is None else ThrottledError
-        raise named(error.sentence) from None
+        raise named(f"{error.code}: {error.sentence}") from None
     except Exception as error:  # noqa: BLE001  named by its class only
         kind = type(error).__name__
         frames = "".join(traceback.format_tb(error.__traceback__))

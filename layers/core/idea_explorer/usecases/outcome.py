@@ -102,8 +102,9 @@ def receipt_for(
         resumable=finish.stop_reason != "refusal",
     )
     least = _least_budget(stats.cost_usd, min_resume_usd)
-    if finish.stop_reason != "budget" or least is None:
-        return receipt
+    given = exploration.request.max_cost_usd
+    if finish.stop_reason != "budget" or least is None or (given and given >= float(least)):
+        return receipt  # a day's budget may have ended it; a resume must not lower its own
     return receipt.model_copy(update={"resume": f"{receipt.resume} --max-cost-usd {least}"})
 
 

@@ -13,6 +13,7 @@ from idea_explorer.domain.errors import ExternalError, UnavailableError
 from idea_explorer.domain.ids import ExplorationId
 
 FOLDER_LOCK_SECONDS = 30.0
+LOCK_SECONDS = 1.0  # another process may be looking whether the run is locked
 
 
 class ProcessLock:
@@ -25,7 +26,7 @@ class ProcessLock:
     def held(self, exploration_id: ExplorationId) -> Iterator[None]:
         path = self._folder / f"{exploration_id}.{uuid.uuid4().hex}.lock"
         try:
-            with lock_folder(path, 0.0):
+            with lock_folder(path, LOCK_SECONDS):
                 yield
         finally:
             path.unlink(missing_ok=True)

@@ -98,12 +98,11 @@ class GitHubClient:
     def _request(self, method: str, path: str, **options: Any) -> Iterator[httpx.Response]:
         """A successful response whose body has not been read yet; raises for any other."""
         token = self._token()
-        hint = "Check the network and GITHUB_API_URL."
-        with errors.name_system("GITHUB_UNAVAILABLE"), map_httpx_errors("GitHub", hint=hint):
-            response = self._send(method, path, token, options)
-            if response.status_code == 401 and (rotated := self._fetch_rotated_token(token)):
-                response.close()
-                response = self._send(method, path, rotated, options)
+        response = self._send(method, path, token, options)
+        if response.status_code == 401 and (rotated := self._fetch_rotated_token(token)):
+            response.close()
+            response = self._send(method, path, rotated, options)
+        with _map_errors():
             try:
                 if not response.is_success:
                     response.read()
@@ -123,14 +122,15 @@ class GitHubClient:
         request = self._http.build_request(
             method, f"{self._address}{path}", headers=headers, **options
         )
-        for _ in range(MAX_REDIRECTS + 1):
-            response = self._http.send(request, stream=True)
-            if response.status_code not in FOLLOWED or "location" not in response.headers:
-                return response
-            response.read()
-            self._has_moved = self._has_moved or response.status_code in MOVED
-            request = self._redirect(request, response)
-        raise errors.ExternalError("GitHub redirects too often.")
+        with _map_errors():
+            for _ in range(MAX_REDIRECTS + 1):
+                response = self._http.send(request, stream=True)
+                if response.status_code not in FOLLOWED or "location" not in response.headers:
+                    return response
+                response.read()
+                self._has_moved = self._has_moved or response.status_code in MOVED
+                request = self._redirect(request, response)
+            raise errors.ExternalError("GitHub redirects too often.")
 
     def _redirect(self, request: httpx.Request, response: httpx.Response) -> httpx.Request:
         """The same request at its new address. Another host never sees the token."""
@@ -177,6 +177,13 @@ class GitHubClient:
         earlier = self._untimed_limits.get(method, 0)
         self._untimed_limits[method] = earlier + 1
         return min(LIMIT_SECONDS * 2.0**earlier, LONGEST_LIMIT_SECONDS)
+
+
+@contextmanager
+def _map_errors() -> Iterator[None]:
+    hint = "Check the network and GITHUB_API_URL."
+    with errors.name_system("GITHUB_UNAVAILABLE"), map_httpx_errors("GitHub", hint=hint):
+        yield
 
 
 def _create_client() -> httpx.Client:

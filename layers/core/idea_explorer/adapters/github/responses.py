@@ -78,4 +78,6 @@ def parse(kind: type[T], response: Any) -> T:
 
 
 def unreadable() -> ExternalError:
-    return ExternalError("GitHub's response could not be read.")
+    error = ExternalError("GitHub's response could not be read.")
+    error.code = "GITHUB_UNAVAILABLE"
+    return error
