@@ -245,10 +245,10 @@ class Settings(BaseModel):
 
     @property
     def store(self) -> Path:
-        return self.kept / "explorations.db"
+        return self.data_dir / "explorations.db"
 
     @property
-    def kept(self) -> Path:
+    def data_dir(self) -> Path:
         """The folder for everything this machine stores."""
         return self.research_dir / DATA_DIR
 

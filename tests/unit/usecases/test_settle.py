@@ -292,6 +292,6 @@ def test_a_sweep_has_overdue_webhooks_sent_and_no_others(world: World) -> None:
     sweep(world.deps)
     assert world.asked == []  # its workflow has just begun to
     world.clock.pass_time(300 + UNDELIVERED_TOO_LONG_SECONDS + 1)
-    assert sweep(world.deps).told == 1
+    assert sweep(world.deps).webhooks_requested == 1
 
     assert world.asked == [ended.id]

@@ -229,11 +229,11 @@ def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) 
     label = LABELS[exploration.status]
     if exploration.is_final:
         return RunProgress(label, exploration.run.stats)
-    told = _EventProgress(label, exploration.request.spec.labels)
+    progress = _EventProgress(label, exploration.request.spec.labels)
     for event in events:
-        told.hear(json.loads(event))
-    stats = max(exploration.run.stats, told.stats(), key=lambda known: known.steps)
-    doing = exploration.waits_for(now) or told.label
+        progress.apply(json.loads(event))
+    stats = max(exploration.run.stats, progress.stats(), key=lambda known: known.steps)
+    doing = exploration.waits_for(now) or progress.label
     return RunProgress(doing if exploration.status == "running" else label, stats)
 
 
@@ -245,7 +245,7 @@ class _EventProgress:
         self._tool_labels = tool_labels
         self._steps: list[StepFinished] = []
 
-    def hear(self, event: dict[str, object]) -> None:
+    def apply(self, event: dict[str, object]) -> None:
         match event:
             case {"type": "step_finished"}:
                 self._steps.append(StepFinished.model_validate(event))

@@ -154,13 +154,13 @@ class Exploration(BaseModel, frozen=True):
             created_at=at,
             updated_at=at,
             run=Run(by_command=by_command),
-            delivery=_delivery_of(told=default_webhook or request.webhook_url is not None),
+            delivery=_new_delivery(has_webhook=default_webhook or request.webhook_url is not None),
         )
 
     @property
     def new_delivery(self) -> Delivery:
         """The delivery of a run that has yet to end."""
-        return _delivery_of(told=self.delivery.status != "none")
+        return _new_delivery(has_webhook=self.delivery.status != "none")
 
     def started(self, *, at: datetime) -> "Exploration":
         return self.moved("running", at=at, started_at=self.run.started_at or at)
@@ -169,5 +169,5 @@ class Exploration(BaseModel, frozen=True):
         return self.moved(to, at=at, finished_at=at, **changes)
 
 
-def _delivery_of(*, told: bool) -> Delivery:
-    return Delivery(status="pending" if told else "none")
+def _new_delivery(*, has_webhook: bool) -> Delivery:
+    return Delivery(status="pending" if has_webhook else "none")

@@ -67,11 +67,11 @@ class Stats(BaseModel, frozen=True):
 
     def as_json(self, *, tool_calls: bool) -> JsonObject:
         """The stats for people and scripts, who know the token counts as fields of the stats."""
-        told: JsonObject = self.model_dump(mode="json", exclude={"usage", "tool_calls"})
-        told |= self.usage.model_dump()
+        shown: JsonObject = self.model_dump(mode="json", exclude={"usage", "tool_calls"})
+        shown |= self.usage.model_dump()
         if tool_calls:
-            told["tool_calls"] = [record.as_json() for record in self.tool_calls]
-        return told
+            shown["tool_calls"] = [record.as_json() for record in self.tool_calls]
+        return shown
 
 
 class Receipt(BaseModel, frozen=True):

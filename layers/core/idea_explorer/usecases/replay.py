@@ -22,9 +22,6 @@ from idea_explorer.agent.state import State
 from idea_explorer.domain import transcript
 from idea_explorer.usecases.outcome import Conclusion, conclude
 
-# Reasons that came from the clock, the budget or a person: a replay repeats them as recorded.
-OUTSIDE = frozenset({"deadline", "budget", "max_steps"})
-
 
 @dataclass(frozen=True, slots=True)
 class Replayed:

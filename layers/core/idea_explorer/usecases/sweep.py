@@ -18,7 +18,7 @@ class SweepResult:
 
     sent_again: int
     settled: int
-    told: int
+    webhooks_requested: int
 
 
 def sweep(deps: Deps) -> SweepResult:

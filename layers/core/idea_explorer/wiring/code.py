@@ -149,7 +149,7 @@ def _cache_folder(settings: Settings) -> Path:
     """Where snapshots and symbols are cached; Lambda can only write to its temporary folder."""
     if settings.in_cloud:
         return Path(tempfile.gettempdir()) / "idea-explorer-code"
-    return settings.kept / "code"
+    return settings.data_dir / "code"
 
 
 @cache

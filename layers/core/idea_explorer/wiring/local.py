@@ -33,7 +33,7 @@ def local_uploads(settings: Settings, base_url: str = "") -> "LocalUploads":
     """Files on this machine; `base_url` is the address of its API."""
     from idea_explorer.adapters.uploads import LocalUploads
 
-    return LocalUploads(settings.kept, base_url)
+    return LocalUploads(settings.data_dir, base_url)
 
 
 def files_of(exploration: Exploration, uploads: Uploads) -> "FilesOf":
@@ -64,7 +64,7 @@ def local_queue(settings: Settings) -> "LocalQueue":
 def process_lock(settings: Settings) -> "ProcessLock":
     from idea_explorer.adapters.folder.locks import ProcessLock
 
-    return ProcessLock(settings.kept / "running")
+    return ProcessLock(settings.data_dir / "running")
 
 
 def worked_on_here(settings: Settings) -> Callable[[Exploration], bool]:
