@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.ports import Idempotency, Notices, Secrets, SecretStore, Workflow, WorkQueue
+from idea_explorer.ports import (
+    Deployment,
+    Idempotency,
+    Notices,
+    Secrets,
+    SecretStore,
+    Workflow,
+    WorkQueue,
+)
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.local import system_clock
 
@@ -124,7 +132,12 @@ def operator_secrets(settings: Settings) -> SecretStore:
     return OperatorSecrets(connect("secretsmanager", settings))
 
 
-def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
-    from idea_explorer.adapters.aws import secrets
+def deployment(settings: Settings, stack: str) -> Deployment:
+    from idea_explorer.adapters.aws.client import client
+    from idea_explorer.adapters.aws.deployment import CloudDeployment
 
-    return secrets.stack_outputs(stack, connect("cloudformation", settings))
+    return CloudDeployment(stack, lambda service: client(service, settings.aws_endpoint_url))
+
+
+def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
+    return deployment(settings, stack).describe().outputs
