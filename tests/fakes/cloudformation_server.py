@@ -268,6 +268,12 @@ def _to_xml(value: Any) -> str:
             return escape(str(value))
 
 
+def query_response(action: str, result: Mapping[str, Any]) -> bytes:
+    """An answer in the protocol that CloudFormation speaks."""
+    inner = f"<{action}Result>{_to_xml(dict(result))}</{action}Result>"
+    return f'<{action}Response xmlns="{NAMESPACE}">{inner}</{action}Response>'.encode()
+
+
 def _listen(cloudformation: FakeCloudFormation) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -285,15 +291,13 @@ def _listen(cloudformation: FakeCloudFormation) -> ThreadingHTTPServer:
             sent = dict(parse_qsl(body, keep_blank_values=True))
             action = sent["Action"]
             try:
-                result = _to_xml(cloudformation.answer(action, sent))
+                answer = query_response(action, cloudformation.answer(action, sent)).decode()
             except RefusedError as error:
                 refused = {"Type": "Sender", "Code": "ValidationError", "Message": str(error)}
                 text = f"<ErrorResponse><Error>{_to_xml(refused)}</Error></ErrorResponse>"
                 self._reply(400, text, "text/xml")
                 return
-            inner = f"<{action}Result>{result}</{action}Result>"
-            text = f'<{action}Response xmlns="{NAMESPACE}">{inner}</{action}Response>'
-            self._reply(200, text, "text/xml")
+            self._reply(200, answer, "text/xml")
 
         def _reply(self, status: int, text: str, kind: str) -> None:
             data = text.encode()

@@ -1,7 +1,7 @@
 """What an operator sees of the stacks: CloudFormation's description, the queue's event source, the logs.
 
-Moto knows neither that our own poller takes the queue's messages nor what the functions logged, so both are
-answered here; the description is a stack of moto's with the names, roles and log groups of ours.
+Moto knows neither what a stack is made of, nor that our own poller takes the queue's messages, nor what the
+functions logged. So all three are answered here.
 """
 
 import json
@@ -10,10 +10,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from tests.e2e.harness.functions import Functions
 from tests.e2e.harness.template import Resolver, resources_of, template
+from tests.fakes.cloudformation_server import query_response
 
 SOURCES = "/2015-03-31/event-source-mappings"
 FILTER_LOGS = "Logs_20140328.FilterLogEvents"
@@ -21,10 +22,13 @@ FILTER_LOGS = "Logs_20140328.FilterLogEvents"
 
 @dataclass
 class OperatorAnswers:
-    """`sources` has the state of each event source, by the ARN of its queue."""
+    """`sources` has the state of each event source, by the ARN of its queue; `stacks` go by name. The
+    roles that a stack names are there, but for those that were deleted since."""
 
     functions: Functions
     sources: dict[str, str] = field(default_factory=dict)
+    stacks: "dict[str, StackDescription]" = field(default_factory=dict)
+    deleted_roles: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def set_source(self, queue_arn: str, state: str) -> None:
@@ -38,7 +42,52 @@ class OperatorAnswers:
             return self._sources(parse_qs(parts.query)["EventSourceArn"][0])
         if headers.get("X-Amz-Target") == FILTER_LOGS:
             return self._logs(json.loads(body)["logGroupName"])
+        if b"Version=2010-05-15" in body:
+            return self._describe(dict(parse_qsl(body.decode())))
+        if b"Action=GetRole&" in body:
+            return self._role(dict(parse_qsl(body.decode()))["RoleName"])
         return None
+
+    def _role(self, name: str) -> bytes | None:
+        """None for a role that does not exist: moto knows none at all and says so."""
+        named = {role for stack in self.stacks.values() for _, role in stack.resources.values()}
+        if name not in named or name in self.deleted_roles:
+            return None
+        return query_response("GetRole", {"Role": {"RoleName": name}})
+
+    def _describe(self, sent: Mapping[str, str]) -> bytes | None:
+        stack = self.stacks.get(sent["StackName"])
+        if stack is None:
+            return None
+        described: dict[str, Any] = {
+            "Stacks": [
+                {
+                    "StackName": sent["StackName"],
+                    "CreationTime": "2026-11-17T00:00:00Z",
+                    "StackStatus": "CREATE_COMPLETE",
+                    "Parameters": [
+                        {"ParameterKey": name, "ParameterValue": value}
+                        for name, value in stack.parameters.items()
+                    ],
+                    "Outputs": [
+                        {"OutputKey": name, "OutputValue": value}
+                        for name, value in stack.outputs.items()
+                    ],
+                }
+            ]
+        }
+        if sent["Action"] == "ListStackResources":
+            described = {
+                "StackResourceSummaries": [
+                    {
+                        "LogicalResourceId": name,
+                        "ResourceType": kind,
+                        "PhysicalResourceId": physical,
+                    }
+                    for name, (kind, physical) in stack.resources.items()
+                ]
+            }
+        return query_response(sent["Action"], described)
 
     def _sources(self, queue_arn: str) -> bytes:
         with self._lock:
@@ -55,45 +104,31 @@ class OperatorAnswers:
         return json.dumps({"events": events}).encode()
 
 
-def describe_stack(cloudformation: Any, name: str, names: Mapping[str, Any], api_url: str) -> None:
-    """Make moto's CloudFormation describe a stack that exists without it."""
+@dataclass(frozen=True)
+class StackDescription:
+    """A stack as CloudFormation describes it."""
+
+    outputs: Mapping[str, str]
+    parameters: Mapping[str, str]
+    resources: Mapping[str, tuple[str, str]]  # type and name, by logical id
+
+
+def describe_stack(name: str, names: Mapping[str, Any], api_url: str) -> StackDescription:
     known = {name: given for name, given in names.items() if not name.startswith("AWS::")}
     resolver = Resolver({**known, "AWS::StackName": name, "AWS::URLSuffix": "amazonaws.com"})
     outputs = {
-        output: {"Value": str(resolver.resolve(declared["Value"]))}
+        output: str(resolver.resolve(declared["Value"]))
         for output, declared in template()["Outputs"].items()
         if output not in {"ApiUrl", "DashboardUrl"}
         and ("Condition" not in declared or resolver.holds(declared["Condition"]))
     }
     parameters = {
-        parameter: {
-            "Type": "String",
-            "Default": str(names.get(parameter, declared.get("Default", ""))),
-        }
+        parameter: str(names.get(parameter, declared.get("Default", "")))
         for parameter, declared in template()["Parameters"].items()
     }
-    trust: dict[str, Any] = {"Version": "2012-10-17", "Statement": []}
-    roles = {
-        role: {
-            "Type": "AWS::IAM::Role",
-            "Properties": {"RoleName": f"{name}-{role}", "AssumeRolePolicyDocument": trust},
-        }
-        for role in resources_of("AWS::IAM::Role")
-    }
+    roles = {role: ("AWS::IAM::Role", f"{name}-{role}") for role in resources_of("AWS::IAM::Role")}
     groups = {
-        group: {
-            "Type": "AWS::Logs::LogGroup",
-            "Properties": {
-                "LogGroupName": resolver.resolve(declared["Properties"]["LogGroupName"])
-            },
-        }
+        group: (declared["Type"], resolver.resolve(declared["Properties"]["LogGroupName"]))
         for group, declared in resources_of("AWS::Logs::LogGroup").items()
     }
-    body = {
-        "Parameters": parameters,
-        "Resources": {**roles, **groups},
-        "Outputs": {**outputs, "ApiUrl": {"Value": api_url}},
-    }
-    cloudformation.create_stack(
-        StackName=name, TemplateBody=json.dumps(body), Capabilities=["CAPABILITY_NAMED_IAM"]
-    )
+    return StackDescription({**outputs, "ApiUrl": api_url}, parameters, {**roles, **groups})

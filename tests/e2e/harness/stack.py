@@ -91,6 +91,9 @@ class Stack:
         self._ended = self._ended_executions()
         self._background = [self._queue_source(), Background(self._ended.tell)]
         services.operator.set_source(self._names["ExplorationsQueue.Arn"], "Enabled")
+        services.operator.stacks[self.name] = describe_stack(
+            self.name, self._names, self.gateway.url
+        )
         for function in options.warm:
             functions.warm(self.named(function))
 
@@ -208,11 +211,8 @@ class Stack:
         for function in resources_of("AWS::Serverless::Function"):
             self.functions.restart(self.named(function))
 
-    def show_to_operator(self) -> None:
-        """Let CloudFormation describe it. Not always: moto takes seconds to load all that it may create."""
-        describe_stack(
-            self.services.client("cloudformation"), self.name, self._names, self.gateway.url
-        )
+    def delete_role(self, role: str) -> None:
+        self.services.operator.deleted_roles.add(f"{self.name}-{role}")
 
     def disconnect_queue(self) -> None:
         """Disable the event source: nobody takes messages from the queue any more."""

@@ -261,6 +261,11 @@ def _add_admin(commands: "Commands") -> None:
         help="wait this long, default %(default)s",
     )
     _add_stack(smoke)
+    for action, text in {
+        "pause": "start no more explorations; those that run go on to their end",
+        "unpause": "start explorations again",
+    }.items():
+        _add_stack(_add(kinds, action, f"admin.{action}", text))
 
 
 def _add_stack(command: argparse.ArgumentParser) -> None:

@@ -32,6 +32,7 @@ from idea_explorer.ports.reading import (
     WebPages,
 )
 from idea_explorer.ports.stores import (
+    Admission,
     Approvals,
     EventLog,
     ExplorationPage,
@@ -40,11 +41,13 @@ from idea_explorer.ports.stores import (
     Idempotency,
     NumberedEvent,
     Reports,
+    Slots,
     Spend,
     Transcript,
     Transcripts,
     Upload,
     Uploads,
+    Waiting,
 )
 from idea_explorer.ports.writing import (
     BranchLease,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports import (
+    Admission,
     Deployment,
     Idempotency,
     Notices,
@@ -32,6 +33,12 @@ def table(settings: Settings) -> "Table":
 
     name = named("TABLE_NAME", settings.table_name)
     return Table(name, connect("dynamodb", settings), SystemClock())
+
+
+def cloud_admission(settings: Settings) -> Admission:
+    from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
+
+    return DynamoExplorations(table(settings)).admission
 
 
 def idempotency(settings: Settings) -> Idempotency:

@@ -10,7 +10,7 @@ from idea_explorer.cli.smoke.run import SmokeTest
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.settings import Settings
-from idea_explorer.wiring.cloud import deployment, operator_secrets
+from idea_explorer.wiring.cloud import cloud_admission, deployment, operator_secrets
 from idea_explorer.wiring.local import system_clock
 
 MIN_SECONDS = 5.0
@@ -27,7 +27,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidRequestError(f"--seconds must be at least {MIN_SECONDS:.0f}.")
     settings = Settings.from_environment(os.environ)
     test = SmokeTest(
-        deployment(settings, stack), operator_secrets(settings), system_clock(), arguments.seconds
+        deployment(settings, stack),
+        lambda table: cloud_admission(settings.model_copy(update={"table_name": table})),
+        operator_secrets(settings),
+        system_clock(),
+        arguments.seconds,
     )
     if not arguments.json:
         test.on_leg = _print_leg

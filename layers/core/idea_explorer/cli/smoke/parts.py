@@ -3,13 +3,14 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from idea_explorer.api.views import Details
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.text import one_line
-from idea_explorer.ports import Deployment, ExecutionInfo, LoggedError, StackInfo
+from idea_explorer.ports import Admission, Deployment, ExecutionInfo, LoggedError, StackInfo
 
 Part = Literal[
     "stack",
@@ -58,7 +59,7 @@ def _check_stack(stack: StackInfo) -> None:
             f"The stack is {stack.status}.",
             hint="Wait until it is complete, or read its events in the CloudFormation console.",
         )
-    needed = ("ApiUrl", "QueueUrl", "StateMachineArn", "ApiTokensSecretId")
+    needed = ("ApiUrl", "QueueUrl", "StateMachineArn", "TableName", "ApiTokensSecretId")
     if missing := [name for name in needed if name not in stack.outputs]:
         raise BrokenPartError(
             "stack",
@@ -113,6 +114,29 @@ def check_queue(stack: StackInfo, deployment: Deployment) -> None:
     )
 
 
+def check_admission(stack: StackInfo, admission: Admission) -> None:
+    if admission.slots().paused:
+        raise BrokenPartError(
+            "dispatch",
+            "The deployment is paused: it accepts explorations and starts none.",
+            hint=f"Let it start them again with: idea admin unpause --stack {stack.name}",
+        )
+
+
+def describe_backlog(admission: Admission) -> str:
+    return f"{len(admission.slots().holders)} are running and {admission.count_waiting()} waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRun:
+    """The exploration of the smoke test, as it was when the time was up or when it had ended."""
+
+    details: Details
+    since: datetime
+    seconds: float
+    backlog: str
+
+
 def diagnose_submission(
     error: ExplorerError, deployment: Deployment, since: datetime
 ) -> BrokenPartError:
@@ -124,16 +148,15 @@ def diagnose_submission(
     )
 
 
-def diagnose_run(
-    details: Details, stack: StackInfo, deployment: Deployment, since: datetime, seconds: float
-) -> BrokenPartError:
+def diagnose_run(run: AcceptedRun, stack: StackInfo, deployment: Deployment) -> BrokenPartError:
     """Why an exploration that was accepted did not complete."""
+    details = run.details
     execution = deployment.execution(
         stack.outputs["StateMachineArn"], f"{details.id}-{details.run}"
     )
-    errors = deployment.recent_errors(since)
+    errors = deployment.recent_errors(run.since)
     if execution is None:
-        return _diagnose_start(details, stack, deployment, errors, seconds)
+        return _diagnose_start(run, stack, deployment, errors)
     if execution.error:
         return _diagnose_execution(execution)
     if details.failure:
@@ -145,18 +168,14 @@ def diagnose_run(
         )
     return _find_denial(errors) or BrokenPartError(
         "workflow",
-        f"The exploration was still {details.status} after {seconds:.0f} s"
+        f"The exploration was still {details.status} after {run.seconds:.0f} s"
         f" ({details.current_step_label}), and its execution is {execution.status}.",
         hint="Open the execution in the Step Functions console to see the state that it is in.",
     )
 
 
 def _diagnose_start(
-    details: Details,
-    stack: StackInfo,
-    deployment: Deployment,
-    errors: Sequence[LoggedError],
-    seconds: float,
+    run: AcceptedRun, stack: StackInfo, deployment: Deployment, errors: Sequence[LoggedError]
 ) -> BrokenPartError:
     if denial := _find_denial(errors, ("-dispatch", "-api")):
         return denial
@@ -164,12 +183,17 @@ def _diagnose_start(
         check_queue(stack, deployment)
     except BrokenPartError as broken:
         return broken
-    said = f" The dispatch function logged: {errors[0].text}" if errors else ""
-    reason = f": {details.failure.message}" if details.failure else f" within {seconds:.0f} s."
+    if failure := run.details.failure:
+        return BrokenPartError(
+            "dispatch",
+            f"The exploration was accepted but could not be started: {failure.message}",
+            hint="Read the log of the dispatch function.",
+        )
     return BrokenPartError(
         "dispatch",
-        f"The exploration was accepted but not started{reason}{said}",
-        hint="Others may be running: compare MaxRunning, and run the smoke test again with --seconds 600.",
+        f"The exploration was accepted but not started within {run.seconds:.0f} s: {run.backlog}.",
+        hint="If as many are running as MaxRunning allows, run the smoke test again with --seconds 600;"
+        " if not, read the log of the dispatch function.",
     )
 
 

@@ -8,8 +8,11 @@ from datetime import datetime
 from idea_explorer.api.views import Details
 from idea_explorer.cli.output import parse_details
 from idea_explorer.cli.smoke.parts import (
+    AcceptedRun,
     BrokenPartError,
+    check_admission,
     check_before,
+    describe_backlog,
     diagnose_run,
     diagnose_submission,
     diagnose_webhook,
@@ -21,7 +24,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import SMOKE_OWNER
 from idea_explorer.domain.retry import RetryPolicy, is_retryable, retry
 from idea_explorer.domain.run import FINAL
-from idea_explorer.ports import Clock, Deployment, SecretStore, StackInfo
+from idea_explorer.ports import Admission, Clock, Deployment, SecretStore, StackInfo
 from idea_explorer.usecases import manage_tokens
 
 POLL_SECONDS = 0.5
@@ -47,9 +50,15 @@ class SmokeTest:
     """Runs once. `legs` has the seconds from the submission to each leg's end, as a client sees them."""
 
     def __init__(
-        self, deployment: Deployment, secrets: SecretStore, clock: Clock, seconds: float
+        self,
+        deployment: Deployment,
+        admission_of: Callable[[str], Admission],  # by the name of the table
+        secrets: SecretStore,
+        clock: Clock,
+        seconds: float,
     ) -> None:
         self._deployment = deployment
+        self._admission_of = admission_of
         self._secrets = secrets
         self._clock = clock
         self._seconds = seconds
@@ -62,6 +71,8 @@ class SmokeTest:
         """Raises BrokenPartError. Leaves nothing behind but the record of its exploration."""
         stack = self._deployment.describe()
         check_before(stack, self._deployment)
+        admission = self._admission_of(stack.outputs["TableName"])
+        check_admission(stack, admission)
         since = self._clock.now()
         with self._token(stack) as token, ApiClient(stack.outputs["ApiUrl"], token) as api:
             self._started = self._clock.monotonic()
@@ -69,7 +80,9 @@ class SmokeTest:
             try:
                 details = self._follow(api)
                 if details.status != "completed":
-                    raise diagnose_run(details, stack, self._deployment, since, self._seconds)
+                    backlog = describe_backlog(admission)
+                    run = AcceptedRun(details, since, self._seconds, backlog)
+                    raise diagnose_run(run, stack, self._deployment)
                 self._await_webhook(api, stack, details)
             except BrokenPartError:
                 self._cancel(api)
