@@ -22,6 +22,8 @@ def undeploy(
     say: Callable[[str], None],
 ) -> int:
     """`confirm` asks for the stack's name. Raises ConfigurationError where there is nothing to delete."""
+    if not name:
+        raise ConfigurationError("Which stack?", hint="Name it with STACK=…")
     if account.find_stack(name) is None:
         raise ConfigurationError(
             f"There is no stack {name} in this account and region.", hint="Name yours with STACK=…"
