@@ -113,7 +113,7 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.caching
 
 SUBMISSIONS ?= 1000 10000
-admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about an hour
+admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
 	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
 
 .PHONY: browser browser-core axe picture

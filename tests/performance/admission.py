@@ -6,8 +6,9 @@ Three owners send their explorations within a minute, one of them a single one. 
 constants are AWS's and the template's.
 
 Before: dispatch counted what runs with an index and, without room, sent the message to its own queue again.
-That code is gone, so its rules are modelled here. After: the real `submit`, `dispatch`, `admit` and `sweep`
-run on the real DynamoDB adapters, whose requests are counted as they are sent.
+That code is gone, so its rules are modelled here. After: the real `submit`, `dispatch`, `admit` and `sweep`.
+They run on SQLite, which is quick enough for so many; what each call of the store costs on DynamoDB is
+measured first, with the requests that the DynamoDB adapters send for a few explorations.
 """
 
 import heapq
@@ -15,27 +16,27 @@ import itertools
 import os
 import random
 import sys
+import tempfile
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest, QueueMessage
 from idea_explorer.observability.logging import SilentLog
-from idea_explorer.settings import Settings
 from idea_explorer.usecases.admission import admit
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.dispatch import dispatch
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.sweep import sweep
-from idea_explorer.wiring import local
 from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.aws import REGION, fake_aws
 from tests.fakes.clock import ManualClock
+from tests.fakes.deps import make_deps
 
 SUBMISSIONS = (1_000, 10_000)
 LIMITS = (5, 20)
@@ -51,6 +52,7 @@ INDEX_LAG_SECONDS = 1.0
 DEFER_SECONDS = 30.0
 ROUNDS = 16  # after which Lambda ends a chain of function and queue
 BATCH = 10
+SAMPLE = 40  # explorations, to measure what a call of the store costs
 SWEEP_SECONDS = 60.0
 
 # Dollars per million, us-east-1. Each message is sent, received and deleted.
@@ -180,7 +182,7 @@ class Before:
 class After:
     """Admission as it is, by the code itself."""
 
-    def __init__(self, count: int, limit: int, settings: Settings, clock: ManualClock) -> None:
+    def __init__(self, count: int, limit: int, deps: Deps, clock: ManualClock) -> None:
         self._agenda = Agenda()
         self._clock = clock
         self._rng = random.Random(1)
@@ -190,10 +192,8 @@ class After:
         self._exploring: set[ExplorationId] = set()
         self._left = count
         self.outcome = Outcome()
-        deps = cloud_deps(settings, SilentLog())
         self._deps = replace(
             deps,
-            clock=clock,
             max_running=limit,
             queue=lambda: self,
             workflow=lambda: self,
@@ -202,8 +202,7 @@ class After:
         for at, owner in submissions(count):
             self._agenda.at(at, partial(self._submit, owner))
         self._agenda.at(SWEEP_SECONDS, self._sweep)
-        with counted_requests(self.outcome.operations):
-            self.outcome.hours = self._agenda.run() / 3_600
+        self.outcome.hours = self._agenda.run() / 3_600
         self.outcome.unstarted = deps.admission.count_waiting()
 
     # What the code calls
@@ -282,41 +281,80 @@ class After:
         self.send(exploration_id, 1)
 
 
-@contextmanager
-def counted_requests(operations: Counter[str]) -> Iterator[None]:
-    """Count the request units of DynamoDB: a transaction counts twice, and each index that a record is in
-    is one write more."""
+@dataclass
+class Calls:
+    """How often each method of the stores was called, and which one was called last."""
+
+    count: Counter[str] = field(default_factory=Counter)
+    last: str = ""
+
+    def count_those_of(self, deps: Deps) -> Deps:
+        explorations, admission = Counted(deps.explorations, self), Counted(deps.admission, self)
+        return replace(deps, explorations=explorations, admission=admission)
+
+
+class Counted:
+    """A store whose calls are counted."""
+
+    def __init__(self, store: Any, calls: Calls) -> None:
+        self._store = store
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:
+        self._calls.count[name] += 1
+        self._calls.last = name
+        return getattr(self._store, name)
+
+
+def units_of(model: str, body: bytes) -> tuple[int, int]:
+    """The write and read units of a request to DynamoDB. A transaction counts twice, and a record is also
+    written to its two indexes."""
+    match model:
+        case "GetItem":
+            return 0, 1
+        case "Query" | "BatchGetItem":
+            return 0, 2
+        case "TransactWriteItems":
+            return 2 * body.count(b'"TableName"') + 2 * body.count(b':record"'), 0
+        case _:
+            return 1, 0
+
+
+def measure_units() -> dict[str, tuple[float, float]]:
+    """What each call of the stores costs on average, in write and read units."""
+    calls, writes, reads = Calls(), Counter[str](), Counter[str]()
+    clock = ManualClock()
 
     def count(params: dict[str, Any], model: Any, **_: Any) -> None:
-        body = params["body"]
-        match model.name:
-            case "GetItem":
-                operations["read units"] += 1
-            case "Query" | "BatchGetItem":
-                operations["read units"] += 2
-            case "TransactWriteItems":
-                operations["write units"] += 2 * body.count(b'"TableName"') + body.count(
-                    b'"record"'
-                )
-            case _:
-                operations["write units"] += 1
+        written, read = units_of(model.name, params["body"])
+        writes[calls.last] += written
+        reads[calls.last] += read
 
-    events = client("dynamodb").meta.events
-    events.register("before-call.dynamodb", count)
-    try:
-        yield
-    finally:
-        events.unregister("before-call.dynamodb", count)
+    with fake_aws() as settings:
+        deps = replace(cloud_deps(settings, SilentLog()), clock=clock)
+        events = client("dynamodb").meta.events
+        events.register("before-call.dynamodb", count)
+        try:
+            After(SAMPLE, SAMPLE // 4, calls.count_those_of(deps), clock)
+        finally:
+            events.unregister("before-call.dynamodb", count)
+    return {name: (writes[name] / n, reads[name] / n) for name, n in calls.count.items()}
 
 
-def simulate_after(count: int, limit: int) -> Outcome:
-    clock = ManualClock()
-    with fake_aws() as settings, patch.object(local, "system_clock", lambda: clock):
-        return After(count, limit, settings, clock).outcome
+def simulate_after(count: int, limit: int, units: Mapping[str, tuple[float, float]]) -> Outcome:
+    calls, clock = Calls(), ManualClock()
+    with tempfile.TemporaryDirectory() as folder:
+        deps = make_deps(Path(folder), clock=clock, has_slots=True, queued_too_long_seconds=900)
+        outcome = After(count, limit, calls.count_those_of(deps), clock).outcome
+    for name, number in calls.count.items():
+        written, read = units.get(name, (0.0, 0.0))
+        outcome.operations["write units"] += round(number * written)
+        outcome.operations["read units"] += round(number * read)
+    return outcome
 
 
-def report(count: int, limit: int) -> Outcome:
-    before, after = Before(count, limit).outcome, simulate_after(count, limit)
+def report(count: int, limit: int, units: Mapping[str, tuple[float, float]]) -> Outcome:
+    before, after = Before(count, limit).outcome, simulate_after(count, limit, units)
     print(f"\n{count:,} submissions in a minute, at most {limit} running")
     print(f"  {'':<32}{'before':>14}{'after':>14}")
     for label, show in figures().items():
@@ -359,8 +397,9 @@ def main(counts: list[int]) -> int:
         "AWS_SECRET_ACCESS_KEY": "x",
     }
     failures = 0
+    units = measure_units()
     for count, limit in itertools.product(counts or SUBMISSIONS, LIMITS):
-        after = report(count, limit)
+        after = report(count, limit, units)
         single = after.wait_of("eve", 0.5)
         on_time = single is not None and single < 120
         failures += (
