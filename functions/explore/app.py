@@ -24,7 +24,7 @@ def handler(event: handlers.Event) -> JsonObject:
     else:
         if work.expired:
             expire(work.id, work.run, deps)
-        exploration = explore_or_settle(work.id, work.run, deps)
+        exploration = explore_or_settle(work.id, work.run, deps, work.task)
     return {
         "id": work.id,
         "run": work.run,

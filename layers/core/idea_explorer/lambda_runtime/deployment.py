@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.lambda_runtime.handlers import log, request_id
@@ -19,10 +18,6 @@ from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.wiring.deps import cloud_deps, server_deps
 
-if TYPE_CHECKING:
-    from idea_explorer.usecases.engine import Engine
-
-START_SECONDS = 3.0  # a cold start, while the Task's timeout runs: the run must end before it
 EMBEDDED = Path(tempfile.gettempdir()) / "idea-explorer"  # all that Lambda lets a function write to
 
 UNREACHABLE = (
@@ -51,12 +46,7 @@ def _embedded(found: Settings) -> Settings:
 @cache
 def deps() -> Deps:
     build = cloud_deps if settings().in_cloud else server_deps
-    built = build(settings(), log())
-
-    def engine() -> "Engine":
-        return replace(built.engine(), start_seconds=START_SECONDS)
-
-    return replace(built, sinks_for=_sinks_for, engine=engine)
+    return replace(build(settings(), log()), sinks_for=_sinks_for)
 
 
 def approval_seconds() -> int:
