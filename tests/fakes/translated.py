@@ -1,0 +1,31 @@
+"""The template as CloudFormation gets it: what SAM makes of template.yaml."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+from unittest.mock import patch
+
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+
+from tests.e2e.harness.template import REGION, defaults, template
+
+UPLOADED = "s3://artifacts/"  # where `sam package` puts code
+
+
+def translate(
+    source: Mapping[str, Any] | None = None,
+    uploads: Mapping[str, str] | None = None,
+    **parameters: Any,
+) -> dict[str, Any]:
+    """Translate, with the addresses of uploaded code by logical id; by default each is its own."""
+    given = copy.deepcopy(dict(source or template()))
+    for name, resource in given["Resources"].items():
+        for uri in ("CodeUri", "ContentUri", "DefinitionUri"):
+            if uri in resource.get("Properties", {}):
+                resource["Properties"][uri] = UPLOADED + (uploads or {}).get(name, name)
+    values = {**defaults(), **parameters}
+    with patch.dict("os.environ", AWS_DEFAULT_REGION=REGION):
+        translator = Translator({}, Parser())
+        translated: dict[str, Any] = translator.translate(given, values)
+    return translated
