@@ -22,7 +22,8 @@ def resources() -> dict[str, Any]:
 
 
 def version_of(function: str, translated: dict[str, Any]) -> str:
-    (found,) = [name for name in translated["Resources"] if name.startswith(f"{function}Version")]
+    names: list[str] = [*translated["Resources"]]
+    (found,) = [name for name in names if name.startswith(f"{function}Version")]
     return found
 
 

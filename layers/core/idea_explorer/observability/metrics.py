@@ -76,6 +76,22 @@ class MetricSink:
         _write_line(dimensions, metrics, self._request_id)
 
 
+def count_sweep(
+    *, waiting: int, running: int, oldest_waiting_seconds: float, request_id: str | None
+) -> None:
+    """The backlog, and that a sweep was made: alarms watch both."""
+    _write_line(
+        {},
+        {
+            "Sweeps": (MetricUnit.Count, 1.0),
+            "WaitingExplorations": (MetricUnit.Count, waiting),
+            "RunningExplorations": (MetricUnit.Count, running),
+            "OldestWaitingSeconds": (MetricUnit.Seconds, oldest_waiting_seconds),
+        },
+        request_id,
+    )
+
+
 def _write_line(
     dimensions: Mapping[str, str],
     metrics: Mapping[str, tuple[MetricUnit, float]],
