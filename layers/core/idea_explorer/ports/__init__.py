@@ -3,6 +3,8 @@
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.ports.model import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.ports.queue import (
+    DeadLetter,
+    DeadLetters,
     Executions,
     Job,
     Jobs,

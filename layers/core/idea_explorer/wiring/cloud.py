@@ -8,6 +8,7 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports import (
     Admission,
+    DeadLetters,
     Idempotency,
     Notices,
     Secrets,
@@ -121,3 +122,17 @@ def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
     from idea_explorer.adapters.aws import secrets
 
     return secrets.stack_outputs(stack, connect("cloudformation", settings))
+
+
+def cloud_dead_letters(
+    settings: Settings, *, queue_url: str, dead_letter_queue_url: str, failed_calls_queue_url: str
+) -> DeadLetters:
+    from idea_explorer.adapters.aws.dead_letters import SqsDeadLetters
+
+    return SqsDeadLetters(
+        queue_url,
+        dead_letter_queue_url,
+        failed_calls_queue_url,
+        connect("sqs", settings),
+        connect("lambda", settings),
+    )
