@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from idea_explorer.adapters.aws import dead_letters
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.aws.dead_letters import SqsDeadLetters
 from idea_explorer.cli import main
@@ -38,7 +39,8 @@ def failed_calls(aws: Settings) -> str:
 
 
 @pytest.fixture(autouse=True)
-def deployment(aws: Settings, failed_calls: str) -> None:
+def deployment(aws: Settings, failed_calls: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letters, "WAIT_SECONDS", 0)  # moto has but one server to ask
     assert aws.queue_url is not None
     assert aws.dead_letter_queue_url is not None
     name_stack(
