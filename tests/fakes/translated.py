@@ -1,14 +1,24 @@
 """The template as CloudFormation gets it: what SAM makes of template.yaml."""
 
 import copy
+import json
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
-from tests.e2e.harness.template import REGION, defaults, template
+from tests.e2e.harness.template import (
+    ACCOUNT,
+    REGION,
+    defaults,
+    properties,
+    state_machine,
+    template,
+)
 
 UPLOADED = "s3://artifacts/"  # where `sam package` puts code
 
@@ -29,3 +39,16 @@ def translate(
         translator = Translator({}, Parser())
         translated: dict[str, Any] = translator.translate(given, values)
     return translated
+
+
+def write(folder: Path) -> None:
+    """Write template and state machine as AWS gets them, for tools that read files."""
+    names = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
+    arn = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:"
+    machine = state_machine({n: "aws" if n == "Partition" else arn + n for n in names})
+    (folder / "translated.json").write_text(json.dumps(translate(), indent=1))
+    (folder / "state-machine.json").write_text(json.dumps(machine, indent=1))
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
