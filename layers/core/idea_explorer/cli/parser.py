@@ -271,6 +271,15 @@ def _add_admin(commands: "Commands") -> None:
         command.add_argument("ids", nargs="*", metavar="LETTER", help="as listed")
         command.add_argument("--all", action="store_true", help="all that are there")
         _add_stack(command)
+    smoke = _add(kinds, "smoke", "smoke.run", "run one offline exploration through a deployment")
+    smoke.add_argument(
+        "--seconds",
+        type=float,
+        default=180,
+        metavar="S",
+        help="wait this long, default %(default)s",
+    )
+    _add_stack(smoke)
     for action, text in {
         "pause": "start no more explorations; those that run go on to their end",
         "unpause": "start explorations again",

@@ -1,6 +1,4 @@
-"""Makes a changed parameter or template a new release.
-
-    .venv/bin/python -m scripts.release BUILD_DIR [Name=value …]
+"""Make a changed parameter or template a new release.
 
 The api and explore functions run as the version behind their alias `live`, and SAM publishes a new version
 where code, a layer or a property in the template changes. It does not see that the value of a parameter
@@ -9,7 +7,6 @@ added to the code of each function, between `sam build` and `sam deploy`.
 """
 
 import hashlib
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,7 +21,3 @@ def stamp(build: Path, parameters: Sequence[str]) -> str:
     for handler in build.glob("*/app.py"):
         (handler.parent / FILE).write_text(release + "\n", encoding="utf-8")
     return release
-
-
-if __name__ == "__main__":
-    stamp(Path(sys.argv[1]), sys.argv[2:])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scripts.release import FILE, stamp
+from scripts.deploy.release import FILE, stamp
 
 
 def built(folder: Path, template: str = "Resources: {}") -> Path:
