@@ -3,6 +3,7 @@
 import json
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,12 @@ class Functions:
     """Knows functions by name. Keeps what each of them wrote to its log, how often it was called, and how
     many of its invocations were dropped as a recursive loop (`RecursiveInvocationsDropped`)."""
 
-    def __init__(self, logs: Path) -> None:
+    def __init__(
+        self, logs: Path, start: Callable[[Function, Path], Environment] = Environment
+    ) -> None:
+        """`start` makes an execution environment; its log goes to the file."""
         self.folder = logs
+        self._start = start
         self._functions: dict[str, Function] = {}
         self._idle: dict[str, list[Environment]] = {}
         self._busy: dict[str, list[Environment]] = {}
@@ -76,7 +81,7 @@ class Functions:
         """Start an environment before it is needed."""
         with self._lock:
             function = self._functions[name]
-            self._idle[name].append(Environment(function, self._log_path(name)))
+            self._idle[name].append(self._start(function, self._log_path(name)))
 
     def invoke(self, reference: str, event: Any, trace: str | None = None) -> Answer:
         """Invoke and wait, as the workflow does. `trace` is the trace header that the call came with."""
@@ -147,7 +152,7 @@ class Functions:
             busy = self._busy[name]
             self.invocations[name].append(event)
             idle = self._idle[name]
-            environment = idle.pop() if idle else Environment(function, self._log_path(name))
+            environment = idle.pop() if idle else self._start(function, self._log_path(name))
             busy.append(environment)
             self.most_at_once[name] = max(self.most_at_once[name], len(busy))
             return environment
