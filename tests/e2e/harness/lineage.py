@@ -9,6 +9,7 @@ https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
 
 import uuid
 import zlib
+from urllib.parse import unquote
 
 TRACE_HEADER = "X-Amzn-Trace-Id"
 MAX_RUNS = 16  # "approximately 16 times in the same chain of requests"
@@ -42,7 +43,7 @@ def merge_traces(traces: list[str | None]) -> str | None:
 
 
 def _fields(trace: str | None) -> dict[str, str]:
-    parts = [part.partition("=") for part in (trace or "").split(";")]
+    parts = [part.partition("=") for part in unquote(trace or "").split(";")]  # the SDK quotes it
     return {name: value for name, _, value in parts}
 
 
