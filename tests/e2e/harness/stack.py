@@ -9,7 +9,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,6 +131,14 @@ class Stack:
         ]
         return [id_from_key(QUEUE_OWNER, key or answer["MessageId"]) for answer in sent]
 
+    def send_all(self, bodies: Sequence[object]) -> None:
+        """Send up to ten raw messages at once."""
+        entries = [
+            {"Id": str(number), "MessageBody": json.dumps(body)}
+            for number, body in enumerate(bodies)
+        ]
+        self.services.client("sqs").send_message_batch(QueueUrl=self.queue_url, Entries=entries)
+
     def load(self, exploration_id: str) -> Exploration:
         return self.stores.explorations.load(ExplorationId(exploration_id))
 
@@ -189,6 +197,10 @@ class Stack:
             "executions"
         ]
         return found
+
+    def count_executions(self) -> int:
+        pages = self.services.client("stepfunctions").get_paginator("list_executions")
+        return sum(len(page["executions"]) for page in pages.paginate(stateMachineArn=self.machine))
 
     def waiting_messages(self) -> int:
         """How many messages are in the queue, under way or delayed."""
