@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from moto.server import main
 
 from tests.e2e.harness.moto_dynamodb import lagging_indexes, light_transactions
+from tests.e2e.harness.moto_sqs import reliable_queues
 from tests.e2e.harness.moto_traces import kept_traces
 from tests.e2e.harness.moto_workflows import light_workflows, limited_inputs
 from tests.fakes.aws import atomic_dynamodb
@@ -18,6 +19,7 @@ if __name__ == "__main__":
         stack.enter_context(atomic_dynamodb())
         stack.enter_context(lagging_indexes(rules["index_lag"]))
         stack.enter_context(light_transactions())
+        stack.enter_context(reliable_queues())
         stack.enter_context(light_workflows())
         stack.enter_context(limited_inputs())
         stack.enter_context(kept_traces(through_workflows=rules["lineage_through_workflows"]))
