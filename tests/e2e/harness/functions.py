@@ -149,10 +149,13 @@ class Functions:
     def _take(self, name: str, event: Any) -> Environment:
         with self._lock:
             function = self._functions[name]
-            busy = self._busy[name]
             self.invocations[name].append(event)
             idle = self._idle[name]
-            environment = idle.pop() if idle else self._start(function, self._log_path(name))
+            environment = idle.pop() if idle else None
+        if environment is None:  # others need not wait for a cold start
+            environment = self._start(function, self._log_path(name))
+        with self._lock:
+            busy = self._busy[name]
             busy.append(environment)
             self.most_at_once[name] = max(self.most_at_once[name], len(busy))
             return environment
