@@ -108,7 +108,7 @@ chaos: $(DEV) ## Kill a run before and after each of its side effects
 faults: $(DEV) ## Sixty failures of external services, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
 
-.PHONY: load benchmark
+.PHONY: load benchmark admission
 load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, memory use with hostile pages
 	@$(BIN)/pytest tests/integration -m slow -s
 
@@ -116,6 +116,10 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.code_tools
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
+
+SUBMISSIONS ?= 1000 10000
+admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
+	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
 
 .PHONY: browser browser-core axe picture
 axe:
