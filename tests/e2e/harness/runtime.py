@@ -85,7 +85,7 @@ class Environment:
         self._next: queue.Queue[_Invocation | None] = queue.Queue()
         self._current: _Invocation | None = None
         self._doomed = False
-        self._api = _serve_runtime_api(self)
+        self._api = serve_runtime_api(self)
         with log.open("ab") as output, Path(os.devnull).open() as nothing:
             self._process = forked.start(
                 _run_function,
@@ -184,7 +184,7 @@ def _run_function(handler: str, path: list[str]) -> None:
     main(["awslambdaric", handler])
 
 
-def _serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
+def serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
     class Api(Replying):
         """The part of Lambda's runtime API that a runtime client uses."""
 

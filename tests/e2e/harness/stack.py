@@ -328,6 +328,13 @@ class Stack:
             self._names[f"{resource}.Arn"] = resource
 
     def _create_workflow(self) -> None:
+        """Moto lets a workflow invoke any function; on AWS its role has to allow it, alias included."""
+        given = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
+        role = iam.Policy(self._allowed("WorkflowRole"))
+        for reference in Resolver(self._names).resolve(given).values():
+            need = iam.Need("lambda:InvokeFunction", reference)
+            if ":function:" in reference and not role.allows(need):
+                raise PermissionError(f"WorkflowRole does not allow {need}")
         self._names["ExplorationWorkflow"] = self._new_machine(self.name, self._names)
 
     def _new_machine(self, name: str, names: Mapping[str, Any]) -> str:
