@@ -64,23 +64,36 @@ MACHINE := $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 ARCHITECTURE ?= arm64
 SAM := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" ARCHITECTURE=$(ARCHITECTURE) SAM_CLI_TELEMETRY=0 $(BIN)/sam
 
-.PHONY: validate build invoke e2e
+# One folder per purpose and architecture: what is deployed is never what `make invoke` left behind.
+BUILD = .aws-sam/deploy-$(ARCHITECTURE)
+
+.PHONY: validate build deploy undeploy invoke e2e
 validate: $(DEV) ## Check template and state machine
 	@$(SAM) validate --lint --region us-east-1
 	@$(BIN)/pytest tests/workflow tests/unit/project/test_template.py
 
-build: $(DEV) ## Build for deployment; ARCHITECTURE=x86_64 if not arm64
+build: $(DEV) ## Build for deployment and check the result; ARCHITECTURE=x86_64 if not arm64
 	@$(BIN)/python scripts/check-python
-	@$(SAM) build --parameter-overrides Architecture=$(ARCHITECTURE)
-	@$(BIN)/pytest -m slow tests/unit/project/test_build.py
+	@$(SAM) build --build-dir $(BUILD) --parameter-overrides Architecture=$(ARCHITECTURE)
+	@echo $(ARCHITECTURE) > $(BUILD)/architecture
+	@BUILD=$(BUILD) $(BIN)/pytest -m slow tests/unit/project/test_build.py
+
+deploy: $(DEV) ## Deploy or update a stack and test it; STACK=… REPOSITORY=owner/name, optionally STAGE ARCHITECTURE REGION OWNER PARAMETERS
+	@$(BIN)/python scripts/check-python
+	@$(BIN)/python -m scripts.deploy deploy --stack "$(STACK)" --repository "$(REPOSITORY)" --stage "$(STAGE)" \
+		--architecture "$(if $(filter command environment,$(origin ARCHITECTURE)),$(ARCHITECTURE))" --region "$(REGION)" \
+		--owner "$(OWNER)" --built "$(BUILT)" --parameters '$(PARAMETERS)'
+
+undeploy: $(DEV) ## Delete a stack, except for its explorations; STACK=…, optionally REGION CONFIRM
+	@$(BIN)/python -m scripts.deploy undeploy --stack "$(STACK)" --region "$(REGION)"
 
 EVENT ?= events/explore-queue-message.json
 FUNCTION ?= ExploreFunction
 FLAGS ?=
 invoke: $(DEV) ## Run one function in a container, as Lambda would; FUNCTION=… EVENT=… FLAGS=…
 	@./scripts/container-engine
-	@$(MAKE) --no-print-directory build ARCHITECTURE=$(MACHINE)
-	@$(SAM) local invoke $(FUNCTION) --event $(EVENT) --parameter-overrides Architecture=$(MACHINE) $(FLAGS)
+	@$(MAKE) --no-print-directory build ARCHITECTURE=$(MACHINE) BUILD=.aws-sam/local
+	@$(SAM) local invoke $(FUNCTION) --template .aws-sam/local/template.yaml --event $(EVENT) --parameter-overrides Architecture=$(MACHINE) $(FLAGS)
 
 e2e: $(DEV) ## Run the whole service on this machine, including the slow cases
 	@$(BIN)/pytest tests/e2e -m "slow or not slow" --durations=10

@@ -4,11 +4,11 @@ from typing import Any
 
 from idea_explorer.api.authorizer import authorize
 from idea_explorer.lambda_runtime import deployment, handlers
-from idea_explorer.wiring.cloud import api_tokens
+from idea_explorer.wiring.cloud import ApiTokens
 
-tokens = api_tokens(deployment.settings())
+tokens = ApiTokens(deployment.settings())
 
 
 @handlers.logged
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    return authorize(event, tokens)
+    return authorize(event, tokens.read, tokens.reread)

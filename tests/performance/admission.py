@@ -50,6 +50,8 @@ COLD_START_SECONDS = 1.5  # of the explore function
 DISPATCHERS = 2  # the event source's maximum concurrency
 INDEX_LAG_SECONDS = 1.0
 DEFER_SECONDS = 30.0
+QUEUED_TOO_LONG_SECONDS = 900.0
+OLD_SWEEP_SECONDS, OLD_MAX_PER_SWEEP = 300.0, 100
 ROUNDS = 16  # after which Lambda ends a chain of function and queue
 BATCH = 10
 SAMPLE = 40  # explorations, to measure what a call of the store costs
@@ -68,7 +70,6 @@ class Outcome:
     waits: dict[str, list[float]] = field(default_factory=dict)
     most_running: int = 0
     dead_letters: int = 0
-    unstarted: int = 0
     operations: Counter[str] = field(default_factory=Counter)
     hours: float = 0.0
 
@@ -124,9 +125,12 @@ class Before:
         self._idle = DISPATCHERS
         self._running = 0
         self._indexed = 0
+        self._unstarted = count
+        self._lost: deque[tuple[float, float, str]] = deque()
         self.outcome = Outcome()
         for at, owner in submissions(count):
             self._agenda.at(at, partial(self._submit, owner))
+        self._agenda.at(OLD_SWEEP_SECONDS, self._sweep)
         self.outcome.hours = self._agenda.run() / 3_600
 
     def _submit(self, owner: str, now: float) -> None:
@@ -155,7 +159,7 @@ class Before:
         )  # the record, and the count
         if rounds >= ROUNDS:
             self.outcome.dead_letters += 1
-            self.outcome.unstarted += 1
+            self._lost.append((now, since, owner))
         elif self._indexed < self._limit:
             self._start(now, owner, since)
         else:
@@ -163,7 +167,18 @@ class Before:
             self._send(now, (since, owner, rounds + 1), DEFER_SECONDS)
         self._work(now)
 
+    def _sweep(self, now: float) -> None:
+        """Send again, as new messages, what has been queued for long without a change."""
+        for _ in range(OLD_MAX_PER_SWEEP):
+            if not self._lost or now - self._lost[0][0] < QUEUED_TOO_LONG_SECONDS:
+                break
+            _, since, owner = self._lost.popleft()
+            self._send(now, (since, owner, 0))
+        if self._unstarted:
+            self._agenda.at(now + OLD_SWEEP_SECONDS, self._sweep)
+
     def _start(self, now: float, owner: str, since: float) -> None:
+        self._unstarted -= 1
         self.outcome.waits.setdefault(owner, []).append(now - since)
         self.outcome.operations["write units"] += 8
         self._change(now, +1)
@@ -203,7 +218,8 @@ class After:
             self._agenda.at(at, partial(self._submit, owner))
         self._agenda.at(SWEEP_SECONDS, self._sweep)
         self.outcome.hours = self._agenda.run() / 3_600
-        self.outcome.unstarted = deps.admission.count_waiting()
+        if deps.admission.count_waiting():
+            raise AssertionError("Not all of them were started.")
 
     # What the code calls
 
@@ -373,7 +389,6 @@ def figures() -> dict[str, Callable[[Outcome], str]]:
         },
         "most running at once": lambda o: str(o.most_running),
         "messages dead-lettered": lambda o: f"{o.dead_letters:,}",
-        "never started": lambda o: f"{o.unstarted:,}",
         "SQS requests": lambda o: f"{o.operations['sqs']:,}",
         "dispatch invocations": lambda o: f"{o.operations['lambda']:,}",
         "DynamoDB write units": lambda o: f"{o.operations['write units']:,.0f}",
@@ -402,9 +417,7 @@ def main(counts: list[int]) -> int:
         after = report(count, limit, units)
         single = after.wait_of("eve", 0.5)
         on_time = single is not None and single < 120
-        failures += (
-            after.most_running > limit or after.dead_letters or after.unstarted or not on_time
-        )
+        failures += after.most_running > limit or after.dead_letters or not on_time
     return 1 if failures else 0
 
 

@@ -20,6 +20,7 @@ from botocore.config import Config
 from tests.e2e.harness.asynchronous import ACCEPTED, AsyncInvocations
 from tests.e2e.harness.functions import Functions
 from tests.e2e.harness.lineage import TRACE_HEADER
+from tests.e2e.harness.operator import OperatorAnswers
 from tests.e2e.harness.runtime import Answer
 from tests.e2e.harness.serving import Replying, port_of, serve, stop
 from tests.e2e.harness.template import REGION, ROOT
@@ -53,6 +54,7 @@ class Services:
 
     def __init__(self, functions: Functions, log: Path, rules: Rules) -> None:
         self.asynchronous = AsyncInvocations(functions, self.send_to)
+        self.operator = OperatorAnswers(functions)
         self._front = _front_for(functions, self)
         self.port = _free_port()
         with log.open("ab") as output:
@@ -139,6 +141,8 @@ def _front_for(functions: Functions, services: Services) -> ThreadingHTTPServer:
             body = self.read_body()
             if self.path.startswith(INVOKE):
                 self._invoke(body)
+            elif answer := services.operator.answer(self.path, dict(self.headers), body):
+                self.reply(200, answer, {"Content-Type": "application/json"})
             else:
                 self._hand_on(body)
 

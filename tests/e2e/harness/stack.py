@@ -29,6 +29,7 @@ from tests.e2e.harness.asynchronous import AsyncPolicy, RulePolicy, RuleTarget
 from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource, Schedule
 from tests.e2e.harness.functions import Functions
 from tests.e2e.harness.gateway import Gateway
+from tests.e2e.harness.operator import describe_stack
 from tests.e2e.harness.runtime import Answer, Function
 from tests.e2e.harness.services import CREDENTIALS, Rules, Services
 from tests.e2e.harness.template import (
@@ -68,6 +69,7 @@ class Options:
     warm: tuple[str, ...] = ()
     concurrency: int = NEW_ACCOUNT
     sweep_seconds: float | None = None
+    denied: Mapping[str, frozenset[str]] = field(default_factory=dict)  # actions, by role
 
 
 class Stack:
@@ -103,6 +105,10 @@ class Stack:
         ]
         if options.sweep_seconds is not None:
             self._background.append(Background(self._sweeps(options.sweep_seconds).tick))
+        services.operator.set_source(self._names["ExplorationsQueue.Arn"], "Enabled")
+        services.operator.stacks[self.name] = describe_stack(
+            self.name, self._names, self.gateway.url
+        )
         for function in options.warm:
             functions.warm(self.named(function))
 
@@ -245,6 +251,14 @@ class Stack:
         for function in resources_of("AWS::Serverless::Function"):
             self.functions.restart(self.named(function))
 
+    def delete_role(self, role: str) -> None:
+        self.services.operator.deleted_roles.add(f"{self.name}-{role}")
+
+    def disconnect_queue(self) -> None:
+        """Disable the event source: nobody takes messages from the queue any more."""
+        self._background[0].close()
+        self.services.operator.set_source(self._names["ExplorationsQueue.Arn"], "Disabled")
+
     def set_secret(self, resource: str, value: str) -> None:
         self.services.client("secretsmanager").put_secret_value(
             SecretId=self._names[resource], SecretString=value
@@ -330,7 +344,7 @@ class Stack:
     def _create_workflow(self) -> None:
         """Moto lets a workflow invoke any function; on AWS its role has to allow it, alias included."""
         given = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
-        role = iam.Policy(self._allowed("WorkflowRole"))
+        role = iam.Policy(self._declared("WorkflowRole"))
         for reference in Resolver(self._names).resolve(given).values():
             need = iam.Need("lambda:InvokeFunction", reference)
             if ":function:" in reference and not role.allows(need):
@@ -389,6 +403,13 @@ class Stack:
 
     def _allowed(self, role: str) -> list[dict[str, list[str]]]:
         """What a role may do here, with the names that this stack has."""
+        denied = self._options.denied.get(role, frozenset())
+        return [
+            {**entry, "actions": [action for action in entry["actions"] if action not in denied]}
+            for entry in self._declared(role)
+        ]
+
+    def _declared(self, role: str) -> list[dict[str, list[str]]]:
         resolver = Resolver(self._names)
         statements = [
             resolver.resolve(statement)
