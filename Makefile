@@ -98,6 +98,11 @@ invoke: $(DEV) ## Run one function in a container, as Lambda would; FUNCTION=…
 e2e: $(DEV) ## Run the whole service on this machine, including the slow cases
 	@$(BIN)/pytest tests/e2e -m "slow or not slow" --durations=10
 
+.PHONY: drain
+JOBS ?= 1000
+drain: $(DEV) ## A thousand jobs, each delivered five times, under AWS's rules (about 20 minutes); JOBS=…
+	@$(BIN)/python -m tests.e2e.drain --jobs $(JOBS)
+
 lock: $(VENV)/bin/python ## Update the lock files
 	@$(PIP) uv
 	@./scripts/lock $(BIN)
