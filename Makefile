@@ -8,8 +8,8 @@ DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Programs start twice as fast if compiled bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
-# Many tests wait for servers, so use more workers than cores.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+# Some tests wait, so one worker more than cores keeps these busy; every worker costs 15 seconds to load the tests.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: help setup demo test check static format format-check lint types imports openapi lock clean
 
