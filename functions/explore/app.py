@@ -3,10 +3,11 @@
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
-from idea_explorer.usecases.approvals.wait import expire, wait
+from idea_explorer.usecases.approvals.wait import wait
 from idea_explorer.usecases.jobs import explore_or_settle, run_queue_message
 from idea_explorer.usecases.notify import request_webhook
 from idea_explorer.usecases.settle import settle
+from idea_explorer.usecases.submit import enqueue
 
 
 @handlers.entry
@@ -22,9 +23,9 @@ def handler(event: handlers.Event) -> JsonObject:
     elif work.token:
         exploration = wait(work.id, work.token.get_secret_value(), deps)
     else:
-        if work.expired:
-            expire(work.id, work.run, deps)
-        exploration = explore_or_settle(work.id, work.run, deps)
+        exploration = explore_or_settle(work.id, work.run, deps, expired=work.expired)
+    if not exploration.is_exploring:
+        enqueue(exploration, deps)  # its slot is free: the message has the next one started
     return {
         "id": work.id,
         "run": work.run,

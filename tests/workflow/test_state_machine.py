@@ -71,6 +71,7 @@ def test_a_wait_that_is_over_is_the_same_as_exploring_but_for_the_word_of_it() -
     explore, expired = (json.loads(json.dumps(STATES[name])) for name in ("Explore", "Expired"))
 
     assert expired["Parameters"]["Payload"].pop("expired") is True
+    assert expired["Retry"].pop(0)["ErrorEquals"] == ["NoFreeSlotError"]
     assert expired == explore
 
 

@@ -15,7 +15,6 @@ from idea_explorer.adapters.snapshots import symbols
 from idea_explorer.adapters.snapshots.cache import PREFIX as SNAPSHOTS
 from idea_explorer.adapters.uploads import folder_of
 from idea_explorer.domain import limits
-from idea_explorer.usecases.dispatch import LAST_RECEIVE
 from tests.e2e.harness.template import (
     ROOT,
     listed,
@@ -220,23 +219,23 @@ def test_the_queue_waits_long_enough_and_ends_in_the_dead_letter_queue() -> None
     assert queue["VisibilityTimeout"] >= 6 * declared("DispatchFunction")["Timeout"]
     redrive = queue["RedrivePolicy"]
     assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": ["DeadLetterQueue", "Arn"]}
-    assert redrive["maxReceiveCount"] > LAST_RECEIVE  # we get to say why before the queue gives up
+    assert redrive["maxReceiveCount"] == 20  # each throttled delivery counts
     assert properties("DeadLetterQueue")["MessageRetentionPeriod"] == 1_209_600
     assert queue["SqsManagedSseEnabled"]
 
 
-def test_messages_come_one_by_one_and_fail_one_by_one() -> None:
+def test_messages_come_in_batches_and_fail_one_by_one() -> None:
     source = properties("DispatchFunction")["Events"]["Messages"]["Properties"]
 
-    assert source["BatchSize"] == 1
+    assert source["BatchSize"] == 10
     assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert source["ScalingConfig"] == {"MaximumConcurrency": 2}
 
 
-def test_the_sweep_comes_every_five_minutes() -> None:
+def test_the_sweep_comes_every_minute() -> None:
     sweep = properties("DispatchFunction")["Events"]["Sweep"]["Properties"]
 
-    assert sweep["Schedule"] == "rate(5 minutes)"
+    assert sweep["Schedule"] == "rate(1 minute)"
 
 
 def test_the_rule_tells_of_every_end_that_is_not_success() -> None:

@@ -13,6 +13,7 @@ from idea_explorer.domain.errors import (
     InvalidRequestError,
     LeaseLostError,
     MissingError,
+    NoFreeSlotError,
     UnavailableError,
 )
 from idea_explorer.domain.events import AnyEvent, dump_event
@@ -88,6 +89,10 @@ def too_many_writers(exploration_id: str) -> UnavailableError:
     return UnavailableError(
         f"Exploration {exploration_id} has too many writers.", hint="Try again."
     )
+
+
+def no_free_slot(exploration_id: str) -> NoFreeSlotError:
+    return NoFreeSlotError(f"Exploration {exploration_id} has to wait: no slot is free.")
 
 
 def no_such_exploration(exploration_id: str) -> MissingError:

@@ -252,6 +252,11 @@ def _add_admin(commands: "Commands") -> None:
     command = _add(secret, "set", "admin.set_secret", "set a secret, read from stdin")
     command.add_argument("name", choices=["github", "anthropic", "qdrant", "tidal", "webhook"])
     _add_stack(command)
+    for action, text in {
+        "pause": "start no more explorations; those that run go on to their end",
+        "unpause": "start explorations again",
+    }.items():
+        _add_stack(_add(kinds, action, f"admin.{action}", text))
 
 
 def _add_stack(command: argparse.ArgumentParser) -> None:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from idea_explorer.domain.errors import ErrorCode, ExplorerError, ExternalError, UndeliveredError
+from idea_explorer.domain.errors import (
+    ErrorCode,
+    ExplorerError,
+    ExternalError,
+    NoFreeSlotError,
+    UndeliveredError,
+)
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
@@ -182,8 +188,8 @@ def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
 def known_errors() -> Iterator[None]:
     try:
         yield
-    except UndeliveredError:
-        raise  # the workflow knows this name, and waits longer
+    except (UndeliveredError, NoFreeSlotError):
+        raise  # the workflow knows these names, and waits longer
     except ExplorerError as error:
         if not error.retryable:
             raise

@@ -64,11 +64,35 @@ class MetricSink:
     def _put(
         self, dimensions: Mapping[str, str], metrics: Mapping[str, tuple[MetricUnit, float]]
     ) -> None:
-        line = EphemeralMetrics()
-        for name, value in dimensions.items():
-            line.add_dimension(name, value)
-        for name, (unit, amount) in metrics.items():
-            line.add_metric(name, unit, amount)
-        if self._request_id:
-            line.add_metadata("function_request_id", self._request_id)
-        line.flush_metrics()
+        _write_line(dimensions, metrics, self._request_id)
+
+
+def count_sweep(
+    *, waiting: int, running: int, oldest_waiting_seconds: float, request_id: str | None
+) -> None:
+    """The backlog, and that a sweep was made: alarms watch both."""
+    _write_line(
+        {},
+        {
+            "Sweeps": (MetricUnit.Count, 1.0),
+            "WaitingExplorations": (MetricUnit.Count, waiting),
+            "RunningExplorations": (MetricUnit.Count, running),
+            "OldestWaitingSeconds": (MetricUnit.Seconds, oldest_waiting_seconds),
+        },
+        request_id,
+    )
+
+
+def _write_line(
+    dimensions: Mapping[str, str],
+    metrics: Mapping[str, tuple[MetricUnit, float]],
+    request_id: str | None,
+) -> None:
+    line = EphemeralMetrics()
+    for name, value in dimensions.items():
+        line.add_dimension(name, value)
+    for name, (unit, amount) in metrics.items():
+        line.add_metric(name, unit, amount)
+    if request_id:
+        line.add_metadata("function_request_id", request_id)
+    line.flush_metrics()

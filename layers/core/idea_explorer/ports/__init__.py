@@ -26,6 +26,7 @@ from idea_explorer.ports.reading import (
     WebPages,
 )
 from idea_explorer.ports.stores import (
+    Admission,
     Approvals,
     EventLog,
     ExplorationPage,
@@ -34,11 +35,13 @@ from idea_explorer.ports.stores import (
     Idempotency,
     NumberedEvent,
     Reports,
+    Slots,
     Spend,
     Transcript,
     Transcripts,
     Upload,
     Uploads,
+    Waiting,
 )
 from idea_explorer.ports.writing import (
     BranchLease,

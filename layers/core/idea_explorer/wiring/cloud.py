@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.ports import Idempotency, Notices, Secrets, SecretStore, Workflow, WorkQueue
+from idea_explorer.ports import (
+    Admission,
+    Idempotency,
+    Notices,
+    Secrets,
+    SecretStore,
+    Workflow,
+    WorkQueue,
+)
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,6 +28,12 @@ def table(settings: Settings) -> "Table":
 
     name = named("TABLE_NAME", settings.table_name)
     return Table(name, connect("dynamodb", settings), SystemClock())
+
+
+def cloud_admission(settings: Settings) -> Admission:
+    from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
+
+    return DynamoExplorations(table(settings)).admission
 
 
 def idempotency(settings: Settings) -> Idempotency:

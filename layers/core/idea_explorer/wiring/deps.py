@@ -32,8 +32,11 @@ def cloud_deps(settings: Settings, log: Log) -> Deps:
     bucket = Bucket(cloud.named("BUCKET_NAME", settings.bucket_name), cloud.connect("s3", settings))
     approvals = CloudApprovals(table, bucket)
     uploads = CloudUploads(bucket)
+    explorations = DynamoExplorations(table)
     return _deps(settings, log, DynamoSpend(table), uploads)(
-        explorations=DynamoExplorations(table),
+        explorations=explorations,
+        admission=explorations.admission,
+        has_slots=True,
         transcripts=CloudTranscripts(table, bucket),
         events=DynamoEventLog(table),
         reports=CloudReports(table, bucket),
@@ -58,6 +61,7 @@ def local_deps(
     uploads = local.local_uploads(settings)
     return _deps(settings, log, store, uploads)(
         explorations=store,
+        admission=store,
         transcripts=store,
         events=store,
         reports=store,
@@ -107,7 +111,6 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         repository=settings.published_to,
         branch=settings.published_branch,
         max_running=settings.max_running,
-        defer_seconds=settings.defer_seconds,
         queued_too_long_seconds=settings.queued_too_long_seconds,
         running_too_long_seconds=settings.running_too_long_seconds,
         events_wait_seconds=_events_wait_seconds(settings),

@@ -8,7 +8,7 @@ from idea_explorer.domain.approvals import Approval, Decision
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.events import ApprovalDecided
 from idea_explorer.domain.request import Text
-from idea_explorer.usecases.approvals.wait import all_decided
+from idea_explorer.usecases.approvals.wait import all_decided, go_on
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 
@@ -74,5 +74,5 @@ def decide(
         )
         deps.events.append(exploration.id, None, decided)
     if exploration.status == "awaiting_approval" and all_decided(exploration.id, deps):
-        deps.wake(exploration)
+        go_on(exploration, deps)
     return stored
