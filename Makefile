@@ -64,15 +64,28 @@ MACHINE := $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 ARCHITECTURE ?= arm64
 SAM := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" ARCHITECTURE=$(ARCHITECTURE) SAM_CLI_TELEMETRY=0 $(BIN)/sam
 
-.PHONY: validate build invoke e2e
+# One folder per purpose and architecture: what is deployed is never what `make invoke` left behind.
+BUILD = .aws-sam/deploy-$(ARCHITECTURE)
+
+.PHONY: validate build deploy undeploy invoke e2e
 validate: $(DEV) ## Check template and state machine
 	@$(SAM) validate --lint --region us-east-1
 	@$(BIN)/pytest tests/workflow tests/unit/project/test_template.py
 
-build: $(DEV) ## Build for deployment; ARCHITECTURE=x86_64 if not arm64
+build: $(DEV) ## Build for deployment and check the result; ARCHITECTURE=x86_64 if not arm64
 	@$(BIN)/python scripts/check-python
-	@$(SAM) build --parameter-overrides Architecture=$(ARCHITECTURE)
-	@$(BIN)/pytest -m slow tests/unit/project/test_build.py
+	@$(SAM) build --build-dir $(BUILD) --parameter-overrides Architecture=$(ARCHITECTURE)
+	@echo $(ARCHITECTURE) > $(BUILD)/architecture
+	@BUILD=$(BUILD) $(BIN)/pytest -m slow tests/unit/project/test_build.py
+
+deploy: $(DEV) ## Deploy or update a stack and test it; STACK=… REPOSITORY=owner/name, optionally STAGE ARCHITECTURE REGION OWNER PARAMETERS
+	@$(BIN)/python scripts/check-python
+	@$(BIN)/python -m scripts.deploy deploy --stack "$(STACK)" --repository "$(REPOSITORY)" --stage "$(STAGE)" \
+		--architecture "$(if $(filter command environment,$(origin ARCHITECTURE)),$(ARCHITECTURE))" --region "$(REGION)" \
+		--owner "$(OWNER)" --built "$(BUILT)" --parameters '$(PARAMETERS)'
+
+undeploy: $(DEV) ## Delete a stack, except for its explorations; STACK=…, optionally REGION CONFIRM
+	@$(BIN)/python -m scripts.deploy undeploy --stack "$(STACK)" --region "$(REGION)"
 
 EVENT ?= events/explore-queue-message.json
 # events/explore-….json is for ExploreFunction
@@ -129,7 +142,7 @@ chaos: $(DEV) ## Kill a run before and after each of its side effects
 faults: $(DEV) ## Sixty failures of external services, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
 
-.PHONY: load benchmark
+.PHONY: load benchmark admission
 load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, memory use with hostile pages
 	@$(BIN)/pytest tests/integration -m slow -s
 
@@ -137,6 +150,10 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.code_tools
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
+
+SUBMISSIONS ?= 1000 10000
+admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
+	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
 
 .PHONY: browser browser-core axe picture
 axe:

@@ -4,11 +4,11 @@ from typing import Any
 
 from idea_explorer.api.authorizer import authorize
 from idea_explorer.lambda_runtime import deployment, handlers, sam_local
-from idea_explorer.wiring.cloud import api_tokens
+from idea_explorer.wiring.cloud import ApiTokens
 
-tokens = sam_local.read_tokens if sam_local.is_sam_local() else api_tokens(deployment.settings())
+tokens = sam_local.LocalTokens() if sam_local.is_sam_local() else ApiTokens(deployment.settings())
 
 
 @handlers.logged
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    return authorize(event, tokens)
+    return authorize(event, tokens.read, tokens.reread)

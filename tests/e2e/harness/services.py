@@ -17,6 +17,7 @@ import boto3
 from botocore.config import Config
 
 from tests.e2e.harness.functions import THROTTLED, Functions
+from tests.e2e.harness.operator import OperatorAnswers
 from tests.e2e.harness.serving import Replying, port_of, serve, stop
 from tests.e2e.harness.template import REGION, ROOT
 
@@ -37,6 +38,7 @@ class Services:
     """Moto's services. Executions of its state machines invoke the functions that are registered."""
 
     def __init__(self, functions: Functions, log: Path) -> None:
+        self.operator = OperatorAnswers(functions)
         self._front = _front_for(functions, self)
         self.port = _free_port()
         with log.open("ab") as output:
@@ -114,6 +116,8 @@ def _front_for(functions: Functions, services: Services) -> ThreadingHTTPServer:
             body = self.read_body()
             if self.path.startswith(INVOKE):
                 self._invoke(body)
+            elif answer := services.operator.answer(self.path, dict(self.headers), body):
+                self.reply(200, answer, {"Content-Type": "application/json"})
             else:
                 self._hand_on(body)
 

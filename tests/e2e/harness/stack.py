@@ -27,6 +27,7 @@ from tests.e2e.harness import iam
 from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource
 from tests.e2e.harness.functions import Functions
 from tests.e2e.harness.gateway import Gateway
+from tests.e2e.harness.operator import describe_stack
 from tests.e2e.harness.runtime import Answer, Function, arn_of
 from tests.e2e.harness.services import CREDENTIALS, Services
 from tests.e2e.harness.template import (
@@ -60,6 +61,7 @@ class Options:
     visibility_seconds: int | None = None
     secrets: Mapping[str, str] = field(default_factory=dict)
     warm: tuple[str, ...] = ()
+    denied: Mapping[str, frozenset[str]] = field(default_factory=dict)  # actions, by role
 
 
 class Stack:
@@ -88,6 +90,10 @@ class Stack:
         )
         self._ended = self._ended_executions()
         self._background = [self._queue_source(), Background(self._ended.tell)]
+        services.operator.set_source(self._names["ExplorationsQueue.Arn"], "Enabled")
+        services.operator.stacks[self.name] = describe_stack(
+            self.name, self._names, self.gateway.url
+        )
         for function in options.warm:
             functions.warm(self.named(function))
 
@@ -204,6 +210,14 @@ class Stack:
         """End every process of every function."""
         for function in resources_of("AWS::Serverless::Function"):
             self.functions.restart(self.named(function))
+
+    def delete_role(self, role: str) -> None:
+        self.services.operator.deleted_roles.add(f"{self.name}-{role}")
+
+    def disconnect_queue(self) -> None:
+        """Disable the event source: nobody takes messages from the queue any more."""
+        self._background[0].close()
+        self.services.operator.set_source(self._names["ExplorationsQueue.Arn"], "Disabled")
 
     def set_secret(self, resource: str, value: str) -> None:
         self.services.client("secretsmanager").put_secret_value(
@@ -338,8 +352,12 @@ class Stack:
             for condition, statement in policies_of(role)
             if condition is None or resolver.holds(condition)
         ]
+        denied = self._options.denied.get(role, frozenset())
         return [
-            {"actions": listed(entry["Action"]), "resources": listed(entry["Resource"])}
+            {
+                "actions": [action for action in listed(entry["Action"]) if action not in denied],
+                "resources": listed(entry["Resource"]),
+            }
             for entry in statements
         ]
 

@@ -201,14 +201,14 @@ def test_while_paused_nobody_gets_a_slot(stores: Deps) -> None:
 def test_a_lost_entry_is_added_once_and_a_wrong_one_forgotten(stores: Deps) -> None:
     exploration = queued(stores)
     (entry,) = stores.admission.longest_waiting()
-    assert not stores.admission.add_waiting(exploration)
+    assert stores.admission.add_waiting([exploration]) == 0
 
     stores.admission.forget(entry)
     assert waiting(stores) == []
 
-    assert stores.admission.add_waiting(exploration)
+    ended = exploration.finished("failed", at=LATER)
+    assert stores.admission.add_waiting([exploration, ended]) == 1
     assert waiting(stores) == [(exploration.id, "ada")]
-    assert not stores.admission.add_waiting(exploration.finished("failed", at=LATER))
 
 
 def test_slots_of_those_that_explore_are_not_freed(stores: Deps) -> None:

@@ -11,7 +11,7 @@ from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.continuation import find_continuation
-from idea_explorer.wiring.cloud import api_tokens
+from idea_explorer.wiring.cloud import ApiTokens
 from idea_explorer.wiring.deps import cloud_deps
 from tests.e2e.harness.template import environment_of
 from tests.fakes.aws import NAMES
@@ -83,7 +83,7 @@ def api(settings: Settings) -> None:
 
 
 def authorize(settings: Settings) -> None:
-    api_tokens(settings)()
+    ApiTokens(settings).read()
 
 
 def dispatch(settings: Settings) -> None:

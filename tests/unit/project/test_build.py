@@ -1,14 +1,16 @@
 """What `sam build` made. Run by `make build`."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
 
+from scripts.deploy.builds import check_build
 from tests.e2e.harness.template import ROOT
 
 pytestmark = pytest.mark.slow
-BUILT = ROOT / ".aws-sam" / "build"
+BUILT = ROOT / os.environ.get("BUILD", ".aws-sam/deploy-arm64")
 LAYERS = ("CoreLayer", "DependenciesLayer")
 MAX_BYTES = (
     100 * 1024 * 1024
@@ -42,3 +44,8 @@ def test_bytecode_is_used_whatever_the_times_of_the_files() -> None:
 @pytest.mark.parametrize("package", ["boto3", "botocore", "rich", "numpy"])
 def test_what_lambda_has_or_nobody_needs_there_is_left_out(package: str) -> None:
     assert not (BUILT / "DependenciesLayer" / "python" / package).exists()
+
+
+def test_every_library_is_for_the_architecture_that_it_was_built_for() -> None:
+    assert list(BUILT.rglob("*.so"))
+    check_build(BUILT, (BUILT / "architecture").read_text("utf-8").strip())

@@ -167,7 +167,7 @@ def test_one_that_was_cancelled_while_it_waited_is_not_started(service: Service)
 def test_an_entry_of_one_that_does_not_wait_is_dropped(service: Service) -> None:
     ended = service.submitted()
     cancel(ended.id, "ada", service.deps)
-    service.store.add_waiting(ended)
+    service.store.add_waiting([ended])
     waits = service.submitted()
 
     assert admit(service.deps) == [waits.id]

@@ -252,6 +252,15 @@ def _add_admin(commands: "Commands") -> None:
     command = _add(secret, "set", "admin.set_secret", "set a secret, read from stdin")
     command.add_argument("name", choices=["github", "anthropic", "qdrant", "tidal", "webhook"])
     _add_stack(command)
+    smoke = _add(kinds, "smoke", "smoke.run", "run one offline exploration through a deployment")
+    smoke.add_argument(
+        "--seconds",
+        type=float,
+        default=180,
+        metavar="S",
+        help="wait this long, default %(default)s",
+    )
+    _add_stack(smoke)
     for action, text in {
         "pause": "start no more explorations; those that run go on to their end",
         "unpause": "start explorations again",

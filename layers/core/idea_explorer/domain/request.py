@@ -39,7 +39,7 @@ def key_of(secret: str) -> bytes:
     return key
 
 
-ModelName = Literal["sonnet", "opus", "haiku"]
+ModelName = Literal["sonnet", "opus", "haiku", "offline"]
 IfExists = Literal["run", "reuse"]
 
 
@@ -159,6 +159,7 @@ def invalid_request(error: ValidationError) -> InvalidRequestError:
 
 
 QUEUE_OWNER = "queue"  # owner of explorations that did not come through the API
+SMOKE_OWNER = "smoke"  # owner of the explorations of `idea admin smoke`
 
 
 class ExplorationReference(BaseModel, extra="forbid", frozen=True, strict=True):

@@ -37,12 +37,7 @@ UNREACHABLE = (
     "webhook_url",  # its messages could not be signed
     "webhook_secret_id",
 )
-
-
-OF_A_MACHINE = (
-    "anthropic_api_key",
-    "github_token",
-)  # declared in the template for `sam local` only
+OF_A_MACHINE = ("anthropic_api_key", "github_token")  # the template declares them for `sam local`
 
 
 @cache

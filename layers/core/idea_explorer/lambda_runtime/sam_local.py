@@ -4,7 +4,6 @@ Nothing here is used in a deployment. `sam local` sets AWS_SAM_LOCAL; Lambda doe
 """
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,18 +22,22 @@ IDEA = "A subscription box for urban beekeepers"
 WORKERS = 2
 
 
-def is_sam_local(environment: Mapping[str, str] = os.environ) -> bool:
-    return environment.get("AWS_SAM_LOCAL") == "true"
+def is_sam_local() -> bool:
+    return os.environ.get("AWS_SAM_LOCAL") == "true"
 
 
-def read_tokens(environment: Mapping[str, str] = os.environ) -> str:
+class LocalTokens:
     """The API tokens, in place of their secret: the one that IDEA_API_TOKEN sets."""
-    from datetime import UTC, datetime
 
-    from idea_explorer.domain.tokens import dump_tokens, make_token_record
+    def read(self) -> str:
+        from datetime import UTC, datetime
 
-    token = environment.get("IDEA_API_TOKEN") or TOKEN
-    return dump_tokens([make_token_record(token, OWNER, now=datetime.now(UTC))])
+        from idea_explorer.domain.tokens import dump_tokens, make_token_record
+
+        token = os.environ.get("IDEA_API_TOKEN") or TOKEN
+        return dump_tokens([make_token_record(token, OWNER, now=datetime.now(UTC))])
+
+    reread = read
 
 
 def replace_services(deps: "Deps", log: "Log") -> "Deps":

@@ -1,6 +1,12 @@
 """What the engine needs from the outside. Adapters implement these protocols, and so do test fakes."""
 
 from idea_explorer.domain.deadline import Clock
+from idea_explorer.ports.deployments import (
+    Deployment,
+    ExecutionInfo,
+    LoggedError,
+    StackInfo,
+)
 from idea_explorer.ports.model import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.ports.queue import (
     Executions,

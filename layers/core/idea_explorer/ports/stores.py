@@ -77,8 +77,8 @@ class Admission(Protocol):
 
     def set_paused(self, paused: bool) -> None: ...
 
-    def add_waiting(self, exploration: Exploration) -> bool:
-        """List one as waiting that was stored without that; False if it is listed or does not wait."""
+    def add_waiting(self, explorations: Sequence[Exploration]) -> int:
+        """List those as waiting that wait and were stored without that; returns how many there were."""
 
     def forget(self, waiting: Waiting) -> None:
         """Remove one from the list that no longer waits."""

@@ -56,7 +56,7 @@ def _dispatch(message: QueueMessage, deps: Deps) -> DispatchResult:
         launch(exploration, deps)  # whoever marked it running may have died before launching it
     if exploration.waiting_since is None:
         return "known"
-    deps.admission.add_waiting(exploration)  # a record of an earlier version is not listed
+    deps.admission.add_waiting([exploration])  # a record of an earlier version is not listed
     return "waiting"
 
 

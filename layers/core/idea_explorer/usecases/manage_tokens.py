@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.tokens import ApiToken, dump_tokens, issue_token, parse_tokens
+from idea_explorer.domain.tokens import ApiToken, dump_tokens, find_owner, issue_token, parse_tokens
 from idea_explorer.ports import SecretStore
 
 
@@ -24,6 +24,14 @@ def revoke_tokens(owner: str, secrets: SecretStore, name: str) -> int:
         raise MissingError(f"{owner} has no token.")
     secrets.write(name, dump_tokens(kept))
     return len(known) - len(kept)
+
+
+def revoke_token(token: str, secrets: SecretStore, name: str) -> None:
+    """Revoke one token, where the owner may have others. Safe to repeat."""
+    known = parse_tokens(secrets.read(name))
+    kept = [record for record in known if find_owner(token, [record]) is None]
+    if len(kept) < len(known):
+        secrets.write(name, dump_tokens(kept))
 
 
 def list_tokens(owner: str | None, secrets: SecretStore, name: str) -> Sequence[ApiToken]:

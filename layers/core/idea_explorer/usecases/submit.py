@@ -82,4 +82,4 @@ def enqueue(exploration: Exploration, deps: Deps) -> None:
     try:
         deps.queue().send(exploration.id, exploration.run.number)
     except ExternalError as error:
-        deps.log.warning("enqueue_failed", explorationId=exploration.id, error=type(error).__name__)
+        deps.log.warning("enqueue_failed", explorationId=exploration.id, error=error.sentence)

@@ -84,5 +84,5 @@ def _launch_again(now: datetime, deps: Deps) -> int:
 def _list_unlisted(now: datetime, deps: Deps) -> None:
     """Records that an earlier version queued are not listed as waiting."""
     moment = now - timedelta(seconds=deps.queued_too_long_seconds)
-    for exploration in deps.explorations.unchanged_since("queued", moment, limit=MAX_PER_SWEEP):
-        deps.admission.add_waiting(exploration)
+    queued = deps.explorations.unchanged_since("queued", moment, limit=MAX_PER_SWEEP)
+    deps.admission.add_waiting(queued)

@@ -65,9 +65,10 @@ class DynamoAdmission:
         change = "SET #paused = :yes" if paused else "REMOVE #paused"
         self._table.update(SLOTS, change, {"yes": True} if paused else {}, when="")
 
-    def add_waiting(self, exploration: Exploration) -> bool:
-        items = waiting_items(exploration)
-        return bool(items) and self._table.put_new(*items)
+    def add_waiting(self, explorations: Sequence[Exploration]) -> int:
+        items = [item for exploration in explorations for item in waiting_items(exploration)]
+        listed = {item[SK] for item in self._table.get_many([_key_of(item) for item in items])}
+        return sum(self._table.put_new(item) for item in items if item[SK] not in listed)
 
     def forget(self, waiting: Waiting) -> None:
         self._table.delete(_waiting_key(waiting.owner, waiting.since, waiting.id))
@@ -120,7 +121,7 @@ def waiting_writes(before: Exploration, after: Exploration) -> list[Write]:
     """What to write with a change of a record, so that it is listed as waiting exactly while it waits."""
     if before.waiting_since == after.waiting_since:
         return []
-    gone = [Delete({PK: item[PK], SK: item[SK]}) for item in waiting_items(before)]
+    gone = [Delete(_key_of(item)) for item in waiting_items(before)]
     return [*gone, *map(Put, waiting_items(after))]
 
 
@@ -160,6 +161,10 @@ def _owner_part(owner: str) -> str:
 def _waiting_key(owner: str, since: datetime, exploration_id: str) -> dict[str, str]:
     time = records.format_sortable(since)
     return {PK: WAITING, SK: f"{_owner_part(owner)}#{time}#{exploration_id}"}
+
+
+def _key_of(item: Item) -> dict[str, str]:
+    return {PK: item[PK], SK: item[SK]}
 
 
 def _waiting(item: Item) -> Waiting:

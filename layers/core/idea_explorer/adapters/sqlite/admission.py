@@ -34,12 +34,13 @@ class SqliteAdmission(StoreFile):
             if paused:
                 db.execute("INSERT INTO admission_paused VALUES (1)")
 
-    def add_waiting(self, exploration: Exploration) -> bool:
-        since = exploration.waiting_since
-        if since is None:
-            return False
-        row = (exploration.id, exploration.owner, records.format_sortable(since))
-        return self._db.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?, ?)", row) > 0
+    def add_waiting(self, explorations: Sequence[Exploration]) -> int:
+        rows = [(e.id, e.owner, e.waiting_since) for e in explorations]
+        waiting = [(*row, records.format_sortable(since)) for *row, since in rows if since]
+        with self._db.transaction() as db:
+            return db.executemany(
+                "INSERT OR IGNORE INTO waiting VALUES (?, ?, ?)", waiting
+            ).rowcount
 
     def forget(self, waiting: Waiting) -> None:
         self._db.execute("DELETE FROM waiting WHERE id = ?", [waiting.id])

@@ -120,8 +120,10 @@ class SqliteExplorations(StoreFile):
     def unchanged_since(
         self, status: Status, moment: datetime, *, limit: int | None = None
     ) -> Sequence[Exploration]:
-        rows = self._db.rows(SELECT + "status = ?", [status])
-        return records.select_unchanged(map(_restore, rows), status, moment)[:limit]
+        # as text a time sorts to the second, whether or not it has a fraction
+        oldest_first = "status = ? ORDER BY json_extract(record, '$.updated_at') LIMIT ?"
+        rows = self._db.rows(SELECT + oldest_first, [status, -1 if limit is None else limit])
+        return records.select_unchanged(map(_restore, rows), status, moment)
 
     def due_deliveries(
         self, moment: datetime, *, limit: int | None = None
