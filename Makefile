@@ -168,6 +168,10 @@ browser-core: $(DEV) axe ## One journey and the accessibility of each view, as r
 picture: $(DEV) ## Take the README's screenshot of the console
 	@$(BIN)/python -m tests.browser.picture
 
+.PHONY: audit
+audit: $(DEV) ## Check the template with every rule of cfn-lint, checkov and asl-validator; needs a package index and npm
+	@./scripts/audit $(BIN)
+
 .PHONY: github-openapi
 github-openapi: $(DEV) ## Update the test GitHub from GitHub's OpenAPI description; needs npm
 	@$(BIN)/python scripts/refresh-github-openapi.py

@@ -23,7 +23,7 @@ def handler(event: handlers.Event) -> JsonObject:
     elif work.token:
         exploration = wait(work.id, work.token.get_secret_value(), deps)
     else:
-        exploration = explore_or_settle(work.id, work.run, deps, expired=work.expired)
+        exploration = explore_or_settle(work.id, work.run, deps, work.task, expired=work.expired)
     if not exploration.is_exploring:
         enqueue(exploration, deps)  # its slot is free: the message has the next one started
     return {

@@ -215,3 +215,13 @@ def _serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
 
 def arn_of(name: str) -> str:
     return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"
+
+
+def alias_of(name: str) -> str:
+    return f"{arn_of(name)}:live"
+
+
+def named_in(invoked: str) -> str:
+    """The name of the function that is invoked by its name, its ARN or an alias."""
+    parts = invoked.split(":")
+    return parts[6] if len(parts) > 6 else parts[0]

@@ -18,6 +18,7 @@ from botocore.config import Config
 
 from tests.e2e.harness.functions import THROTTLED, Functions
 from tests.e2e.harness.operator import OperatorAnswers
+from tests.e2e.harness.runtime import named_in
 from tests.e2e.harness.serving import Replying, port_of, serve, stop
 from tests.e2e.harness.template import REGION, ROOT
 
@@ -125,7 +126,7 @@ def _front_for(functions: Functions, services: Services) -> ThreadingHTTPServer:
 
         def _invoke(self, body: bytes) -> None:
             named = urllib.parse.unquote(self.path.removeprefix(INVOKE).partition("/")[0])
-            call = (named.rpartition(":")[2], json.loads(body or b"{}"))
+            call = (named_in(named), json.loads(body or b"{}"))
             if self.headers.get("X-Amz-Invocation-Type") == "Event":
                 threading.Thread(target=functions.invoke, args=call, daemon=True).start()
                 self.reply(202, b"")

@@ -28,7 +28,7 @@ from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource
 from tests.e2e.harness.functions import Functions
 from tests.e2e.harness.gateway import Gateway
 from tests.e2e.harness.operator import describe_stack
-from tests.e2e.harness.runtime import Answer, Function, arn_of
+from tests.e2e.harness.runtime import Answer, Function, alias_of, arn_of
 from tests.e2e.harness.services import CREDENTIALS, Services
 from tests.e2e.harness.template import (
     ACCOUNT,
@@ -271,7 +271,7 @@ class Stack:
             self._names[resource] = answer["ARN"]
 
     def _create_queues(self) -> None:
-        for resource in ("DeadLetterQueue", "ExplorationsQueue"):
+        for resource in ("DeadLetterQueue", "FailedCallsQueue", "ExplorationsQueue"):
             declared = self._resolved(resource)
             if self._options.visibility_seconds is not None and "VisibilityTimeout" in declared:
                 declared["VisibilityTimeout"] = self._options.visibility_seconds
@@ -292,6 +292,7 @@ class Stack:
             name = Resolver(self._names).resolve(properties(resource)["FunctionName"])
             self._names[resource] = name
             self._names[f"{resource}.Arn"] = arn_of(name)
+            self._names[f"{resource}.Alias"] = alias_of(name)
         for resource in resources_of("AWS::Logs::LogGroup"):
             self._names[f"{resource}.Arn"] = resource
 
@@ -313,7 +314,8 @@ class Stack:
         that function."""
         name = f"{self.named(resource)}-{uuid.uuid4().hex[:8]}"
         self.functions.add(dataclasses.replace(self._function(resource), name=name, code=code))
-        names = {**self._names, f"{resource}.Arn": arn_of(name)}
+        own = {f"{resource}.Arn": arn_of(name), f"{resource}.Alias": alias_of(name)}
+        names = {**self._names, **own}
         return self._new_machine(f"{self.name}-{name}", names), name
 
     def _add_functions(self) -> None:

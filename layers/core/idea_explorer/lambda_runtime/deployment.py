@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
@@ -22,10 +21,6 @@ from idea_explorer.usecases.deps import Deps
 from idea_explorer.wiring.deps import cloud_deps, server_deps
 from idea_explorer.wiring.local import local_queue
 
-if TYPE_CHECKING:
-    from idea_explorer.usecases.engine import Engine
-
-START_SECONDS = 3.0  # a cold start, while the Task's timeout runs: the run must end before it
 EMBEDDED = Path(tempfile.gettempdir()) / "idea-explorer"  # all that Lambda lets a function write to
 
 UNREACHABLE = (
@@ -58,14 +53,8 @@ def _embedded(found: Settings) -> Settings:
 @cache
 def deps() -> Deps:
     build = cloud_deps if settings().in_cloud else server_deps
-    built = build(settings(), log())
-    if settings().sam_local:
-        built = sam_local.replace_services(built, log())
-
-    def engine() -> "Engine":
-        return replace(built.engine(), start_seconds=START_SECONDS)
-
-    return replace(built, sinks_for=_sinks_for, engine=engine)
+    built = replace(build(settings(), log()), sinks_for=_sinks_for)
+    return sam_local.replace_services(built, log()) if settings().sam_local else built
 
 
 def prepare(work: Work, bring: Callable[[Work, Deps], None]) -> None:
