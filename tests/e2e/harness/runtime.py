@@ -9,6 +9,7 @@ import os
 import queue
 import signal
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -177,6 +178,7 @@ def _run_function(handler: str, path: list[str]) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "idea_explorer"]:
         del sys.modules[name]
     sys.path[:0] = path
+    tempfile.tempdir = None  # found anew, from the function's own TMPDIR
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is no other's
     enforce()
     from awslambdaric.__main__ import main

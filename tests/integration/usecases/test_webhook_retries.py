@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.sqlite.queue import LocalQueue
-from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import UndeliveredError
 from idea_explorer.domain.events import RunEvent, WebhookGivenUp
 from idea_explorer.domain.exploration import Exploration
@@ -23,6 +22,7 @@ from idea_explorer.ports import Job
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.notify import deliver_due, notify, resend
+from idea_explorer.usecases.workers import Workers
 from idea_explorer.wiring.deps import local_deps
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration
