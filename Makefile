@@ -88,15 +88,46 @@ undeploy: $(DEV) ## Delete a stack, except for its explorations; STACK=…, opti
 	@$(BIN)/python -m scripts.deploy undeploy --stack "$(STACK)" --region "$(REGION)"
 
 EVENT ?= events/explore-queue-message.json
-FUNCTION ?= ExploreFunction
+# events/explore-….json is for ExploreFunction
+FUNCTION ?= $(shell basename $(EVENT) | awk -F- '{print toupper(substr($$1, 1, 1)) substr($$1, 2)}')Function
 FLAGS ?=
-invoke: $(DEV) ## Run one function in a container, as Lambda would; FUNCTION=… EVENT=… FLAGS=…
+REPORTS ?= artifacts/reports
+PORT ?= 3000
+# Functions for this machine, in a folder of their own: a deployment never takes what was built for a machine.
+LOCAL := .aws-sam/local
+LOCAL_TEMPLATE := --template $(LOCAL)/build/template.yaml --parameter-overrides Architecture=$(MACHINE)
+.PHONY: local-build local-api sam-local
+local-build invoke local-api: ARCHITECTURE = $(MACHINE)
+
+local-build: $(DEV)
+	@$(BIN)/python scripts/check-python
+	@mkdir -p $(LOCAL)
+	@$(SAM) build --cached --cache-dir $(LOCAL)/cache --build-dir $(LOCAL)/build --parameter-overrides Architecture=$(MACHINE) > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
+	@$(BIN)/python scripts/prepare-local-template $(LOCAL)/build/template.yaml
+
+invoke: $(DEV) ## Run one function in a container, as Lambda would; EVENT=… FLAGS=… REPORTS=folder
 	@./scripts/container-engine
-	@$(MAKE) --no-print-directory build ARCHITECTURE=$(MACHINE) BUILD=.aws-sam/local
-	@$(SAM) local invoke $(FUNCTION) --template .aws-sam/local/template.yaml --event $(EVENT) --parameter-overrides Architecture=$(MACHINE) $(FLAGS)
+	@$(MAKE) --no-print-directory local-build
+	@$(SAM) local invoke $(FUNCTION) --event $(EVENT) $(LOCAL_TEMPLATE) $(FLAGS) > $(LOCAL)/answer.json
+	@$(BIN)/python scripts/show-answer $(LOCAL)/answer.json $(REPORTS)
+
+local-api: $(DEV) ## Serve the API with its authorizer from containers, at 127.0.0.1; PORT=… FLAGS=…
+	@./scripts/container-engine
+	@$(MAKE) --no-print-directory local-build
+	@echo "The API's token is $${IDEA_API_TOKEN:-local}. Try:"
+	@echo "  curl -H 'Authorization: Bearer $${IDEA_API_TOKEN:-local}' http://127.0.0.1:$(PORT)/explorations"
+	@$(SAM) local start-api --port $(PORT) --warm-containers LAZY --no-watch $(LOCAL_TEMPLATE) $(FLAGS)
+
+sam-local: $(DEV) ## Try 'make invoke' and 'make local-api' with a scripted Claude; without Docker, in podman (Debian, root)
+	@$(BIN)/python -m tests.e2e.sam_local
 
 e2e: $(DEV) ## Run the whole service on this machine, including the slow cases
 	@$(BIN)/pytest tests/e2e -m "slow or not slow" --durations=10
+
+.PHONY: drain
+JOBS ?= 1000
+drain: $(DEV) ## A thousand jobs, each delivered five times, under AWS's rules (about 20 minutes); JOBS=…
+	@$(BIN)/python -m tests.e2e.drain --jobs $(JOBS)
 
 lock: $(VENV)/bin/python ## Update the lock files
 	@$(PIP) uv
@@ -141,6 +172,10 @@ browser-core: $(DEV) axe ## One journey and the accessibility of each view, as r
 
 picture: $(DEV) ## Take the README's screenshot of the console
 	@$(BIN)/python -m tests.browser.picture
+
+.PHONY: audit
+audit: $(DEV) ## Check the template with every rule of cfn-lint, checkov and asl-validator; needs a package index and npm
+	@./scripts/audit $(BIN)
 
 .PHONY: github-openapi
 github-openapi: $(DEV) ## Update the test GitHub from GitHub's OpenAPI description; needs npm

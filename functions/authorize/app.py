@@ -3,10 +3,10 @@
 from typing import Any
 
 from idea_explorer.api.authorizer import authorize
-from idea_explorer.lambda_runtime import deployment, handlers
+from idea_explorer.lambda_runtime import deployment, handlers, sam_local
 from idea_explorer.wiring.cloud import ApiTokens
 
-tokens = ApiTokens(deployment.settings())
+tokens = sam_local.LocalTokens() if sam_local.is_sam_local() else ApiTokens(deployment.settings())
 
 
 @handlers.logged

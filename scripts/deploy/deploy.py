@@ -19,6 +19,7 @@ from scripts.deploy.parameters import (
     read_stage,
     read_template,
 )
+from scripts.deploy.release import stamp
 from scripts.deploy.stack import Account, check_updatable
 
 STAGES = ("dev", "prod")
@@ -183,12 +184,14 @@ def _deploy(
 ) -> None:
     """Runs until CloudFormation is done. samconfig.toml says what else is set for the stage; SAM would look
     for it beside the built template."""
+    overrides = format_overrides(named)
+    stamp(build, overrides)
     arguments = [
         *("deploy", "--config-file", str(tools.root / "samconfig.toml"), "--config-env", stage),
         *("--template-file", str(build / "template.yaml")),
         *("--stack-name", name, "--region", region, "--no-fail-on-empty-changeset"),
         *([] if tools.answers.is_terminal else ["--no-confirm-changeset"]),
-        *("--parameter-overrides", *format_overrides(named)),
+        *("--parameter-overrides", *overrides),
     ]
     if tools.sam(arguments, {}) != 0:
         raise ConfigurationError(

@@ -39,7 +39,11 @@ def test_sixty_messages_complete_a_few_at_a_time(machine: Machine, options: Opti
 def test_the_hard_cap_on_explore_delays_and_loses_nothing(
     machine: Machine, options: Options
 ) -> None:
-    capped = dataclasses.replace(options, parameters=OFFLINE, reserved={"ExploreFunction": 1})
+    capped = dataclasses.replace(
+        options,
+        parameters={**OFFLINE, "ExploreReservedConcurrency": 1},
+        concurrency=101,  # a small account can reserve none
+    )
     with machine.stack(capped) as stack:
         ids = [stack.send({"idea": f"Idea number {n}"})[0] for n in range(4)]
 

@@ -164,7 +164,8 @@ def test_only_ids_cross_the_workflow(task: str) -> None:
     payload = TASKS[task]["Parameters"]["Payload"]
 
     assert {name.removesuffix(".$") for name in payload} <= {
-        "id", "run", "deadline_seconds", "settle", "cause", "failure", "token", "expired",
+        "id", "run", "deadline_seconds", "entered_at", "retries", "settle", "cause", "failure",
+        "token", "expired",
     }  # fmt: skip
     selected = TASKS[task].get("ResultSelector", {"status.$": ""}).keys()
     assert selected <= {"status.$", "approval_seconds.$"}

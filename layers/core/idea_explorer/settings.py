@@ -139,7 +139,7 @@ class Settings(BaseModel):
     max_total_tokens: int = env("IDEA_MAX_TOTAL_TOKENS", 300_000, gt=0)  # two or three large steps
     search_tokens: int = env("IDEA_SEARCH_TOKENS", 10_000, gt=0)  # budgeted for one web search
     # API Gateway ends a call after 29 s
-    events_wait_seconds: float = env("IDEA_EVENTS_WAIT_SECONDS", 20.0, ge=0, le=25)
+    events_wait_seconds: float | None = env("IDEA_EVENTS_WAIT_SECONDS", ge=0, le=25)
     events_poll_seconds: float | None = env("IDEA_EVENTS_POLL_SECONDS", gt=0)
 
     webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = env("IDEA_WEBHOOK_URL")
@@ -191,6 +191,11 @@ class Settings(BaseModel):
     def in_cloud(self) -> bool:
         """False under `sam local`, which sets the names of a deployment but has none of its services."""
         return self.table_name is not None and not self.sam_local
+
+    @property
+    def on_lambda(self) -> bool:
+        """Whether the functions run here, in a deployment or under `sam local`."""
+        return self.in_cloud or self.sam_local
 
     @property
     def provider(self) -> Provider:

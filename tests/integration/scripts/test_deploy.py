@@ -191,6 +191,21 @@ def test_an_update_asks_nothing_and_keeps_what_nobody_names(operator: Operator) 
     assert operator.secret("ApiTokensSecretId") == tokens
 
 
+def test_a_changed_parameter_changes_the_code_that_is_deployed(operator: Operator) -> None:
+    """Otherwise the functions behind an alias would go on with their old environment."""
+    release = operator.root / ".aws-sam" / "deploy-arm64" / "function" / "release"
+
+    def deploy_with(max_running: str) -> str:
+        request = replace(FIRST, parameters={**FIRST.parameters, "MaxRunning": max_running})
+        assert operator.deploy(request, **KEYS) == 0
+        return release.read_text()
+
+    deploy_with("3")  # the first names what the others keep
+    before, same, other = deploy_with("3"), deploy_with("3"), deploy_with("4")
+
+    assert before == same != other
+
+
 def test_on_an_account_of_ten_nothing_is_reserved_and_the_api_keeps_half(
     operator: Operator,
 ) -> None:

@@ -53,7 +53,9 @@ def add_token(arguments: argparse.Namespace) -> int:
 
 def revoke_tokens(arguments: argparse.Namespace) -> int:
     secret = _locate("tokens", arguments.stack)
-    count = manage_tokens.revoke_tokens(arguments.owner, secret.store, secret.name)
+    count = manage_tokens.revoke_tokens(
+        arguments.owner, secret.store, secret.name, keep_newest=arguments.keep_newest
+    )
     if arguments.json:
         print(json.dumps({"owner": arguments.owner, "revoked": count}))
     else:
@@ -97,7 +99,7 @@ def unpause(arguments: argparse.Namespace) -> int:
 
 def _set_paused(arguments: argparse.Namespace, *, paused: bool) -> int:
     settings = Settings.from_environment(os.environ)
-    table = settings.table_name or _output("TableName", arguments.stack, settings)
+    table = settings.table_name or stack_output("TableName", arguments.stack, settings)
     admission = cloud_admission(settings.model_copy(update={"table_name": table}))
     admission.set_paused(paused)
     running, waiting = len(admission.slots().holders), admission.count_waiting()
@@ -119,10 +121,10 @@ def _locate(secret: str, stack: str | None) -> StoredSecret:
     store = operator_secrets(settings)
     if name := os.environ.get(variable):
         return StoredSecret(store, name)
-    return StoredSecret(store, _output(output, stack, settings))
+    return StoredSecret(store, stack_output(output, stack, settings))
 
 
-def _output(name: str, stack: str | None, settings: Settings) -> str:
+def stack_output(name: str, stack: str | None, settings: Settings) -> str:
     """An output of the named stack; raises ConfigurationError where no deployment is named."""
     stack = stack or os.environ.get("IDEA_STACK")
     if not stack:

@@ -183,7 +183,13 @@ class RunFinished(BaseModel, frozen=True):
     exploration: Exploration
 
 
-RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerStarted | RunFinished
+class WebhookGivenUp(BaseModel, frozen=True):
+    """The webhook of a run will not be sent again. For log and metrics; the record has the delivery."""
+
+    error: str
+
+
+RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerStarted | RunFinished | WebhookGivenUp
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 

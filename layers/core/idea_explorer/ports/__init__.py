@@ -9,6 +9,8 @@ from idea_explorer.ports.deployments import (
 )
 from idea_explorer.ports.model import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.ports.queue import (
+    DeadLetter,
+    DeadLetters,
     Executions,
     Job,
     Jobs,

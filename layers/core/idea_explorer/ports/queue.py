@@ -1,8 +1,10 @@
 """How explorations are queued, run and reported, and where secrets come from."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import datetime
+from typing import Literal, Protocol
 
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
@@ -61,6 +63,28 @@ class Executions(Workflow, Protocol):
 
     def answer(self, token: str, output: JsonObject) -> bool:
         """Let a waiting execution continue; False if it is no longer waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message of the queue, or an asynchronous call of a function, that could not be processed."""
+
+    kind: Literal["message", "call"]
+    id: str
+    body: str
+    reason: str
+    sent_at: datetime
+    receipt: str
+    function: str = ""
+
+
+class DeadLetters(Protocol):
+    def looking(self) -> AbstractContextManager[list[DeadLetter]]:
+        """All dead letters, the oldest first; nobody else gets them meanwhile."""
+
+    def retry(self, letter: DeadLetter) -> None: ...
+
+    def drop(self, letter: DeadLetter) -> None: ...
 
 
 class Secrets(Protocol):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -70,14 +71,19 @@ def send_webhook(final: Exploration, deps: Deps) -> Exploration:
 
 
 def explore_or_settle(
-    exploration_id: ExplorationId, run: int, deps: Deps, *, expired: bool = False
+    exploration_id: ExplorationId,
+    run: int,
+    deps: Deps,
+    task: TaskStart | None = None,
+    *,
+    expired: bool = False,
 ) -> Exploration:
     """Explore. An error that no retry can fix, such as a missing key, ends the run here, where its
     sentence is still known. Any other error is raised. `expired`: the time to decide is over."""
     try:
         if expired:
             expire(exploration_id, run, deps)
-        return explore(exploration_id, run, deps)
+        return explore(exploration_id, run, deps, task)
     except ExplorerError as error:
         if error.retryable or isinstance(error, OVERTAKEN):
             raise

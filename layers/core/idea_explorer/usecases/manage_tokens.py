@@ -16,12 +16,14 @@ def add_token(owner: str, secrets: SecretStore, name: str, clock: Clock) -> str:
     return token
 
 
-def revoke_tokens(owner: str, secrets: SecretStore, name: str) -> int:
-    """Revoke all tokens of an owner; returns how many there were."""
+def revoke_tokens(owner: str, secrets: SecretStore, name: str, *, keep_newest: bool = False) -> int:
+    """Revoke all tokens of an owner, or all but the newest; returns how many."""
     known = parse_tokens(secrets.read(name))
-    kept = [token for token in known if token.owner != owner]
-    if len(kept) == len(known):
+    own = [token for token in known if token.owner == owner]
+    if not own:
         raise MissingError(f"{owner} has no token.")
+    newest = own[-1] if keep_newest else None  # tokens are added at the end
+    kept = [token for token in known if token.owner != owner or token is newest]
     secrets.write(name, dump_tokens(kept))
     return len(known) - len(kept)
 

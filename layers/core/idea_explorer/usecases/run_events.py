@@ -19,6 +19,7 @@ from idea_explorer.domain.events import (
     TextDelta,
     ThinkingDelta,
     ToolCallStart,
+    WebhookGivenUp,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Pause
@@ -44,7 +45,7 @@ class History:
 
     def emit(self, event: RunEvent) -> None:
         match event:
-            case RetryScheduled() | RunFinished():
+            case RetryScheduled() | RunFinished() | WebhookGivenUp():
                 return
             case AnswerStarted():
                 if self._start and self._unfinished:

@@ -9,6 +9,7 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports import (
     Admission,
+    DeadLetters,
     Deployment,
     Idempotency,
     Notices,
@@ -148,3 +149,17 @@ def deployment(settings: Settings, stack: str) -> Deployment:
 
 def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
     return deployment(settings, stack).describe().outputs
+
+
+def cloud_dead_letters(
+    settings: Settings, *, queue_url: str, dead_letter_queue_url: str, failed_calls_queue_url: str
+) -> DeadLetters:
+    from idea_explorer.adapters.aws.dead_letters import SqsDeadLetters
+
+    return SqsDeadLetters(
+        queue_url,
+        dead_letter_queue_url,
+        failed_calls_queue_url,
+        connect("sqs", settings),
+        connect("lambda", settings),
+    )

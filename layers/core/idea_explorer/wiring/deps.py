@@ -13,6 +13,8 @@ from idea_explorer.wiring import cloud, local, publishing
 from idea_explorer.wiring.engine import make_engine, request_policy
 from idea_explorer.wiring.toolsets import research_repository
 
+LONG_POLL_SECONDS = 20.0  # API Gateway ends a call after 29
+
 
 def cloud_deps(settings: Settings, log: Log) -> Deps:
     """The DynamoDB table, the bucket and the services of a deployment. Connects to none of them yet.
@@ -111,10 +113,17 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         max_running=settings.max_running,
         queued_too_long_seconds=settings.queued_too_long_seconds,
         running_too_long_seconds=settings.running_too_long_seconds,
-        events_wait_seconds=settings.events_wait_seconds,
+        events_wait_seconds=_events_wait_seconds(settings),
         # polling a table in the cloud costs money; polling the local database costs nothing
         events_poll_seconds=settings.events_poll_seconds or (1.0 if settings.in_cloud else 0.1),
     )
+
+
+def _events_wait_seconds(settings: Settings) -> float:
+    """On Lambda a call that waits occupies an execution; on this machine it costs nothing."""
+    if settings.events_wait_seconds is not None:
+        return settings.events_wait_seconds
+    return 0.0 if settings.on_lambda else LONG_POLL_SECONDS
 
 
 def _answer_token(settings: Settings, approvals: Approvals, exploration: Exploration) -> None:

@@ -29,6 +29,7 @@ from idea_explorer.usecases import manage_tokens
 
 POLL_SECONDS = 0.5
 READY_SECONDS = 30.0  # a new API, and a new token, take a few seconds to be known everywhere
+EXECUTION_LOOK_SECONDS = 5.0
 DEADLINE_SECONDS = 120
 WEBHOOK_ATTEMPTS = 3  # one round; after it the workflow waits for a minute or more
 REQUEST: JsonObject = {
@@ -78,7 +79,7 @@ class SmokeTest:
             self._started = self._clock.monotonic()
             self.exploration_id = self._submit(api, since)
             try:
-                details = self._follow(api)
+                details = self._follow(api, stack)
                 if details.status != "completed":
                     backlog = describe_backlog(admission)
                     run = AcceptedRun(details, since, self._seconds, backlog)
@@ -110,12 +111,17 @@ class SmokeTest:
         self._reach("accepted")
         return str(accepted["id"])
 
-    def _follow(self, api: ApiClient) -> Details:
-        """Follow the events to the end of the run, or of the time."""
+    def _follow(self, api: ApiClient, stack: StackInfo) -> Details:
+        """Follow the events to the end of the run, of its execution, or of the time."""
         assert self.exploration_id is not None
         path = api.path(self.exploration_id, "events")
         last = 0
+        next_look = self._clock.monotonic() + EXECUTION_LOOK_SECONDS
         while self._left > 0:
+            if self._clock.monotonic() > next_look:
+                if self._execution_failed(stack):
+                    break
+                next_look = self._clock.monotonic() + EXECUTION_LOOK_SECONDS
             try:
                 page = api.events(path, last)
             except ExplorerError as error:
@@ -130,6 +136,12 @@ class SmokeTest:
                 break
             self._clock.sleep(POLL_SECONDS)
         return self._show(api)
+
+    def _execution_failed(self, stack: StackInfo) -> bool:
+        """A record whose execution failed may never end: what would end it may be what is broken."""
+        name = f"{self.exploration_id}-1"
+        execution = self._deployment.execution(stack.outputs["StateMachineArn"], name)
+        return execution is not None and bool(execution.error)
 
     def _note(self, event: JsonObject) -> None:
         match event:
