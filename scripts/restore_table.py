@@ -5,7 +5,8 @@
 Point-in-time recovery makes a new table, and a stack keeps its own. So the items are copied: those that
 differ or are missing are written, and those that the copy does not have are deleted. Without --write it
 only counts. Pause the stack first: nothing may run meanwhile. Who waits and who holds a slot is left as it
-is; the next sweep repairs it from the records.
+is; the sweeps after it repair that from the records. A run that has ended since is marked failed, and can be
+resumed.
 """
 
 import argparse

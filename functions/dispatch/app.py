@@ -6,7 +6,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.observability.metrics import count_sweep
-from idea_explorer.usecases.admission import admit
+from idea_explorer.usecases.admission import admit_or_log
 from idea_explorer.usecases.dispatch import dispatch
 from idea_explorer.usecases.sweep import sweep
 
@@ -17,7 +17,7 @@ def handler(event: handlers.Event) -> JsonObject:
     deps = deployment.deps()
     if "Records" in event:
         result = handlers.each_message(event, _dispatch)
-        admit(deps)
+        admit_or_log(deps)
         return result
     swept = sweep(deps)
     count_sweep(

@@ -13,6 +13,7 @@ API_RESERVED = (
     50  # people who look at runs hold one each for as long as their browser waits for events
 )
 MAX_RUNNING, API, EXPLORE = "MaxRunning", "ApiReservedConcurrency", "ExploreReservedConcurrency"
+RESERVATIONS = frozenset({API, EXPLORE})
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def explore_reserve(max_running: int) -> int:
 def plan_concurrency(
     limits: AccountLimits, wanted: Mapping[str, str], named: Mapping[str, str]
 ) -> ConcurrencyPlan:
-    """`wanted` has what would be in force; `named` is the part of it that the command names.
+    """`wanted` has what would be in force; `named` is the part of it that is to stay as it is.
 
     Raises ConfigurationError where more is to be reserved than AWS allows.
     """

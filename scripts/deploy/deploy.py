@@ -11,7 +11,7 @@ from idea_explorer.ports import StackInfo
 from idea_explorer.usecases import manage_tokens
 from scripts.deploy.answers import Answers, Question
 from scripts.deploy.builds import check_build, record_architecture
-from scripts.deploy.concurrency import plan_concurrency
+from scripts.deploy.concurrency import RESERVATIONS, plan_concurrency
 from scripts.deploy.parameters import (
     check_names,
     format_overrides,
@@ -95,7 +95,8 @@ def deploy(request: Request, tools: Tools) -> int:
     tools.answers.collect(_questions(stack, parameters, named, tools))
     if "AlarmEmail" in tools.answers.found:
         named["AlarmEmail"] = tools.answers.found["AlarmEmail"]
-    named |= _plan(deployed, parameters, command, tools)
+    reserved = {name: value for name, value in settings.parameters.items() if name in RESERVATIONS}
+    named |= _plan(deployed, parameters, {**reserved, **command}, tools)
     architecture = parameters["Architecture"]
     named["Architecture"] = architecture
 
@@ -230,5 +231,8 @@ def _finish(name: str, owner: str, tools: Tools) -> int:
 def _first_token(stack: StackInfo, owner: str, tools: Tools) -> str | None:
     secret, secrets = stack.outputs["ApiTokensSecretId"], tools.account.secrets
     if manage_tokens.list_tokens(None, secrets, secret):
+        return None
+    if not tools.answers.is_terminal:  # what is printed there is kept in a log
+        tools.say(f"Make the first token with: idea admin token add {owner} --stack {stack.name}")
         return None
     return manage_tokens.add_token(owner, secrets, secret, tools.clock)

@@ -74,7 +74,7 @@ def read_template(path: Path) -> dict[str, Any]:
 
 
 def check_names(given: Iterable[str], declared: Mapping[str, object], source: str) -> None:
-    """`sam deploy` drops a parameter that the template does not have without a word."""
+    """`sam deploy` silently drops a parameter that the template does not have."""
     if unknown := sorted(set(given) - set(declared)):
         raise InvalidRequestError(
             f"The template has no parameter {' and no '.join(unknown)}.",

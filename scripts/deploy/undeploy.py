@@ -10,7 +10,7 @@ from scripts.deploy.stack import Account
 RETAINED = frozenset({"Retain", "RetainExceptOnCreate"})
 DELETE_WITH = {
     "AWS::DynamoDB::Table": "aws dynamodb delete-table --table-name {}",
-    "AWS::S3::Bucket": "aws s3 rb --force s3://{}",
+    "AWS::S3::Bucket": "the commands under 'Delete' in docs/runbook.md",
 }
 
 

@@ -242,6 +242,9 @@ class After:
         self._agenda.at(now + self._rng.uniform(*RUN_SECONDS), partial(self._end, exploration_id))
         return True
 
+    def is_running(self, exploration_id: ExplorationId, run: int) -> bool:
+        return exploration_id in self._exploring
+
     # What happens
 
     def _submit(self, owner: str, now: float) -> None:

@@ -49,6 +49,8 @@ def test_of_each_owner_the_longest_waiting_is_found(stores: Deps) -> None:
 
     assert waiting(stores) == [(first.id, "ada"), (second.id, "bob # 1"), (third.id, "zoë")]
     assert stores.admission.count_waiting() == 124
+    assert [w.id for w in stores.admission.longest_waiting("zoë")] == [third.id]
+    assert stores.admission.longest_waiting("nobody") == []
     (since,) = [w.since for w in stores.admission.longest_waiting() if w.id == first.id]
     assert since == first.created_at
 

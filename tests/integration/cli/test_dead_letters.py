@@ -136,7 +136,7 @@ def test_a_call_is_made_again_with_what_it_was_made_with(
         aws.queue_url, aws.dead_letter_queue_url, failed_calls, lambda: sqs, lambda: functions
     )
 
-    with letters.looking() as (letter,):
+    with letters.receive_all() as (letter,):
         assert letter.reason == reason
         letters.retry(letter)
 

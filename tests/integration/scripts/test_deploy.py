@@ -42,6 +42,7 @@ class Operator:
     smoked: list[str] = field(default_factory=list)
     smoke_code: int = 0
     machine: int = AARCH64
+    is_terminal: bool = False
 
     def tools(self, environment: Mapping[str, str], region: str | None = REGION) -> Tools:
         return Tools(
@@ -49,7 +50,7 @@ class Operator:
             sam=self.sam,
             smoke=self.smoke,
             say=self.said.append,
-            answers=Answers(environment, False, _never, _never),
+            answers=Answers(environment, self.is_terminal, _never, _never),
             account=Account(self.clients.__getitem__),
             clock=SystemClock(),
             use_region=lambda _: None,
@@ -89,7 +90,7 @@ class Operator:
 
 
 def _never(prompt: str) -> str:
-    raise AssertionError(f"nothing may be asked without a terminal: {prompt}")
+    raise AssertionError(f"nothing may be asked here: {prompt}")
 
 
 def make_build(folder: Path, machine: int) -> None:
@@ -150,6 +151,7 @@ def operator(moto: str, tmp_path: Path) -> Iterator[Operator]:
 def test_the_first_deploy_sets_the_stage_secrets_and_a_token_and_tests_the_stack(
     operator: Operator,
 ) -> None:
+    operator.is_terminal = True
     assert operator.deploy(replace(FIRST, stage="prod"), **KEYS) == 0
 
     in_force = operator.parameters
@@ -294,12 +296,35 @@ def test_a_stack_that_does_not_work_ends_with_the_code_of_the_smoke_test(
     operator: Operator,
 ) -> None:
     operator.smoke_code = 1
+    operator.is_terminal = True
 
     assert operator.deploy(FIRST, **KEYS) == 1
 
     said = "\n".join(operator.said)
     assert "Token of admin" in said  # it is not shown again
     assert "Once that is repaired: idea admin smoke --stack ideas" in said
+
+
+def test_without_a_terminal_no_token_is_printed_into_a_log(operator: Operator) -> None:
+    assert operator.deploy(FIRST, **KEYS) == 0
+
+    said = "\n".join(operator.said)
+    assert "idea admin token add admin --stack ideas" in said
+    assert "Token of admin" not in said
+    assert json.loads(operator.secret("ApiTokensSecretId")) == []
+
+
+def test_reservations_of_samconfig_stay_as_they_are(operator: Operator) -> None:
+    samconfig = operator.root / "samconfig.toml"
+    text = samconfig.read_text("utf-8")
+    samconfig.write_text(
+        text.replace("Stage=dev ", "Stage=dev ApiReservedConcurrency=20 "), "utf-8"
+    )
+
+    assert operator.deploy(FIRST, **KEYS) == 0
+
+    assert operator.parameters["ApiReservedConcurrency"] == "20"
+    assert operator.parameters["ExploreReservedConcurrency"] == "0"
 
 
 def test_a_stack_that_failed_to_be_created_is_not_updated(operator: Operator) -> None:
@@ -327,7 +352,7 @@ def test_undeploying_says_what_stays_and_deletes_only_what_is_confirmed(
     assert "ideas" not in operator.cloudformation.stacks
     said = "\n".join(operator.said)
     assert "aws dynamodb delete-table --table-name ideas-explorationstable" in said
-    assert "aws s3 rb --force s3://ideas-explorationsbucket" in said
+    assert "ideas-explorationsbucket  (delete it with: the commands under 'Delete'" in said
     with pytest.raises(ConfigurationError, match="no stack ideas"):
         confirm("ideas")
 

@@ -112,7 +112,14 @@ def test_everybody_calls_the_aliases() -> None:
         assert resources()[name]["Properties"]["FunctionName"] == {"Ref": "ApiFunctionAliaslive"}
 
 
-@pytest.mark.parametrize("function", ["DispatchFunction", "ExploreFunction", "NotifyFunction"])
+def test_a_sweep_that_fails_is_neither_repeated_nor_stored() -> None:
+    config = resources()["DispatchFunctionEventInvokeConfig"]["Properties"]
+
+    assert config["MaximumRetryAttempts"] == 0
+    assert "OnFailure" not in config.get("DestinationConfig", {})
+
+
+@pytest.mark.parametrize("function", ["ExploreFunction", "NotifyFunction"])
 def test_asynchronous_calls_that_fail_are_stored(function: str) -> None:
     config = resources()[f"{function}EventInvokeConfig"]["Properties"]
     role = properties(properties(function)["Role"]["Fn::GetAtt"][0])

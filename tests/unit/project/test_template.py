@@ -43,7 +43,9 @@ EVERYWHERE = {
 ORDER = ["ExploreFunctionArn", "PublishFunctionArn", "NotifyFunctionArn"]
 OPEN_ROUTES = ["/health", "/", "/console/{proxy+}"]
 # Objects of our bucket can only be named by their prefix.
-PREFIXES = re.compile(r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/(?:[0-9a-f]{32}/)?\*")
+PREFIXES = re.compile(
+    r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/(?:[0-9a-f]{32}/)?\*|\$\{ExplorationWorkflow\.Name\}:\*"
+)
 
 
 def declared(function: str) -> dict[str, Any]:

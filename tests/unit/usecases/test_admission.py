@@ -11,9 +11,10 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Slots, Waiting
-from idea_explorer.usecases.admission import MAX_STARTS, admit, choose
-from idea_explorer.usecases.approvals.wait import expire, go_on, wait
+from idea_explorer.usecases.admission import MAX_STARTS, admit, admit_or_log, choose
+from idea_explorer.usecases.approvals.wait import expire, go_on, still_waits, wait
 from idea_explorer.usecases.cancel import cancel
+from idea_explorer.usecases.settle import settle
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.sweep import sweep
 from tests.fakes.clock import ManualClock
@@ -217,6 +218,74 @@ def test_what_can_never_be_launched_fails_and_frees_its_slot(service: Service) -
     assert service.holders == set()
 
 
+def test_one_whose_execution_has_ended_fails_at_once_and_frees_its_slot(service: Service) -> None:
+    """As a table that was restored from a backup has it."""
+    exploration, next_one = service.submitted(), service.submitted()
+    service.workflow.start(exploration.id, 1, 120)
+    service.workflow.ended.add(exploration.id)
+
+    assert admit(service.deps) == [next_one.id]
+
+    failed = service.store.load(exploration.id)
+    assert failed.status == "failed"
+    assert failed.run.receipt is not None
+    assert failed.run.receipt.message == "The execution of run 1 has ended. Resume it."
+    assert service.holders == {next_one.id}
+
+
+def test_a_record_that_cannot_be_read_delays_nobody(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreadable, next_one = service.submitted("ada"), service.submitted("ada")
+    other = service.submitted("bob")
+    load = service.store.load
+
+    def fails(exploration_id: ExplorationId) -> Exploration:
+        if exploration_id == unreadable.id:
+            raise ValueError("written by another release")
+        return load(exploration_id)
+
+    monkeypatch.setattr(service.store, "load", fails)
+
+    assert set(admit(service.deps)) == {next_one.id, other.id}
+
+
+def test_a_store_that_fails_is_no_reason_to_deliver_messages_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exploration = service.submitted()
+
+    def fails(*_: object, **__: object) -> None:
+        raise UnavailableError("AWS DynamoDB is not available.")
+
+    monkeypatch.setattr(service.store, "take_over", fails)
+
+    admit_or_log(service.deps)
+
+    assert service.store.load(exploration.id).status == "queued"
+    assert service.store.count_waiting() == 1
+
+
+def test_one_run_that_cannot_be_settled_does_not_stop_the_sweep(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = service.submitted().id
+    admit(service.deps)
+    service.begin(lost)
+    service.clock.pass_time(service.deps.running_too_long_seconds + 1)
+    waits = service.submitted().id
+
+    def fails(*_: object) -> None:
+        raise ValueError("not a transcript")
+
+    monkeypatch.setattr(service.store, "open", fails)
+
+    swept = sweep(service.deps)
+
+    assert (swept.settled, swept.started) == (0, 1)
+    assert service.started[-1] == waits
+
+
 def test_a_sweep_starts_what_no_message_announced(service: Service) -> None:
     exploration = service.submitted()
 
@@ -345,6 +414,28 @@ def test_what_was_decided_in_time_needs_a_slot_after_the_time_is_over(service: S
     service.write_report(others[0])
     expire(asking, 1, service.deps)
     assert asking in service.holders
+
+
+def test_a_decided_run_that_is_tried_again_still_waits_for_its_slot(service: Service) -> None:
+    asking = service.submitted().id
+    admit(service.deps)
+    awaiting = service.await_approval(asking)
+    service.deps.approvals.request_approval(an_approval(awaiting, "a.md", "text", None))
+    go_on(awaiting, service.deps)
+
+    assert still_waits(service.store.load(asking), service.deps)
+    assert not still_waits(service.store.load(asking).replace(cancel_requested=True), service.deps)
+
+
+def test_a_decided_run_that_is_settled_no_longer_waits(service: Service) -> None:
+    asking = service.submitted().id
+    admit(service.deps)
+    go_on(service.await_approval(asking), service.deps)
+    assert service.store.count_waiting() == 1
+
+    settle(asking, 1, "stopped", service.deps)
+
+    assert service.store.count_waiting() == 0
 
 
 def test_what_nobody_decided_ends_without_a_slot(service: Service) -> None:

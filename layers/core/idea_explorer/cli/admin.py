@@ -99,7 +99,10 @@ def unpause(arguments: argparse.Namespace) -> int:
 
 def _set_paused(arguments: argparse.Namespace, *, paused: bool) -> int:
     settings = Settings.from_environment(os.environ)
-    table = settings.table_name or stack_output("TableName", arguments.stack, settings)
+    named = arguments.stack or os.environ.get("IDEA_STACK")
+    table = (None if named else settings.table_name) or stack_output(
+        "TableName", arguments.stack, settings
+    )
     admission = cloud_admission(settings.model_copy(update={"table_name": table}))
     admission.set_paused(paused)
     running, waiting = len(admission.slots().holders), admission.count_waiting()

@@ -16,7 +16,7 @@ MAX_SHOWN = 200  # characters of a body
 
 
 def list_letters(arguments: argparse.Namespace) -> int:
-    with _dead_letters(arguments).looking() as letters:
+    with _dead_letters(arguments).receive_all() as letters:
         if arguments.json:
             print(json.dumps([_as_json(letter) for letter in letters]))
             return 0
@@ -50,7 +50,7 @@ def _each(
             "Say which: ids, or --all.", hint="idea admin dead-letters list shows the ids."
         )
     store = _dead_letters(arguments)
-    with store.looking() as letters:
+    with store.receive_all() as letters:
         if missing := wanted - {letter.id for letter in letters}:
             raise MissingError(f"There is no dead letter {min(missing)}.")
         chosen = [letter for letter in letters if arguments.all or letter.id in wanted]

@@ -50,6 +50,9 @@ def replace_services(deps: "Deps", log: "Log") -> "Deps":
 class _LoggedCalls:
     log: "Log"
 
+    def is_running(self, exploration_id: ExplorationId, run: int) -> bool:
+        return True
+
     def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
         self.log.info(
             "execution_not_started",

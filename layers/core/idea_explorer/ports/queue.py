@@ -21,7 +21,7 @@ class WorkQueue(Protocol):
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None: ...
 
     def dead_letter(self, body: str, reason: str) -> None:
-        """Park a message that can never be processed where an operator will find it."""
+        """Send a message that can never be processed to where an operator finds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,9 @@ class Workflow(Protocol):
     def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
         """Start the execution of a run; idempotent. False if it is known to have been started before."""
 
+    def is_running(self, exploration_id: ExplorationId, run: int) -> bool:
+        """Whether the execution of a run has been started and has not ended."""
+
 
 class Notices(Protocol):
     def ask(self, exploration_id: ExplorationId, run: int) -> None:
@@ -79,7 +82,7 @@ class DeadLetter:
 
 
 class DeadLetters(Protocol):
-    def looking(self) -> AbstractContextManager[list[DeadLetter]]:
+    def receive_all(self) -> AbstractContextManager[list[DeadLetter]]:
         """All dead letters, the oldest first; nobody else gets them meanwhile."""
 
     def retry(self, letter: DeadLetter) -> None: ...

@@ -68,8 +68,8 @@ class Admission(Protocol):
     """Which explorations wait for a slot, and which hold one. The store of the records keeps both up to
     date with every change, and these reads see the latest change."""
 
-    def longest_waiting(self) -> Sequence[Waiting]:
-        """Of each owner that has any waiting, the one that has waited longest."""
+    def longest_waiting(self, owner: str | None = None) -> Sequence[Waiting]:
+        """Of each owner that has any waiting, the one that has waited longest; or only of one owner."""
 
     def count_waiting(self) -> int: ...
 

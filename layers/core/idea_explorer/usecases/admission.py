@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from idea_explorer.domain.errors import (
     ConflictError,
     ExplorerError,
+    ExternalError,
     MissingError,
     NoFreeSlotError,
 )
@@ -28,26 +29,40 @@ def admit(deps: Deps) -> list[ExplorationId]:
     and the sweep calls it every minute. It may run any number of times at once.
     """
     started: list[ExplorationId] = []
+    waiting = {first.owner: first for first in deps.admission.longest_waiting()}
     for _ in range(MAX_STARTS):
         slots = deps.admission.slots()
-        if slots.paused or len(slots.holders) >= deps.max_running:
-            break
-        chosen = choose(deps.admission.longest_waiting(), slots)
-        if chosen is None:
+        chosen = choose(list(waiting.values()), slots)
+        if chosen is None or slots.paused or len(slots.holders) >= deps.max_running:
             break
         try:
             exploration = take_slot(chosen.id, deps)
         except NoFreeSlotError:
             break
-        except (ConflictError, MissingError):
-            # started or cancelled by another; listed still only if the list was restored from a backup
+        except ExternalError:
+            raise
+        except Exception as error:  # noqa: BLE001  one record must not keep all others from starting
+            # most often it was started or cancelled by another, which took it off the list
+            kind = type(error).__name__
+            deps.log.info("waiting_dropped", explorationId=chosen.id, errorType=kind)
             deps.admission.forget(chosen)
-            continue
-        if launch(exploration, deps):
-            started.append(exploration.id)
+        else:
+            if launch(exploration, deps):
+                started.append(exploration.id)
+        waiting.pop(chosen.owner)
+        waiting |= {first.owner: first for first in deps.admission.longest_waiting(chosen.owner)}
     if started:
         deps.log.info("explorations_started", count=len(started))
     return started
+
+
+def admit_or_log(deps: Deps) -> None:
+    """After a batch of messages, which are handled: a failure here must not deliver them again. The sweep
+    starts what waits."""
+    try:
+        admit(deps)
+    except ExplorerError as error:
+        deps.log.warning("admission_failed", error=error.sentence)
 
 
 def choose(waiting: Sequence[Waiting], slots: Slots) -> Waiting | None:
@@ -82,19 +97,28 @@ def launch(exploration: Exploration, deps: Deps) -> bool:
     """Start the execution of an exploration that was marked running, or let its execution go on.
 
     Safe to repeat: the sweep does so until a worker has begun. False if it was launched before, or
-    cannot be now. A failure that no repetition cures ends the exploration.
+    cannot be now. A failure that no repetition cures ends the exploration, and so does an execution that
+    has ended, as a record restored from a backup may have.
     """
     try:
-        if exploration.run.awaiting_since:
-            deps.wake(exploration)
-            return True
-        deadline = exploration.request.deadline_seconds
-        return deps.workflow().start(exploration.id, exploration.run.number, deadline)
+        return _launch(exploration, deps)
     except ExplorerError as error:
         deps.log.warning("launch_failed", explorationId=exploration.id, error=error.sentence)
         if not error.retryable:
             fail(exploration.id, error, deps)
         return False
+
+
+def _launch(exploration: Exploration, deps: Deps) -> bool:
+    run, workflow = exploration.run.number, deps.workflow()
+    goes_on = exploration.run.awaiting_since is not None
+    if goes_on:
+        deps.wake(exploration)
+    elif workflow.start(exploration.id, run, exploration.request.deadline_seconds):
+        return True
+    if not workflow.is_running(exploration.id, run):
+        raise ConflictError(f"The execution of run {run} has ended.", hint="Resume it.")
+    return goes_on
 
 
 def fail(exploration_id: ExplorationId, error: ExplorerError, deps: Deps) -> None:

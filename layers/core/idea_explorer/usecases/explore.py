@@ -27,7 +27,7 @@ from idea_explorer.ports import Transcript
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
 from idea_explorer.usecases.approvals.request import request_approvals
-from idea_explorer.usecases.approvals.wait import all_decided
+from idea_explorer.usecases.approvals.wait import still_waits
 from idea_explorer.usecases.continuation import Continuation, find_continuation
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.engine import Engine
@@ -73,9 +73,7 @@ def explore(
     )  # loading the model may take seconds; without a workflow they do not count
     now = deps.clock.now()
     stored = deps.explorations.load(exploration_id)
-    if stored.status == "awaiting_approval" and not (
-        stored.cancel_requested or all_decided(exploration_id, deps)
-    ):
+    if still_waits(stored, deps):
         return stored
     changes: list[StatusChanged] = []
 

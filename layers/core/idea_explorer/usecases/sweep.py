@@ -1,14 +1,19 @@
 """Make up for what was lost: starts that were not made, runs that died, webhooks that nobody sent."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.run import Status
 from idea_explorer.usecases.admission import admit, launch
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.notify import request_notice, request_webhook
 from idea_explorer.usecases.settle import settle
 
 MAX_PER_SWEEP = 100  # of each kind; the next sweep, a minute later, finds the rest
+WAITING_STATUSES: tuple[Status, ...] = ("queued", "awaiting_approval")
 STARTED_TOO_LONG = timedelta(minutes=1)  # a worker has begun by then, unless the launch was lost
 UNDELIVERED_TOO_LONG = timedelta(minutes=10)  # by then the workflow has sent it, or never will
 
@@ -68,21 +73,40 @@ def _settle_abandoned(now: datetime, deps: Deps) -> int:
     abandoned = now - timedelta(seconds=deps.running_too_long_seconds)
     settled = 0
     for exploration in deps.explorations.unchanged_since("running", abandoned, limit=MAX_PER_SWEEP):
-        ended = settle(exploration.id, exploration.run.number, "broken", deps)
-        request_webhook(ended, deps)
-        settled += ended.is_final
+        with _logged_failure(exploration.id, deps):
+            ended = settle(exploration.id, exploration.run.number, "broken", deps)
+            request_webhook(ended, deps)
+            settled += ended.is_final
     return settled
 
 
 def _launch_again(now: datetime, deps: Deps) -> int:
-    begun = deps.explorations.unchanged_since(
-        "running", now - STARTED_TOO_LONG, limit=MAX_PER_SWEEP
-    )
-    return sum(launch(exploration, deps) for exploration in begun if exploration.is_starting)
+    """Those that hold a slot, and resumed runs that only publish, which hold none."""
+    moment = now - STARTED_TOO_LONG
+    unchanged = deps.explorations.unchanged_since("running", moment, limit=MAX_PER_SWEEP)
+    starting = {exploration.id for exploration in unchanged if exploration.is_starting}
+    launched = 0
+    for exploration_id in starting | set(deps.admission.slots().holders):
+        with _logged_failure(exploration_id, deps):
+            exploration = deps.explorations.load(exploration_id)
+            if exploration.is_starting and exploration.updated_at < moment:
+                launched += launch(exploration, deps)
+    return launched
 
 
 def _list_unlisted(now: datetime, deps: Deps) -> None:
-    """Records that an earlier version queued are not listed as waiting."""
+    """Records that an earlier version queued, or that were restored, are not listed as waiting."""
     moment = now - timedelta(seconds=deps.queued_too_long_seconds)
-    queued = deps.explorations.unchanged_since("queued", moment, limit=MAX_PER_SWEEP)
-    deps.admission.add_waiting(queued)
+    for status in WAITING_STATUSES:
+        found = deps.explorations.unchanged_since(status, moment, limit=MAX_PER_SWEEP)
+        deps.admission.add_waiting(found)
+
+
+@contextmanager
+def _logged_failure(exploration_id: ExplorationId, deps: Deps) -> Iterator[None]:
+    """One exploration that cannot be handled must not keep the others from it."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  whatever it is, the next sweep tries again
+        kind = type(error).__name__
+        deps.log.warning("sweep_failed_for", explorationId=exploration_id, errorType=kind)

@@ -26,6 +26,9 @@ class DyingOnce:
             os.kill(os.getpid(), signal.SIGKILL)
         return self._workflow.start(exploration_id, run, deadline_seconds)
 
+    def is_running(self, exploration_id: ExplorationId, run: int) -> bool:
+        return self._workflow.is_running(exploration_id, run)
+
 
 @handlers.entry
 def handler(event: handlers.Event) -> JsonObject:

@@ -21,7 +21,7 @@ NO_REASON = "It was delivered too often without success."
 
 
 class SqsDeadLetters:
-    """Received messages stay invisible to others until `looking` ends."""
+    """Received messages stay invisible to others until `receive_all` ends."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class SqsDeadLetters:
         self._lambda = connect_lambda
 
     @contextmanager
-    def looking(self) -> Iterator[list[DeadLetter]]:
+    def receive_all(self) -> Iterator[list[DeadLetter]]:
         """All that is there, the oldest first. What is neither retried nor dropped becomes visible again."""
         found: list[DeadLetter] = []
         try:

@@ -18,6 +18,7 @@ from idea_explorer.adapters.dynamodb.table import (
     Table,
     Update,
     Write,
+    begins_with,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -37,9 +38,12 @@ class DynamoAdmission:
         self._table = table
         self._restore = restore
 
-    def longest_waiting(self) -> Sequence[Waiting]:
+    def longest_waiting(self, owner: str | None = None) -> Sequence[Waiting]:
         """The items of an owner sort by time, so each owner's first one is wanted; the rest of an owner
         with many is skipped."""
+        if owner is not None:
+            where = begins_with(WAITING, f"{_owner_part(owner)}#")
+            return [_waiting(item) for item in next(self._table.query(where, limit=1))]
         found: dict[str, Waiting] = {}
         after = ""
         while True:

@@ -12,9 +12,10 @@ from idea_explorer.ports.stores import Slots, Waiting
 
 
 class SqliteAdmission(StoreFile):
-    def longest_waiting(self) -> Sequence[Waiting]:
+    def longest_waiting(self, owner: str | None = None) -> Sequence[Waiting]:
         # SQLite takes the other columns from the row that has the minimum
-        rows = self._db.rows("SELECT id, owner, min(since) FROM waiting GROUP BY owner")
+        query = "SELECT id, owner, min(since) FROM waiting WHERE owner = ifnull(?, owner) GROUP BY owner"
+        rows = self._db.rows(query, [owner])
         return [
             Waiting(id=ExplorationId(name), owner=owner, since=datetime.fromisoformat(since))
             for name, owner, since in rows

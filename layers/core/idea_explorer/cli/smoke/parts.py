@@ -99,18 +99,14 @@ def check_queue(stack: StackInfo, deployment: Deployment) -> None:
     sources = deployment.queue_sources(stack.outputs["QueueUrl"])
     if CONNECTED & set(sources.values()):
         return
-    connect = (
-        f"create-event-source-mapping --function-name {stack.name}-dispatch --batch-size 1"
-        " --function-response-types ReportBatchItemFailures --event-source-arn QUEUE_ARN"
-    )
-    found = "it has no event source"
+    hint, found = "Deploy again: that creates it.", "it has no event source"
     for uuid, state in sources.items():
-        connect = f"update-event-source-mapping --uuid {uuid} --enabled"
+        hint = f"Connect it with: aws lambda update-event-source-mapping --uuid {uuid} --enabled"
         found = f"its event source is {state}"
     raise BrokenPartError(
         "queue",
         f"The queue is not connected to the dispatch function: {found}.",
-        hint=f"Connect it with: aws lambda {connect}",
+        hint=hint,
     )
 
 

@@ -9,7 +9,6 @@ from idea_explorer.api.views import Details
 from idea_explorer.cli.output import parse_details
 from idea_explorer.cli.smoke.parts import (
     AcceptedRun,
-    BrokenPartError,
     check_admission,
     check_before,
     describe_backlog,
@@ -85,7 +84,7 @@ class SmokeTest:
                     run = AcceptedRun(details, since, self._seconds, backlog)
                     raise diagnose_run(run, stack, self._deployment)
                 self._await_webhook(api, stack, details)
-            except BrokenPartError:
+            except ExplorerError:
                 self._cancel(api)
                 raise
 

@@ -50,6 +50,14 @@ def _mark_decided(exploration_id: ExplorationId, deps: Deps) -> Exploration | No
         return None
 
 
+def still_waits(exploration: Exploration, deps: Deps) -> bool:
+    """Whether a run waits for decisions, or has them and waits for a slot."""
+    if exploration.status != "awaiting_approval" or exploration.cancel_requested:
+        return False
+    decisions = {approval.decision for approval in deps.approvals.approvals(exploration.id)}
+    return None in decisions or (deps.has_slots and "expire" not in decisions)
+
+
 def all_decided(exploration_id: ExplorationId, deps: Deps) -> bool:
     return all(approval.decision for approval in deps.approvals.approvals(exploration_id))
 
