@@ -82,7 +82,7 @@ deploy: $(DEV) ## Deploy or update a stack and test it; STACK=… REPOSITORY=own
 	@$(BIN)/python scripts/check-python
 	@$(BIN)/python -m scripts.deploy deploy --stack "$(STACK)" --repository "$(REPOSITORY)" --stage "$(STAGE)" \
 		--architecture "$(if $(filter command environment,$(origin ARCHITECTURE)),$(ARCHITECTURE))" --region "$(REGION)" \
-		--owner "$(OWNER)" --built "$(BUILT)" --parameters '$(PARAMETERS)'
+		--owner "$(OWNER)" --built "$(BUILT)"
 
 undeploy: $(DEV) ## Delete a stack, except for its explorations; STACK=…, optionally REGION CONFIRM
 	@$(BIN)/python -m scripts.deploy undeploy --stack "$(STACK)" --region "$(REGION)"

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from idea_explorer.adapters.aws.client import map_aws_errors
 from idea_explorer.cli import main as run_idea
 from idea_explorer.cli.failures import report_failure
-from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.wiring.local import system_clock
 from scripts.deploy.answers import Answers
 from scripts.deploy.deploy import Request, Tools, deploy
@@ -28,12 +29,11 @@ def main() -> int:
     parser.add_argument("action", choices=["deploy", "undeploy"])
     for name in ("stack", "repository", "stage", "architecture", "region", "owner", "built"):
         parser.add_argument(f"--{name}", default="")
-    parser.add_argument("--parameters", default="", help="more parameters, as Name=value …")
     arguments = parser.parse_args()
-    if arguments.region:
-        _use_region(arguments.region)
     try:
         if arguments.action == "undeploy":
+            if arguments.region:
+                _use_region(arguments.region)
             return undeploy(
                 arguments.stack,
                 ROOT / "template.yaml",
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _request(arguments: argparse.Namespace) -> Request:
-    parameters = parse_overrides(arguments.parameters)
+    parameters = parse_overrides(os.environ.get("PARAMETERS", ""))  # make exports it
     if arguments.repository:
         parameters["GitHubRepository"] = arguments.repository
     return Request(
@@ -92,6 +92,20 @@ def _run_sam(arguments: Sequence[str], variables: Mapping[str, str]) -> int:
 
 
 def _use_region(region: str) -> None:
+    """Raises InvalidRequestError for a region that AWS does not have, as far as botocore knows."""
+    from botocore.session import Session
+
+    with map_aws_errors("CloudFormation"):
+        aws = Session()
+        known = {
+            name
+            for partition in aws.get_available_partitions()
+            for name in aws.get_available_regions("cloudformation", partition)
+        }
+    if region not in known:
+        raise InvalidRequestError(
+            f"{region!r} is not an AWS region.", hint="Name one such as eu-central-1."
+        )
     os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = region
 
 
@@ -99,7 +113,8 @@ def _known_region() -> str | None:
     """That of the environment or of the profile."""
     import boto3
 
-    known: str | None = os.environ.get("AWS_REGION") or boto3.session.Session().region_name
+    with map_aws_errors("CloudFormation"):
+        known: str | None = os.environ.get("AWS_REGION") or boto3.session.Session().region_name
     return known
 
 

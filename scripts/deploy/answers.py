@@ -42,7 +42,7 @@ class Answers:
             raise ConfigurationError(
                 f"There is no terminal to ask in, and {names} {'is' if len(missing) == 1 else 'are'}"
                 " not set.",
-                hint="Set each in the environment and deploy again.",
+                hint=f"Set {'it' if len(missing) == 1 else 'each'} in the environment and deploy again.",
             )
 
     def _find(self, question: Question) -> str | None:

@@ -18,7 +18,7 @@ def check_build(build: Path, architecture: str) -> None:
     record = build / RECORD
     if not (build / "template.yaml").is_file() or not record.is_file():
         raise ConfigurationError(
-            f"{build} holds no complete build.", hint="Run 'make deploy' without BUILT."
+            f"{build} does not contain a complete build.", hint="Run 'make deploy' without BUILT."
         )
     recorded = record.read_text("utf-8").strip()
     if recorded != architecture:

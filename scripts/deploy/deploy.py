@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
+from idea_explorer.domain.tokens import make_token_record
 from idea_explorer.ports import StackInfo
 from idea_explorer.usecases import manage_tokens
 from scripts.deploy.answers import Answers, Question
@@ -14,10 +16,13 @@ from scripts.deploy.builds import check_build, record_architecture
 from scripts.deploy.concurrency import RESERVATIONS, plan_concurrency
 from scripts.deploy.parameters import (
     check_names,
+    check_rules,
+    check_values,
     format_overrides,
     merge_parameters,
     read_stage,
     read_template,
+    repository_name,
 )
 from scripts.deploy.release import stamp
 from scripts.deploy.stack import Account, check_updatable
@@ -48,6 +53,18 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Region:
+    """`is_known`: the environment or the profile names it, so that other commands use it too."""
+
+    name: str
+    is_known: bool
+
+    @property
+    def prefix(self) -> str:
+        return "" if self.is_known else f"AWS_REGION={self.name} "
+
+
+@dataclass(frozen=True)
 class Tools:
     """What a deployment is made with. `sam` runs the SAM CLI and returns its exit code."""
 
@@ -70,31 +87,33 @@ def deploy(request: Request, tools: Tools) -> int:
     name = request.stack or settings.stack or ""
     if not STACK_NAME.fullmatch(name):
         raise InvalidRequestError(
-            f"{name!r} is no name for a stack.",
+            f"{name!r} is not a valid stack name.",
             hint="Use up to 48 letters, digits and hyphens, beginning with a letter.",
         )
+    template = read_template(tools.root / "template.yaml")
+    declared = template["Parameters"]
+    command = _check_command(request, declared)
+    make_token_record("", request.owner, now=tools.clock.now())  # refuses what cannot be an owner
     region = _choose_region(request.region or settings.region, tools)
     stack = tools.account.find_stack(name)
     check_updatable(stack)
     deployed = stack.parameters if stack else {}
     stage = named_stage or deployed.get("Stage", STAGES[0])
     settings = read_stage(samconfig, stage)
-    declared = read_template(tools.root / "template.yaml")["Parameters"]
     check_names(settings.parameters, declared, "samconfig.toml")
-    check_names(request.parameters, declared, "the command")
-    command = dict(request.parameters)
-    if request.architecture:
-        command["Architecture"] = request.architecture
+    check_values(settings.parameters, declared, "samconfig.toml")
     parameters = merge_parameters(
         defaults={key: str(value.get("Default", "")) for key, value in declared.items()},
         deployed=deployed,
         stage=settings.parameters,
         command=command,
     )
+    check_rules(template.get("Rules", {}), parameters)
     named = {**settings.parameters, **command}
     tools.answers.collect(_questions(stack, parameters, named, tools))
     if "AlarmEmail" in tools.answers.found:
         named["AlarmEmail"] = tools.answers.found["AlarmEmail"]
+        check_values({"AlarmEmail": named["AlarmEmail"]}, declared, "ALARM_EMAIL")
     reserved = {name: value for name, value in settings.parameters.items() if name in RESERVATIONS}
     named |= _plan(deployed, parameters, {**reserved, **command}, tools)
     architecture = parameters["Architecture"]
@@ -102,9 +121,16 @@ def deploy(request: Request, tools: Tools) -> int:
 
     build = request.built or _build(architecture, stage, tools)
     check_build(build, architecture)
-    tools.say(f"{'Updating' if stack else 'Creating'} {name} in {region}, stage {stage}.")
-    _deploy(name, region, stage, build, named, tools)
-    return _finish(name, request.owner, tools)
+    tools.say(
+        f"Updating {name} in {region.name}, stage {stage}."
+        if stack
+        else f"Creating {name} in {region.name}, stage {stage}. This takes some minutes."
+    )
+    if not _deploy(name, region.name, stage, build, named, tools):
+        raise ConfigurationError(
+            f"The stack {name} could not be deployed.", hint=_after_failure(stack, name, region)
+        )
+    return _finish(name, request.owner, region, tools)
 
 
 def _check_stage(request: Request) -> str | None:
@@ -120,15 +146,28 @@ def _check_stage(request: Request) -> str | None:
     return stage
 
 
-def _choose_region(named: str | None, tools: Tools) -> str:
-    region = named or tools.known_region()
+def _check_command(request: Request, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The parameters that the command names, checked before anything is asked or built."""
+    check_names(request.parameters, declared, "the command")
+    command = dict(request.parameters)
+    if "GitHubRepository" in command:
+        command["GitHubRepository"] = repository_name(command["GitHubRepository"])
+    if request.architecture:
+        command["Architecture"] = request.architecture
+    check_values(command, declared, "the command")
+    return command
+
+
+def _choose_region(named: str | None, tools: Tools) -> Region:
+    known = tools.known_region()
+    region = named or known
     if not region:
         tools.answers.collect(
             [Question("region", "AWS_REGION", "AWS region, for example eu-central-1")]
         )
         region = tools.answers.found["region"]
     tools.use_region(region)
-    return region
+    return Region(region, is_known=region == known)
 
 
 def _questions(
@@ -182,9 +221,9 @@ def _build(architecture: str, stage: str, tools: Tools) -> Path:
 
 def _deploy(
     name: str, region: str, stage: str, build: Path, named: Mapping[str, str], tools: Tools
-) -> None:
-    """Runs until CloudFormation is done. samconfig.toml says what else is set for the stage; SAM would look
-    for it beside the built template."""
+) -> bool:
+    """Runs until CloudFormation is done; returns whether it succeeded. samconfig.toml says what else is set
+    for the stage; SAM would look for it beside the built template."""
     overrides = format_overrides(named)
     stamp(build, overrides)
     arguments = [
@@ -194,14 +233,17 @@ def _deploy(
         *([] if tools.answers.is_terminal else ["--no-confirm-changeset"]),
         *("--parameter-overrides", *overrides),
     ]
-    if tools.sam(arguments, {}) != 0:
-        raise ConfigurationError(
-            f"The stack {name} could not be deployed.",
-            hint="The lines above say why. What was running before is still running.",
-        )
+    return tools.sam(arguments, {}) == 0
 
 
-def _finish(name: str, owner: str, tools: Tools) -> int:
+def _after_failure(before: StackInfo | None, name: str, region: Region) -> str:
+    if before:
+        return "The lines above say why. What was running before is still running."
+    given = "" if region.is_known else f" REGION={region.name}"
+    return f"The lines above say why. 'make undeploy STACK={name}{given}' removes what is left."
+
+
+def _finish(name: str, owner: str, region: Region, tools: Tools) -> int:
     stack = tools.account.find_stack(name)
     if stack is None:
         raise ConfigurationError(
@@ -211,28 +253,35 @@ def _finish(name: str, owner: str, tools: Tools) -> int:
         if secret in tools.answers.found:
             tools.account.secrets.write(stack.outputs[output], tools.answers.found[secret])
             tools.say(f"The {secret} secret is set.")
-    token = _first_token(stack, owner, tools)
+    token = _first_token(stack, owner, region, tools)
     tools.say("")
     tools.say(f"API and console: {stack.outputs['ApiUrl']}")
+    if dashboard := stack.outputs.get("DashboardUrl"):
+        tools.say(f"Dashboard: {dashboard}")
+    if email := tools.answers.found.get("AlarmEmail"):
+        tools.say(f"Confirm the e-mail that AWS sends to {email}: alarms arrive only after that.")
     if token:
         tools.say(f"Token of {owner}, which is not shown again: {token}")
     tools.say("")
     code = tools.smoke(name)
     tools.say("")
     if code != 0:
-        tools.say(f"Once that is repaired: idea admin smoke --stack {name}")
+        tools.say(f"Once that is repaired: {region.prefix}idea admin smoke --stack {name}")
         return code
     tools.say("Try it:")
+    if not region.is_known:
+        tools.say(f"  export AWS_REGION={region.name}")
     tools.say(f"  export IDEA_API_URL={stack.outputs['ApiUrl']} IDEA_API_TOKEN={token or '…'}")
     tools.say('  idea submit "A subscription box for urban beekeepers" --watch')
     return 0
 
 
-def _first_token(stack: StackInfo, owner: str, tools: Tools) -> str | None:
+def _first_token(stack: StackInfo, owner: str, region: Region, tools: Tools) -> str | None:
     secret, secrets = stack.outputs["ApiTokensSecretId"], tools.account.secrets
     if manage_tokens.list_tokens(None, secrets, secret):
         return None
     if not tools.answers.is_terminal:  # what is printed there is kept in a log
-        tools.say(f"Make the first token with: idea admin token add {owner} --stack {stack.name}")
+        command = f"{region.prefix}idea admin token add {owner} --stack {stack.name}"
+        tools.say(f"Make the first token with: {command}")
         return None
     return manage_tokens.add_token(owner, secrets, secret, tools.clock)

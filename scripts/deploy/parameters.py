@@ -4,6 +4,8 @@
 neither names keeps the value that the deployed stack has.
 """
 
+import math
+import re
 import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -15,6 +17,10 @@ import yaml
 from samtranslator.yaml_helper import intrinsics_multi_constructor
 
 from idea_explorer.domain.errors import InvalidRequestError
+
+ADDRESS = re.compile(
+    r"(?:https://(?:www\.)?github\.com/|git@github\.com:)([^/]+/[^/]+?)(?:\.git)?/?"
+)
 
 
 class _Loader(yaml.CSafeLoader):
@@ -53,7 +59,13 @@ def read_stage(samconfig: Path, stage: str) -> StageSettings:
 
 def parse_overrides(given: str | list[str]) -> dict[str, str]:
     """`Name=value` pairs, as samconfig.toml and `sam deploy` have them; raises InvalidRequestError."""
-    pairs = shlex.split(given) if isinstance(given, str) else given
+    try:
+        pairs = shlex.split(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise InvalidRequestError(
+            f"The parameters cannot be read: {str(error).lower()}.",
+            hint="Write each as Name=value, with quotes around a value that has spaces.",
+        ) from error
     if wrong := [pair for pair in pairs if "=" not in pair]:
         raise InvalidRequestError(f"{wrong[0]!r} is not of the form Name=value.")
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
@@ -80,6 +92,69 @@ def check_names(given: Iterable[str], declared: Mapping[str, object], source: st
             f"The template has no parameter {' and no '.join(unknown)}.",
             hint=f"Correct it in {source}; template.yaml lists the parameters.",
         )
+
+
+def check_values(
+    given: Mapping[str, str], declared: Mapping[str, Mapping[str, Any]], source: str
+) -> None:
+    """CloudFormation would refuse these only after the build; raises InvalidRequestError."""
+    for name, value in given.items():
+        if wrong := _describe_wrong(value, declared[name]):
+            raise InvalidRequestError(f"{name} {wrong}.", hint=f"Correct it in {source}.")
+
+
+def _describe_wrong(value: str, rule: Mapping[str, Any]) -> str | None:
+    """Does not repeat a text: an address can contain a key."""
+    if allowed := [str(known) for known in rule.get("AllowedValues", ())]:
+        *others, last = (known or "empty" for known in allowed)
+        return None if value in allowed else f"must be {', '.join(others)} or {last}"
+    if "AllowedPattern" in rule and not re.fullmatch(rule["AllowedPattern"], value):
+        return f"does not have the right form. {rule['Description'].rstrip('.')}"
+    if rule["Type"] != "Number":
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        return "must be a number"
+    if number < rule.get("MinValue", number):
+        return f"must be at least {rule['MinValue']}"
+    if number > rule.get("MaxValue", number):
+        return f"must be at most {rule['MaxValue']}"
+    return None
+
+
+def check_rules(rules: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, str]) -> None:
+    """The template's rules about several parameters; raises InvalidRequestError."""
+    for rule in rules.values():
+        if not _evaluate(rule.get("RuleCondition", True), parameters):
+            continue
+        for assertion in rule["Assertions"]:
+            if not _evaluate(assertion["Assert"], parameters):
+                raise InvalidRequestError(
+                    assertion["AssertDescription"], hint="PARAMETERS takes it, as Name=value."
+                )
+
+
+def _evaluate(expression: Any, parameters: Mapping[str, str]) -> Any:
+    match expression:
+        case {"Ref": name}:
+            return parameters[name]
+        case {"Fn::Equals": [one, other]}:
+            return _evaluate(one, parameters) == _evaluate(other, parameters)
+        case {"Fn::Not": [negated]}:
+            return not _evaluate(negated, parameters)
+        case dict():
+            raise NotImplementedError(f"a rule of the template with {next(iter(expression))}")
+        case _:
+            return expression
+
+
+def repository_name(given: str) -> str:
+    """owner/name, also where the address of the repository is given."""
+    found = ADDRESS.fullmatch(given.strip())
+    return found[1] if found else given
 
 
 def merge_parameters(

@@ -1,6 +1,7 @@
 """The stack as it is deployed, and the account it is in."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from idea_explorer.adapters.aws.client import ExpectedError, client, map_aws_errors
@@ -9,6 +10,19 @@ from idea_explorer.adapters.aws.secrets import OperatorSecrets
 from idea_explorer.domain.errors import AuthFailedError, ConfigurationError
 from idea_explorer.ports import StackInfo
 from scripts.deploy.concurrency import API, EXPLORE, AccountLimits
+
+# such a stack was never created, or is half deleted: it cannot be updated
+UNUSABLE = frozenset({"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED"})
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One resource of a stack. CloudFormation also lists those that it has deleted."""
+
+    logical_id: str
+    kind: str
+    name: str
+    is_deleted: bool
 
 
 class Account:
@@ -47,15 +61,15 @@ class Account:
     def secrets(self) -> OperatorSecrets:
         return OperatorSecrets(lambda: self._connect("secretsmanager"))
 
-    def resources(self, name: str) -> list[tuple[str, str, str]]:
-        """Logical id, type and name of each resource of a stack."""
+    def resources(self, name: str) -> list[Resource]:
         with map_aws_errors("CloudFormation"):
             pages = self._connect("cloudformation").get_paginator("list_stack_resources")
             return [
-                (
+                Resource(
                     found["LogicalResourceId"],
                     found["ResourceType"],
                     found.get("PhysicalResourceId", ""),
+                    is_deleted=found["ResourceStatus"] == "DELETE_COMPLETE",
                 )
                 for page in pages.paginate(StackName=name)
                 for found in page["StackResourceSummaries"]
@@ -81,10 +95,16 @@ def check_updatable(stack: StackInfo | None) -> None:
     """Raises ConfigurationError where CloudFormation would refuse an update."""
     if stack is None:
         return
-    if stack.status == "ROLLBACK_COMPLETE":
+    if stack.status in UNUSABLE:
         raise ConfigurationError(
-            f"The stack {stack.name} could not be created earlier and cannot be updated.",
+            f"The stack {stack.name} is {stack.status} and cannot be updated.",
             hint=f"Delete it with 'make undeploy STACK={stack.name}', then deploy again.",
+        )
+    if stack.status.endswith("ROLLBACK_FAILED"):
+        raise ConfigurationError(
+            f"The stack {stack.name} is {stack.status} and cannot be updated.",
+            hint="Read its events in the CloudFormation console, and continue its rollback with"
+            f" 'aws cloudformation continue-update-rollback --stack-name {stack.name}'.",
         )
     if stack.status.endswith("_IN_PROGRESS"):
         raise ConfigurationError(

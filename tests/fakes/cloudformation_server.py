@@ -184,7 +184,12 @@ class FakeCloudFormation(Serving):
         elif before:
             stack.status, stack.outputs = "UPDATE_COMPLETE", before.outputs
         else:
-            stack.outputs = {"ApiUrl": f"https://api.example.com/{stack.parameters['Stage']}"}
+            stack.outputs = {
+                "ApiUrl": f"https://api.example.com/{stack.parameters['Stage']}",
+                "DashboardUrl": "https://console.example.com/dashboard",
+                "QueueUrl": f"https://sqs.example.com/{stack.name}",
+                "TableName": f"{stack.name}-explorationstable",
+            }
             for output, value in SECRETS.items():
                 made = {} if value is None else {"SecretString": value}
                 secret = self._secrets.create_secret(Name=f"{stack.name}/{output}", **made)
@@ -251,7 +256,9 @@ def _resources(stack: FakeStack) -> list[dict[str, str]]:
             "LogicalResourceId": name,
             "PhysicalResourceId": f"{stack.name}-{name.lower()}",
             "ResourceType": resource["Type"],
-            "ResourceStatus": "CREATE_COMPLETE",
+            "ResourceStatus": "DELETE_COMPLETE"
+            if stack.status == "ROLLBACK_COMPLETE"
+            else "CREATE_COMPLETE",
             "LastUpdatedTimestamp": stack.at.isoformat(),
         }
         for name, resource in declared.items()

@@ -118,7 +118,10 @@ def test_what_is_no_secret_is_not_set(given: str, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "sentence"),
     [
-        (("admin",), 2, "Say what to set up."),
+        (("admin",), 2, "Say what to do. Try: idea admin token, secret, dead-letters"),
+        (("admin", "token"), 2, "Say what to do. Try: idea admin token add OWNER"),
+        (("admin", "secret"), 2, "Say what to do. Try: idea admin secret set github"),
+        (("admin", "dead-letters"), 2, "Say what to do. Try: idea admin dead-letters list, retry"),
         (("admin", "token", "add", "no spaces please"), 2, "An owner is named by"),
     ],
 )
@@ -196,3 +199,60 @@ def test_a_token_is_replaced_while_both_are_valid(capsys: pytest.CaptureFixture[
     assert (owner_of(new), owner_of(other)) == ("ada", "bob")
     with pytest.raises(UnauthorizedError):
         owner_of(old)
+
+
+@pytest.mark.parametrize(
+    "typed", [("github", "s3cret"), ("github", "--stack", "ideas", "s3cret"), ("s3cret",)]
+)
+def test_a_secret_on_the_command_line_is_refused_and_not_repeated(
+    typed: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["admin", "secret", "set", *typed])
+
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert "The value is read from standard input, never from the command line." in said
+    assert "s3cret" not in said
+
+
+def test_the_deployment_is_found_before_a_secret_is_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = io.StringIO("s3cret-value")
+    monkeypatch.setattr(sys, "stdin", typed)
+
+    assert main(["admin", "secret", "set", "github", "--stack", "other"]) == 2
+
+    assert "There is no stack other" in capsys.readouterr().err
+    assert typed.read() == "s3cret-value"
+
+
+def test_a_stack_that_is_named_wins_over_the_variables_of_a_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client("secretsmanager").create_secret(Name="theirs")
+    name_stack("theirs", GitHubSecretId="theirs")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("s3cret-value"))
+
+    assert main(["admin", "secret", "set", "github", "--stack", "theirs"]) == 0
+
+    assert secret("theirs") == "s3cret-value"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "hint"),
+    [
+        ({}, "Is it a stack of Idea Explorer?"),
+        ({"TableName": "t"}, "It has one where the parameter WebhookUrl is set."),
+    ],
+)
+def test_a_stack_without_an_output_may_be_another(
+    outputs: dict[str, str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name_stack("other", **outputs)
+
+    assert main(["admin", "secret", "set", "webhook", "--stack", "other"]) == 2
+
+    said = capsys.readouterr().err
+    assert said == f"idea: The stack other has no output WebhookSecretId. {hint}\n"

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -14,6 +15,7 @@ from moto.server import ThreadedMotoServer
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
+from scripts.deploy.__main__ import main as run_script
 from scripts.deploy.answers import Answers
 from scripts.deploy.builds import record_architecture
 from scripts.deploy.deploy import Request, Tools, deploy
@@ -21,7 +23,7 @@ from scripts.deploy.parameters import parse_overrides, read_template
 from scripts.deploy.stack import Account
 from scripts.deploy.undeploy import undeploy
 from tests.e2e.harness.template import ROOT
-from tests.fakes.cloudformation_server import FakeCloudFormation
+from tests.fakes.cloudformation_server import FakeCloudFormation, FakeStack
 from tests.unit.scripts.test_deploy_builds import AARCH64, X86_64, library
 
 REGION = "us-east-1"
@@ -173,6 +175,8 @@ def test_the_first_deploy_sets_the_stage_secrets_and_a_token_and_tests_the_stack
     said = "\n".join(operator.said)
     assert "https://api.example.com/prod" in said
     assert "idea submit" in said
+    assert "Dashboard: https://console.example.com/dashboard" in said
+    assert "Confirm the e-mail that AWS sends to ops@example.com" in said
     shown = said + str(operator.sam_calls)
     assert not [key for key in KEYS.values() if key in shown]
 
@@ -281,15 +285,66 @@ def test_a_stack_built_for_another_architecture_is_refused(
         (replace(FIRST, parameters={"MaxRuning": "5"}), "no parameter MaxRuning"),
         (replace(FIRST, stage="test"), "no stage test"),
         (replace(FIRST, architecture="riscv"), "no architecture riscv"),
-        (replace(FIRST, stack="my_stack"), "'my_stack' is no name for a stack"),
+        (replace(FIRST, stack="my_stack"), "'my_stack' is not a valid stack name"),
+        (replace(FIRST, owner="a b"), "An owner is named by"),
+        (replace(FIRST, parameters={"MaxRunning": "abc"}), "MaxRunning must be a number"),
+        (replace(FIRST, parameters={"GitHubRepository": "ideas"}), "as owner/name"),
     ],
 )
 def test_what_cannot_be_deployed_is_refused_at_once(
     operator: Operator, request_: Request, sentence: str
 ) -> None:
     with pytest.raises(InvalidRequestError, match=sentence):
-        operator.deploy(request_, **KEYS)
+        deploy(request_, operator.tools({}, region=None))  # nothing is asked before
     assert operator.sam_calls == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "email", "sentence"),
+    [
+        ({"Provider": "aws"}, "", "Set AnthropicWorkspaceId if Provider is aws"),
+        ({"Provider": "offline"}, "nobody", "AlarmEmail does not have the right form"),
+    ],
+)
+def test_what_the_template_forbids_is_refused_before_the_build(
+    operator: Operator, parameters: Mapping[str, str], email: str, sentence: str
+) -> None:
+    with pytest.raises(InvalidRequestError, match=sentence):
+        operator.deploy(replace(FIRST, parameters=parameters), **KEYS, ALARM_EMAIL=email)
+    assert operator.sam_calls == []
+
+
+def test_a_region_that_only_this_command_knows_is_printed_to_be_exported(
+    operator: Operator,
+) -> None:
+    assert operator.deploy(replace(FIRST, region=REGION), **KEYS) == 0
+    assert "export AWS_REGION" not in "\n".join(operator.said)
+
+    elsewhere = operator.tools({"ALARM_EMAIL": "", **KEYS}, region="eu-west-1")
+    assert deploy(replace(FIRST, region=REGION), elsewhere) == 0
+
+    assert f"  export AWS_REGION={REGION}" in operator.said
+    assert f"Make the first token with: AWS_REGION={REGION} idea admin token add" in "\n".join(
+        operator.said
+    )
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_failed_deploy_says_what_is_left(operator: Operator, exists: bool) -> None:
+    if exists:
+        operator.deploy(FIRST, **KEYS)
+    tools = replace(
+        operator.tools({"ALARM_EMAIL": "", **KEYS}),
+        sam=lambda arguments, variables: (
+            operator.sam(arguments, variables) if arguments[0] == "build" else 1
+        ),
+    )
+
+    with pytest.raises(ConfigurationError) as failed:
+        deploy(FIRST, tools)
+
+    assert ("is still running" in failed.value.hint) is exists
+    assert ("make undeploy STACK=ideas" in failed.value.hint) is not exists
 
 
 def test_a_stack_that_does_not_work_ends_with_the_code_of_the_smoke_test(
@@ -328,12 +383,49 @@ def test_reservations_of_samconfig_stay_as_they_are(operator: Operator) -> None:
     assert operator.parameters["ExploreReservedConcurrency"] == "0"
 
 
-def test_a_stack_that_failed_to_be_created_is_not_updated(operator: Operator) -> None:
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [
+        ("ROLLBACK_COMPLETE", "make undeploy STACK=ideas"),
+        ("CREATE_FAILED", "make undeploy STACK=ideas"),
+        ("UPDATE_ROLLBACK_FAILED", "continue-update-rollback --stack-name ideas"),
+    ],
+)
+def test_a_stack_that_cannot_be_updated_is_left_alone(
+    operator: Operator, status: str, hint: str
+) -> None:
     operator.deploy(FIRST, **KEYS)
-    operator.cloudformation.stacks["ideas"].status = "ROLLBACK_COMPLETE"
+    operator.cloudformation.stacks["ideas"].status = status
 
-    with pytest.raises(ConfigurationError, match="make undeploy STACK=ideas"):
+    with pytest.raises(ConfigurationError, match=hint):
         operator.deploy(FIRST, **KEYS)
+
+
+FOREIGN = '{"Resources": {"Website": {"Type": "AWS::S3::Bucket"}}}'
+
+
+@pytest.mark.parametrize("status", ["CREATE_COMPLETE", "ROLLBACK_COMPLETE"])
+def test_a_stack_of_something_else_is_never_deleted(operator: Operator, status: str) -> None:
+    operator.cloudformation.stacks["other"] = FakeStack("other", template=FOREIGN, status=status)
+    account = operator.tools({}).account
+
+    with pytest.raises(ConfigurationError, match="other is not a stack of Idea Explorer"):
+        undeploy("other", ROOT / "template.yaml", account, _never, operator.said.append)
+    assert "other" in operator.cloudformation.stacks
+
+
+def test_what_a_failed_first_deploy_left_is_deleted(operator: Operator) -> None:
+    operator.deploy(FIRST, **KEYS)
+    failed = operator.cloudformation.stacks["ideas"]
+    failed.status, failed.outputs = "ROLLBACK_COMPLETE", {}
+    operator.said.clear()
+    account = operator.tools({}).account
+
+    template = ROOT / "template.yaml"
+    assert undeploy("ideas", template, account, lambda _: "ideas", operator.said.append) == 0
+
+    assert "ideas" not in operator.cloudformation.stacks
+    assert "keeps" not in "\n".join(operator.said)  # CloudFormation has deleted the table as well
 
 
 def test_undeploying_says_what_stays_and_deletes_only_what_is_confirmed(
@@ -356,6 +448,37 @@ def test_undeploying_says_what_stays_and_deletes_only_what_is_confirmed(
     assert "ideas-explorationsbucket  (delete it with: the commands under 'Delete'" in said
     with pytest.raises(ConfigurationError, match="no stack ideas"):
         confirm("ideas")
+
+
+@pytest.mark.parametrize(
+    ("action", "variables", "sentence"),
+    [
+        ("deploy", {"AWS_PROFILE": "nope"}, "There is no AWS profile nope."),
+        ("deploy", {"PARAMETERS": "MaxRunning='5"}, "The parameters cannot be read"),
+        ("deploy", {"AWS_REGION": "europe"}, "'europe' is not an AWS region."),
+        ("undeploy", {"AWS_PROFILE": "nope"}, "There is no AWS profile nope."),
+    ],
+)
+def test_what_is_wrong_in_the_environment_is_one_sentence(
+    action: str,
+    variables: Mapping[str, str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "PARAMETERS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["make", action, "--stack", "ideas"])
+
+    assert run_script() == 2
+
+    said = capsys.readouterr().err
+    assert said.startswith(f"idea: {sentence}")
+    assert len(said.splitlines()) == 1
 
 
 @pytest.mark.slow

@@ -157,3 +157,24 @@ def test_what_kept_a_run_from_its_end_is_named(
     assert broken.part == part
     assert sentence in broken.message
     assert broken.hint
+
+
+@pytest.mark.parametrize(
+    ("missing", "sentence"),
+    [
+        (["TableName"], "The stack lacks the output TableName."),
+        (
+            ["ApiUrl", "QueueUrl", "TableName"],
+            "The stack lacks the outputs ApiUrl, QueueUrl and TableName.",
+        ),
+    ],
+)
+def test_a_stack_that_may_not_be_ours_is_told_by_its_outputs(
+    missing: list[str], sentence: str
+) -> None:
+    outputs = {name: value for name, value in OUTPUTS.items() if name not in missing}
+
+    with pytest.raises(BrokenPartError) as broken:
+        check_before(StackInfo("ideas", "UPDATE_COMPLETE", outputs, PARAMETERS), SeenDeployment())
+
+    assert broken.value.message == sentence

@@ -58,6 +58,9 @@ def test_without_a_terminal_one_sentence_lists_all_that_is_missing() -> None:
     assert missing.value.message == (
         "There is no terminal to ask in, and ALARM_EMAIL, ANTHROPIC_API_KEY are not set."
     )
+    assert missing.value.hint.startswith("Set each")
+    with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY is not set. Set it in"):
+        answers({}, None).collect([KEY])
 
 
 def test_what_is_no_key_is_refused_without_repeating_it() -> None:

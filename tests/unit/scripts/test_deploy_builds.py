@@ -46,7 +46,7 @@ def test_any_other_build_is_refused(
 
 
 def test_what_is_no_build_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="holds no complete build"):
+    with pytest.raises(ConfigurationError, match="does not contain a complete build"):
         check_build(tmp_path, "arm64")
 
 

@@ -7,11 +7,14 @@ import pytest
 from idea_explorer.domain.errors import InvalidRequestError
 from scripts.deploy.parameters import (
     check_names,
+    check_rules,
+    check_values,
     format_overrides,
     merge_parameters,
     parse_overrides,
     read_stage,
     read_template,
+    repository_name,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -61,3 +64,72 @@ def test_overrides_are_read_as_sam_reads_them(given: str | list[str]) -> None:
 def test_what_is_no_pair_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="'MaxRunning' is not of the form Name=value"):
         parse_overrides("MaxRunning 5")
+
+
+def test_quotes_that_are_not_closed_are_one_sentence() -> None:
+    with pytest.raises(InvalidRequestError, match="cannot be read: no closing quotation"):
+        parse_overrides("A='x")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("MaxRunning", "abc", "must be a number"),
+        ("MaxRunning", "nan", "must be a number"),
+        ("MaxRunning", "0", "must be at least 1"),
+        ("MaxRunning", "501", "must be at most 500"),
+        ("LogLevel", "LOUD", "must be DEBUG, INFO, WARN or ERROR"),
+        ("LogRetentionDays", "8", "must be 1, 3, "),
+        (
+            "GitHubRepository",
+            "ideas",
+            "does not have the right form. The repository, as owner/name",
+        ),
+    ],
+)
+def test_what_the_template_forbids_is_refused(name: str, value: str, rule: str) -> None:
+    declared = read_template(ROOT / "template.yaml")["Parameters"]
+
+    with pytest.raises(InvalidRequestError) as refused:
+        check_values({name: value}, declared, "the command")
+
+    assert refused.value.message.startswith(f"{name} {rule}")
+
+
+def test_the_templates_defaults_and_samconfig_are_allowed() -> None:
+    template = read_template(ROOT / "template.yaml")
+    declared = template["Parameters"]
+    defaults = {name: str(rule["Default"]) for name, rule in declared.items()}
+
+    for stage in ("default", "dev", "prod"):
+        values = defaults | read_stage(SAMCONFIG, stage).parameters
+        check_values(values, declared, "samconfig.toml")
+        check_rules(template["Rules"], values)
+
+
+def test_every_parameter_with_a_pattern_describes_its_form() -> None:
+    declared = read_template(ROOT / "template.yaml")["Parameters"]
+
+    assert all("Description" in rule for rule in declared.values() if "AllowedPattern" in rule)
+
+
+def test_a_rule_of_the_template_is_one_sentence() -> None:
+    rules = read_template(ROOT / "template.yaml")["Rules"]
+
+    check_rules(rules, {"Provider": "aws", "AnthropicWorkspaceId": "wrkspc_1"})
+    with pytest.raises(InvalidRequestError, match="Set AnthropicWorkspaceId if Provider is aws"):
+        check_rules(rules, {"Provider": "aws", "AnthropicWorkspaceId": ""})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "acme/ideas",
+        "https://github.com/acme/ideas",
+        "https://github.com/acme/ideas.git",
+        "https://github.com/acme/ideas/",
+        "git@github.com:acme/ideas.git",
+    ],
+)
+def test_a_repository_may_be_given_by_its_address(given: str) -> None:
+    assert repository_name(given) == "acme/ideas"

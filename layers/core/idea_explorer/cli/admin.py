@@ -24,6 +24,12 @@ NAMES = {
     "tidal": ("TIDAL_SECRET_ID", "TidalSecretId"),
     "webhook": ("WEBHOOK_SECRET_ID", "WebhookSecretId"),
 }
+# outputs that a stack has only where this parameter is set
+CONDITIONAL = {
+    "QdrantSecretId": "QdrantUrl",
+    "TidalSecretId": "UseTidal",
+    "WebhookSecretId": "WebhookUrl",
+}
 MAX_SECRET = 10_000
 
 
@@ -33,11 +39,8 @@ class StoredSecret:
     name: str
 
 
-def require_action(_arguments: argparse.Namespace) -> int:
-    raise InvalidRequestError(
-        "Say what to set up.",
-        hint="Try: idea admin token add OWNER, or idea admin secret set github.",
-    )
+def require_action(arguments: argparse.Namespace) -> int:
+    raise InvalidRequestError("Say what to do.", hint=f"Try: {arguments.examples}.")
 
 
 def add_token(arguments: argparse.Namespace) -> int:
@@ -77,12 +80,12 @@ def list_tokens(arguments: argparse.Namespace) -> int:
 
 def set_secret(arguments: argparse.Namespace) -> int:
     """From stdin, so that it appears in no shell history and no process list."""
+    secret = _locate(arguments.name, arguments.stack)
     value = _read_secret(arguments.name).strip()
     if len(value) > MAX_SECRET or not is_header_safe(value):
         raise InvalidRequestError(
             "stdin does not hold a token or key.", hint="Send exactly one, without spaces."
         )
-    secret = _locate(arguments.name, arguments.stack)
     secret.store.write(secret.name, value)
     text = f"The {arguments.name} secret is set. It is used within five minutes, without a deploy."
     print(json.dumps({"set": arguments.name}) if arguments.json else text)
@@ -118,13 +121,14 @@ def _set_paused(arguments: argparse.Namespace, *, paused: bool) -> int:
 
 
 def _locate(secret: str, stack: str | None) -> StoredSecret:
-    """Where a deployment stores a secret; raises ConfigurationError where no deployment is named."""
+    """Where a deployment stores a secret; raises ConfigurationError where no deployment is named. A stack
+    that is named wins over the variables of a function's environment."""
     settings = Settings.from_environment(os.environ)
     variable, output = NAMES[secret]
     store = operator_secrets(settings)
-    if name := os.environ.get(variable):
-        return StoredSecret(store, name)
-    return StoredSecret(store, stack_output(output, stack, settings))
+    named = stack or os.environ.get("IDEA_STACK")
+    name = (None if named else os.environ.get(variable)) or stack_output(output, stack, settings)
+    return StoredSecret(store, name)
 
 
 def stack_output(name: str, stack: str | None, settings: Settings) -> str:
@@ -136,7 +140,10 @@ def stack_output(name: str, stack: str | None, settings: Settings) -> str:
         )
     outputs = stack_outputs(settings, stack)
     if name not in outputs:
-        raise ConfigurationError(f"The stack {stack} has no output {name}.")
+        hint = "Is it a stack of Idea Explorer?"
+        if "TableName" in outputs and name in CONDITIONAL:
+            hint = f"It has one where the parameter {CONDITIONAL[name]} is set."
+        raise ConfigurationError(f"The stack {stack} has no output {name}.", hint=hint)
     return outputs[name]
 
 

@@ -1,7 +1,7 @@
 """The commands and their flags. Only argparse is loaded to print help."""
 
 import argparse
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from idea_explorer import __version__
 from idea_explorer.domain.toolsets import DEFAULT_TOOLSET, TOOLSETS
@@ -234,9 +234,17 @@ def _add_serve(commands: "Commands") -> None:
 
 
 def _add_admin(commands: "Commands") -> None:
-    admin = _add(commands, "admin", "admin.require_action", "set up a deployment")
-    kinds = admin.add_subparsers(title="what to set up", metavar="KIND")
-    token = kinds.add_parser("token", help="API tokens").add_subparsers(metavar="ACTION")
+    admin = _add(commands, "admin", "admin.require_action", "operate a deployment")
+    admin.set_defaults(
+        examples="idea admin token, secret, dead-letters, smoke, pause or unpause, with --help"
+    )
+    kinds = admin.add_subparsers(title="what to do", metavar="COMMAND")
+    token = _add_kind(
+        kinds,
+        "token",
+        "API tokens",
+        "idea admin token add OWNER, idea admin token revoke OWNER or idea admin token list",
+    )
     actions = {
         "add": ("admin.add_token", "print a new token for an owner, once"),
         "revoke": ("admin.revoke_tokens", "revoke all tokens of an owner"),
@@ -252,12 +260,17 @@ def _add_admin(commands: "Commands") -> None:
                 "--keep-newest", action="store_true", help="keep the newest, to replace a token"
             )
         _add_stack(command)
-    secret = kinds.add_parser("secret", help="secrets").add_subparsers(metavar="ACTION")
+    secret = _add_kind(
+        kinds, "secret", "secrets", "idea admin secret set github", parser_class=_SecretParser
+    )
     command = _add(secret, "set", "admin.set_secret", "set a secret, read from stdin")
     command.add_argument("name", choices=["github", "anthropic", "qdrant", "tidal", "webhook"])
     _add_stack(command)
-    letters = kinds.add_parser("dead-letters", help="what could not be processed").add_subparsers(
-        metavar="ACTION"
+    letters = _add_kind(
+        kinds,
+        "dead-letters",
+        "what could not be processed",
+        "idea admin dead-letters list, retry or drop",
     )
     _add_stack(_add(letters, "list", "dead_letters.list_letters", "list them, the oldest first"))
     for action, (run, text) in {
@@ -285,6 +298,29 @@ def _add_admin(commands: "Commands") -> None:
         "unpause": "start explorations again",
     }.items():
         _add_stack(_add(kinds, action, f"admin.{action}", text))
+
+
+class _SecretParser(argparse.ArgumentParser):
+    """Repeats nothing of a command that it does not understand: that may be a key."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(
+            "Give the secret's name and no more. The value is read from standard input, never from the"
+            " command line."
+        )
+
+
+def _add_kind(
+    commands: "Commands",
+    name: str,
+    text: str,
+    examples: str,
+    parser_class: type[argparse.ArgumentParser] = argparse.ArgumentParser,
+) -> "Commands":
+    """Commands below a command, which by itself says which there are."""
+    kind = _add(commands, name, "admin.require_action", text)
+    kind.set_defaults(examples=examples)
+    return kind.add_subparsers(metavar="ACTION", parser_class=parser_class)
 
 
 def _add_stack(command: argparse.ArgumentParser) -> None:

@@ -150,3 +150,20 @@ def test_a_process_has_one_client_per_service_and_address() -> None:
     assert aws.client("sqs", "http://127.0.0.1:1") is here
     assert aws.client("sqs", "http://127.0.0.1:2") is not here
     assert here.meta.config.retries["total_max_attempts"] == aws.ATTEMPTS
+
+
+def test_every_command_uses_the_region_of_aws_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    """boto3 by itself reads AWS_DEFAULT_REGION and the profile only."""
+    assert aws.client("sqs").meta.region_name == "eu-central-1"
+
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+
+    assert aws.client("sqs").meta.region_name == "eu-west-1"
+
+
+def test_a_profile_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nope")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+
+    with pytest.raises(ConfigurationError, match="There is no AWS profile nope"):
+        aws.client("sns")

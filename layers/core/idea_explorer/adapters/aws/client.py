@@ -1,5 +1,6 @@
 """AWS clients, one per service and process, and how their failures map to our errors."""
 
+import os
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -13,20 +14,22 @@ READ_SECONDS = 5
 ATTEMPTS = 4  # with backoff, about as long as a step of a run can wait
 POOL = 32  # the tools of a step run in parallel, and all of them write events
 
-_clients: dict[tuple[str, str | None], Any] = {}
+_clients: dict[tuple[str, str | None, str | None], Any] = {}
 _lock = threading.Lock()
 
 
 def client(service: str, endpoint_url: str | None = None) -> Any:
-    """The process's client for a service, with boto3's usual sources of region and credentials."""
+    """The process's client for a service. boto3 by itself ignores AWS_REGION, which Lambda and other tools
+    of AWS use; without either variable the region is the profile's."""
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or None
     with _lock:  # threads must not create clients from one boto3 session at the same time
-        key = (service, endpoint_url)
+        key = (service, endpoint_url, region)
         if key not in _clients:
-            _clients[key] = _create_client(service, endpoint_url)
+            _clients[key] = _create_client(service, endpoint_url, region)
         return _clients[key]
 
 
-def _create_client(service: str, endpoint_url: str | None) -> Any:
+def _create_client(service: str, endpoint_url: str | None, region: str | None) -> Any:
     import boto3
     from botocore.config import Config
 
@@ -41,7 +44,7 @@ def _create_client(service: str, endpoint_url: str | None) -> Any:
     )
     create: Any = boto3.client  # its stubs want one of hundreds of literals
     with map_aws_errors(service):
-        return create(service, endpoint_url=endpoint_url, config=config)
+        return create(service, region_name=region, endpoint_url=endpoint_url, config=config)
 
 
 RATE_LIMITED = frozenset(
@@ -139,13 +142,18 @@ def _connection_error(system: str, error: Exception) -> ExplorerError:
         )
     if isinstance(error, (exceptions.HTTPClientError, exceptions.ConnectionError)):
         return errors.NetworkError(f"AWS {system} could not be reached.", hint="Check the network.")
+    if isinstance(error, exceptions.ProfileNotFound):
+        return ConfigurationError(
+            f"There is no AWS profile {error.kwargs['profile']}.",
+            hint="Set AWS_PROFILE to one that 'aws configure list-profiles' shows.",
+        )
     if isinstance(error, exceptions.NoRegionError):
         return ConfigurationError(
-            "No AWS region is set.", hint="Set AWS_DEFAULT_REGION to the deployment's region."
+            "No AWS region is set.", hint="Set AWS_REGION to the deployment's region."
         )
     if isinstance(error, setup):
         return ConfigurationError(
             f"AWS {system} cannot be used: {str(error).rstrip('.')}.",
-            hint="Set AWS credentials and AWS_DEFAULT_REGION.",
+            hint="Set AWS credentials and AWS_REGION.",
         )
     return ExternalError(f"AWS {system} failed: {type(error).__name__}.")

@@ -61,9 +61,11 @@ def _check_stack(stack: StackInfo) -> None:
         )
     needed = ("ApiUrl", "QueueUrl", "StateMachineArn", "TableName", "ApiTokensSecretId")
     if missing := [name for name in needed if name not in stack.outputs]:
+        *others, last = missing
+        names = f"outputs {', '.join(others)} and {last}" if others else f"output {last}"
         raise BrokenPartError(
             "stack",
-            f"The stack has no output {' and no '.join(missing)}.",
+            f"The stack lacks the {names}.",
             hint="Is it a stack of Idea Explorer? Deploy it again with 'make deploy'.",
         )
 
