@@ -89,6 +89,7 @@ class Deployment:
             client("secretsmanager").create_secret(Name=name)
         name_stack(
             STACK,
+            ApiUrl="https://api.example.com/prod",
             TableName=settings.table_name,
             BucketName=settings.bucket_name,
             QueueUrl=str(settings.queue_url),
@@ -116,7 +117,7 @@ class Deployment:
 
     def shell(self, script: str, **variables: str) -> str:
         """Run a script after the one that sets the shell up; it has to succeed."""
-        (setup,) = blocks_of("Runbook")
+        setup, _ = blocks_of("Runbook")
         with self._answering() as path:
             done = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", f"{setup}\nexport PATH={path}:$PATH\n{script}"],
@@ -235,6 +236,12 @@ def test_these_are_all_sections_with_commands() -> None:
         "Delete",
         "Music discovery",
     ]
+
+
+def test_commands_on_explorations_call_the_stacks_api(deployment: Deployment) -> None:
+    _, api = blocks_of("Runbook")
+
+    assert deployment.shell(f"{api}\nenv").count("IDEA_API_URL=https://api.example.com/prod\n") == 1
 
 
 def test_the_stop_button_stops_starts_and_messages(deployment: Deployment) -> None:

@@ -59,7 +59,7 @@ def test_without_a_terminal_one_sentence_lists_all_that_is_missing() -> None:
         "There is no terminal to ask in, and ALARM_EMAIL, ANTHROPIC_API_KEY are not set."
     )
     assert missing.value.hint.startswith("Set each")
-    with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY is not set. Set it in"):
+    with pytest.raises(ConfigurationError, match=r"ANTHROPIC_API_KEY is not set\. Set it in"):
         answers({}, None).collect([KEY])
 
 

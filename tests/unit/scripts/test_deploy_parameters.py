@@ -133,3 +133,12 @@ def test_a_rule_of_the_template_is_one_sentence() -> None:
 )
 def test_a_repository_may_be_given_by_its_address(given: str) -> None:
     assert repository_name(given) == "acme/ideas"
+
+
+def test_the_settings_page_names_every_parameter() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    _, _, table = page.partition("| parameters | about |")
+
+    declared = read_template(ROOT / "template.yaml")["Parameters"]
+
+    assert [name for name in declared if f"`{name}`" not in table.partition("\n\n")[0]] == []
