@@ -1,14 +1,14 @@
 """Authorize: looks up the owner of a bearer token."""
 
+import os
 from typing import Any
 
 from idea_explorer.api.authorizer import authorize
-from idea_explorer.lambda_runtime import deployment, handlers
+from idea_explorer.lambda_runtime.authorizer import AuthorizerSettings
 from idea_explorer.wiring.cloud import api_tokens
 
-tokens = api_tokens(deployment.settings())
+tokens = api_tokens(AuthorizerSettings.from_environment(os.environ))
 
 
-@handlers.logged
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     return authorize(event, tokens)

@@ -440,7 +440,7 @@ def main() -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         runtime = lay_out_runtime(folder / "runtime")
-        measured = []
+        measured: list[tuple[Revision, Figures, dict[str, Figures]]] = []
         for name in [*([options.before] if options.before else []), "working tree"]:
             place = folder / str(len(measured))
             place.mkdir()

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -184,7 +185,11 @@ class RunFinished(BaseModel, frozen=True):
 
 
 RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerStarted | RunFinished
-_ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+
+
+@cache  # slow to build, and most functions only write single events
+def _adapter() -> TypeAdapter[AnyEvent]:
+    return TypeAdapter(AnyEvent)
 
 
 def parse_event(data: str) -> AnyEvent:
@@ -195,12 +200,12 @@ def parse_event(data: str) -> AnyEvent:
         event["record"] = ToolRecord(
             name="", duration_ms=event.get("durationMs", 0), ok=event["type"] == "tool_call_end"
         )
-    return _ADAPTER.validate_python(event)
+    return _adapter().validate_python(event)
 
 
 def dump_event(event: AnyEvent) -> str:
     """The event as the live view sends it, without optional fields that are None."""
-    return _ADAPTER.dump_json(event, by_alias=True, exclude_none=True).decode()
+    return event.model_dump_json(by_alias=True, exclude_none=True)
 
 
 LABELS: dict[Status, str] = {

@@ -6,6 +6,7 @@ prompt, tools and settings, which every request repeats word for word: a change 
 caches and signed thinking.
 """
 
+from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -177,12 +178,16 @@ AnyEntry: TypeAlias = Annotated[
     | ConversationRestarted,
     Field(discriminator="kind"),
 ]
-_ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)
+
+
+@cache  # slow to build, and few functions read transcripts
+def _adapter() -> TypeAdapter[AnyEntry]:
+    return TypeAdapter(AnyEntry)
 
 
 def parse_entry(data: bytes | str) -> AnyEntry:
-    return _ADAPTER.validate_json(data)
+    return _adapter().validate_json(data)
 
 
 def dump_entry(entry: AnyEntry) -> bytes:
-    return _ADAPTER.dump_json(entry, exclude_defaults=False)
+    return entry.model_dump_json().encode()

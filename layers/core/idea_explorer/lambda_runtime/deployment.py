@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.lambda_runtime.handlers import log, request_id
-from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
@@ -65,6 +64,7 @@ def approval_seconds() -> int:
 
 
 def _sinks_for(exploration: Exploration) -> Sequence[EventSink]:
+    from idea_explorer.observability.log_sink import LogSink
     from idea_explorer.observability.metrics import MetricSink
 
     metrics = MetricSink(exploration, deps().clock, request_id())

@@ -1,6 +1,5 @@
 """The edge to Lambda: the events it delivers, and the error names that the workflow handles."""
 
-import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,15 +14,16 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
 from idea_explorer.observability.logging import PowertoolsLog, powertools_logger
 from idea_explorer.ports import Log
-from idea_explorer.usecases.settle import Cause
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
+    from idea_explorer.usecases.settle import Cause
+
 Event: TypeAlias = Mapping[str, Any]
 
 # How an execution ended, in the words of the workflow's Catch and of EventBridge. Any other is a failure.
-CAUSES: dict[str, Cause] = {
+CAUSES: "dict[str, Cause]" = {
     "States.Timeout": "timed_out",
     "TIMED_OUT": "timed_out",
     "ABORTED": "stopped",
@@ -85,7 +85,7 @@ class Work(BaseModel):
     unattended: bool = False  # no workflow is left to send the webhook
 
     @property
-    def why(self) -> Cause:
+    def why(self) -> "Cause":
         return CAUSES.get(self.cause, "broken")
 
     @property
@@ -146,13 +146,13 @@ def each_message(event: Event, work: Callable[[QueueMessage], JsonObject]) -> Js
 
 
 def entry(work: Callable[[Event], JsonObject]) -> Callable[[Event, object], JsonObject]:
-    """Make a handler for Lambda: logged, traced, and raising only errors that the workflow knows."""
+    """Make a handler for Lambda: logged, and raising only errors that the workflow knows."""
 
     def handler(event: Event, context: object) -> JsonObject:  # noqa: ARG001
         with known_errors():
             return work(event)
 
-    return logged(traced(handler))
+    return logged(handler)
 
 
 def logged(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -165,17 +165,6 @@ def request_id() -> str | None:
     """Lambda's id of the current invocation."""
     known = _logger().get_current_keys().get("function_request_id")
     return known if isinstance(known, str) else None
-
-
-def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Trace a handler's calls in X-Ray, without its input and output: they may hold an idea."""
-    if os.environ.get("POWERTOOLS_TRACE_DISABLED"):
-        return handler  # X-Ray takes a third of a second to import
-    from aws_lambda_powertools import Tracer
-
-    capture = Tracer(patch_modules=("botocore",)).capture_lambda_handler
-    wrapped: Callable[..., Any] = capture(handler, capture_response=False, capture_error=False)
-    return wrapped
 
 
 @contextmanager

@@ -1,11 +1,14 @@
 """How explorations are queued, run and reported, and where secrets come from."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.json import JsonObject
+if TYPE_CHECKING:
+    from idea_explorer.domain.ids import ExplorationId
+    from idea_explorer.domain.json import JsonObject
 
 
 class Webhooks(Protocol):

@@ -1,20 +1,37 @@
 """The AWS services and secrets of a deployment. Connects to none before it is needed."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.domain.json import JsonObject
-from idea_explorer.ports import Idempotency, Notices, Secrets, SecretStore, Workflow, WorkQueue
-from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.aws.s3 import Bucket
     from idea_explorer.adapters.dynamodb.table import Table
+    from idea_explorer.domain.json import JsonObject
+    from idea_explorer.ports import Idempotency, Notices, Secrets, SecretStore, Workflow, WorkQueue
+    from idea_explorer.settings import Settings
 
 
-def table(settings: Settings) -> "Table":
+class SecretsSettings(Protocol):
+    """The settings that reading a secret needs."""
+
+    @property
+    def aws_endpoint_url(self) -> str | None: ...
+
+    @property
+    def secret_max_age_seconds(self) -> int: ...
+
+
+class TokensSettings(SecretsSettings, Protocol):
+    @property
+    def api_tokens_secret_id(self) -> str | None: ...
+
+
+def table(settings: Settings) -> Table:
     from idea_explorer.adapters.clock import SystemClock
     from idea_explorer.adapters.dynamodb.table import Table
 
@@ -54,7 +71,7 @@ def cloud_notices(settings: Settings) -> Notices:
     return LambdaNotices(function, partial(client, "lambda"))
 
 
-def cloud_secrets(settings: Settings) -> Secrets:
+def cloud_secrets(settings: SecretsSettings) -> Secrets:
     return _secrets(settings.aws_endpoint_url, settings.secret_max_age_seconds)
 
 
@@ -62,8 +79,10 @@ def cloud_secrets(settings: Settings) -> Secrets:
 def _secrets(endpoint_url: str | None, max_age_seconds: int) -> Secrets:
     from idea_explorer.adapters.aws.client import client
     from idea_explorer.adapters.aws.secrets import CloudSecrets
+    from idea_explorer.adapters.clock import SystemClock
 
-    return CloudSecrets(partial(client, "secretsmanager", endpoint_url), max_age_seconds)
+    connect = partial(client, "secretsmanager", endpoint_url)
+    return CloudSecrets(connect, max_age_seconds, SystemClock())
 
 
 def connect(service: str, settings: Settings) -> Callable[[], Any]:
@@ -72,7 +91,7 @@ def connect(service: str, settings: Settings) -> Callable[[], Any]:
     return partial(client, service, settings.aws_endpoint_url)
 
 
-def bucket(settings: Settings) -> "Bucket":
+def bucket(settings: Settings) -> Bucket:
     from idea_explorer.adapters.aws.s3 import Bucket
 
     return Bucket(named("BUCKET_NAME", settings.bucket_name), connect("s3", settings))
@@ -91,7 +110,7 @@ def answer_token(settings: Settings, token: str, output: JsonObject) -> bool:
     return StepFunctionsWorkflow("", connect("stepfunctions", settings)).answer(token, output)
 
 
-def api_tokens(settings: Settings) -> Callable[[], str]:
+def api_tokens(settings: TokensSettings) -> Callable[[], str]:
     """The current text of the API tokens secret."""
     name = named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
     return partial(cloud_secrets(settings).get, name)

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import cache, partial
 
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.observability.logging import LogSink
 from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
@@ -60,7 +59,7 @@ def local_deps(
         events=store,
         reports=store,
         approvals=SqliteApprovals(settings.store),
-        sinks_for=lambda exploration: [LogSink(log, exploration), *sinks],
+        sinks_for=lambda exploration: [*_log_sinks(log, exploration), *sinks],
         engine=cache(partial(make_engine, settings, uploads, log)),
         queue=partial(local.local_queue, settings),
         wake=_none,
@@ -93,7 +92,7 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         clock=clock,
         log=log,
         policy=request_policy(settings, spend, uploads),
-        sinks_for=lambda exploration: [LogSink(log, exploration)],
+        sinks_for=partial(_log_sinks, log),
         workflow=partial(cloud.cloud_workflow, settings),
         index=partial(publishing.research_index, settings),
         pull_requests_for=partial(publishing.pull_requests_for, settings),
@@ -112,6 +111,12 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         # polling a table in the cloud costs money; polling the local database costs nothing
         events_poll_seconds=settings.events_poll_seconds or (1.0 if settings.in_cloud else 0.1),
     )
+
+
+def _log_sinks(log: Log, exploration: Exploration) -> Sequence[EventSink]:
+    from idea_explorer.observability.log_sink import LogSink
+
+    return [LogSink(log, exploration)]
 
 
 def _answer_token(settings: Settings, approvals: Approvals, exploration: Exploration) -> None:

@@ -114,7 +114,7 @@ def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
 
 
 def research_index(settings: Settings) -> ResearchIndex:
-    """The index in the deployment's bucket, read by boto3 alone; here, the documents themselves."""
+    """The index in the deployment's bucket, read by botocore alone; here, the documents themselves."""
     if settings.in_cloud:
         from idea_explorer.adapters.research_index import S3ResearchIndex
         from idea_explorer.wiring.cloud import bucket
