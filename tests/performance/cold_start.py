@@ -21,6 +21,7 @@ import http.client
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -97,6 +98,7 @@ class Package:
 
     code: Path
     opt: Path
+    variables: Mapping[str, str]  # those that the template gives a fixed value
     unzipped: int
     zipped: int
 
@@ -161,8 +163,17 @@ def build(name: str, tree: Path, folder: Path) -> Revision:
             )
         weights = [sizes[layer] for layer in layers]
         unzipped, zipped = (sum(part) for part in zip(*weights, strict=True))
-        packages[function] = Package(folder / "build" / resource, opt, unzipped, zipped)
+        code = folder / "build" / resource
+        variables = _fixed_variables(template, resource)
+        packages[function] = Package(code, opt, variables, unzipped, zipped)
     return Revision(name, folder, template, packages)
+
+
+def _fixed_variables(template: Mapping[str, Any], resource: str) -> dict[str, str]:
+    parts = (template["Globals"]["Function"], template["Resources"][resource]["Properties"])
+    declared = [part.get("Environment", {}).get("Variables", {}) for part in parts]
+    merged = {**declared[0], **declared[1]}
+    return {name: value for name, value in merged.items() if isinstance(value, str)}
 
 
 def _size_of(folder: Path) -> int:
@@ -285,12 +296,10 @@ class World:
         return {"messageId": message["MessageId"], "body": message["Body"], "attributes": {}}
 
 
-def start(
-    code: Path, opt: Path | None, event: object, world: World, runtime: Path
-) -> dict[str, Any]:
+def start(package: Package, event: object, world: World, runtime: Path) -> dict[str, Any]:
     """Start a function for one event; what `AROUND` reports of it."""
     emulator, api = free_port(), free_port()
-    path = [world.pid_file.parent / "around", code, *([opt / "python"] if opt else []), runtime]
+    path = [world.pid_file.parent / "around", package.code, package.opt / "python", runtime]
     world.pid_file.unlink(missing_ok=True)
     world.claude_called = None
     command = [
@@ -302,20 +311,22 @@ def start(
     with (world.pid_file.parent / "functions.log").open("ab") as log:
         process = subprocess.Popen(
             command,
-            cwd=code,
+            cwd=package.code,
             env={
                 "PATH": os.environ["PATH"],
                 "HOME": str(world.pid_file.parent),
                 "PYTHONPATH": os.pathsep.join(map(str, path)),
-                "LAMBDA_TASK_ROOT": str(code),
+                "LAMBDA_TASK_ROOT": str(package.code),
                 "AWS_LAMBDA_FUNCTION_TIMEOUT": "120",
                 "AWS_LAMBDA_FUNCTION_NAME": "function",
                 "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1769",
                 "PID_FILE": str(world.pid_file),
+                **package.variables,
                 **world.variables,
             },
             stdout=log,
             stderr=log,
+            start_new_session=True,
         )
     try:
         await_port(emulator)
@@ -323,10 +334,10 @@ def start(
         connection.request("POST", "/2015-03-31/functions/function/invocations", json.dumps(event))
         reported = json.loads(connection.getresponse().read())
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # the emulator and the function
         process.wait()
     if "total" not in reported:
-        sys.exit(f"{code.name} did not start: {json.dumps(reported)[:2_000]}")
+        sys.exit(f"{package.code.name} did not start: {json.dumps(reported)[:2_000]}")
     return dict(reported)
 
 
@@ -363,9 +374,10 @@ def measure(revision: Revision, repeat: int, runtime: Path) -> tuple[Figures, di
     base, figures = Figures(), {function: Figures() for function in FUNCTIONS}
     with ExitStack() as stack:
         world = World(revision.folder, revision.template, stack)
-        start(empty, None, {}, world, runtime)  # writes bytecode
+        nothing = Package(empty, empty, {}, 0, 0)
+        start(nothing, {}, world, runtime)  # writes bytecode
         for number in range(repeat):
-            base.add(start(empty, None, {}, world, runtime))
+            base.add(start(nothing, {}, world, runtime))
             explore_once(revision, world, runtime, f"Idea number {number}", figures)
     return base, figures
 
@@ -377,7 +389,7 @@ def explore_once(
 
     def call(function: str, event: object) -> Any:
         package = revision.packages[function]
-        reported = start(package.code, package.opt, event, world, runtime)
+        reported = start(package, event, world, runtime)
         figures[function].add(reported, world.claude_called)
         if (reported["error"] or "").partition(":")[0] not in {"", UNDELIVERED}:
             sys.exit(f"{function} of {revision.name} failed: {reported['error']}")
