@@ -58,6 +58,7 @@ RUNTIME = (
     *("awslambdaric", "boto3", "botocore", "dateutil", "jmespath", "s3transfer", "simplejson"),
     *("six.py", "urllib3", "runtime_client.*"),
 )
+WORKING_TREE = "working tree"
 FUNCTIONS = ("api", "authorize", "dispatch", "explore", "publish", "notify")
 WEBHOOK = "https://receiver.invalid/hook"
 UNDELIVERED = "UndeliveredError"  # what notify says of it
@@ -296,6 +297,20 @@ class World:
         return {"messageId": message["MessageId"], "body": message["Body"], "attributes": {}}
 
 
+@dataclass
+class Measured:
+    revision: Revision
+    world: World
+    empty: Figures = field(default_factory=Figures)
+    functions: dict[str, Figures] = field(
+        default_factory=lambda: {function: Figures() for function in FUNCTIONS}
+    )
+
+    def least(self, function: str, kind: str) -> float:
+        base = self.empty.init if kind == "init" else self.empty.total
+        return float(min(getattr(self.functions[function], kind)) - min(base))
+
+
 def start(package: Package, event: object, world: World, runtime: Path) -> dict[str, Any]:
     """Start a function for one event; what `AROUND` reports of it."""
     emulator, api = free_port(), free_port()
@@ -365,32 +380,36 @@ def await_port(port: int) -> None:
             time.sleep(0.05)
 
 
-def measure(revision: Revision, repeat: int, runtime: Path) -> tuple[Figures, dict[str, Figures]]:
-    """The figures of an empty handler, and of each function."""
-    empty, around = revision.folder / "empty", revision.folder / "around"
-    for folder, name, source in ((empty, "app.py", EMPTY), (around, "around.py", AROUND)):
-        folder.mkdir()
-        (folder / name).write_text(source)
-    base, figures = Figures(), {function: Figures() for function in FUNCTIONS}
+def measure(revisions: Sequence[Revision], repeat: int, runtime: Path) -> list[Measured]:
+    """The revisions take turns, so that whatever else the machine does slows down all of them."""
     with ExitStack() as stack:
-        world = World(revision.folder, revision.template, stack)
+        measured = []
+        for revision in revisions:
+            around = revision.folder / "around"
+            around.mkdir()
+            (around / "around.py").write_text(AROUND)
+            measured.append(Measured(revision, World(revision.folder, revision.template, stack)))
+        empty = revisions[0].folder / "empty"
+        empty.mkdir()
+        (empty / "app.py").write_text(EMPTY)
         nothing = Package(empty, empty, {}, 0, 0)
-        start(nothing, {}, world, runtime)  # writes bytecode
+        start(nothing, {}, measured[0].world, runtime)  # writes bytecode
         for number in range(repeat):
-            base.add(start(nothing, {}, world, runtime))
-            explore_once(revision, world, runtime, f"Idea number {number}", figures)
-    return base, figures
+            for each in measured:
+                each.empty.add(start(nothing, {}, each.world, runtime))
+                explore_once(each, runtime, f"Idea number {number}")
+                print(".", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return measured
 
 
-def explore_once(
-    revision: Revision, world: World, runtime: Path, idea: str, figures: Mapping[str, Figures]
-) -> None:
+def explore_once(measured: Measured, runtime: Path, idea: str) -> None:
     """Send one exploration through all functions."""
+    revision, world = measured.revision, measured.world
 
     def call(function: str, event: object) -> Any:
-        package = revision.packages[function]
-        reported = start(package, event, world, runtime)
-        figures[function].add(reported, world.claude_called)
+        reported = start(revision.packages[function], event, world, runtime)
+        measured.functions[function].add(reported, world.claude_called)
         if (reported["error"] or "").partition(":")[0] not in {"", UNDELIVERED}:
             sys.exit(f"{function} of {revision.name} failed: {reported['error']}")
         return reported["answer"]
@@ -452,15 +471,14 @@ def main() -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         runtime = lay_out_runtime(folder / "runtime")
-        measured: list[tuple[Revision, Figures, dict[str, Figures]]] = []
-        for name in [*([options.before] if options.before else []), "working tree"]:
-            place = folder / str(len(measured))
+        revisions: list[Revision] = []
+        for name in [*([options.before] if options.before else []), WORKING_TREE]:
+            place = folder / str(len(revisions))
             place.mkdir()
-            tree = ROOT if name == "working tree" else stack.enter_context(checked_out(name, place))
-            print(f"Building and measuring {name}", file=sys.stderr)
-            revision = build(name, tree, place)
-            measured.append((revision, *measure(revision, options.repeat, runtime)))
-        report(measured)
+            tree = ROOT if name == WORKING_TREE else stack.enter_context(checked_out(name, place))
+            print(f"Building {name}", file=sys.stderr)
+            revisions.append(build(name, tree, place))
+        report(measure(revisions, options.repeat, runtime))
 
 
 def lay_out_runtime(folder: Path) -> Path:
@@ -472,25 +490,17 @@ def lay_out_runtime(folder: Path) -> Path:
     return folder
 
 
-def report(measured: Sequence[tuple[Revision, Figures, Mapping[str, Figures]]]) -> None:
+def report(measured: Sequence[Measured]) -> None:
     print(f"CPU ms of a cold start less an empty handler's, on {MACHINE}")
     for title, kind in (("init", "init"), ("init + first call", "total"), ("ready", "ready")):
         print(f"\n{title}")
         for function in FUNCTIONS if kind != "ready" else ("explore",):
-            found = [
-                min(getattr(figures[function], kind))
-                - min(base.init if kind == "init" else base.total)
-                for _, base, figures in measured
-            ]
-            print_row(function, found, "ms")
-    print("\nlayers, unzipped")
-    for function in FUNCTIONS:
-        sizes = [revision.packages[function].unzipped for revision, _, _ in measured]
-        print_row(function, [size / 1e6 for size in sizes], "MB")
-    print("\nlayers, zipped")
-    for function in FUNCTIONS:
-        sizes = [revision.packages[function].zipped for revision, _, _ in measured]
-        print_row(function, [size / 1e6 for size in sizes], "MB")
+            print_row(function, [each.least(function, kind) for each in measured], "ms")
+    for title in ("unzipped", "zipped"):
+        print(f"\nlayers, {title}")
+        for function in FUNCTIONS:
+            packages = [each.revision.packages[function] for each in measured]
+            print_row(function, [getattr(package, title) / 1e6 for package in packages], "MB")
 
 
 def print_row(name: str, values: Sequence[float], unit: str) -> None:

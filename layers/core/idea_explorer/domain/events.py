@@ -12,10 +12,11 @@ from datetime import datetime
 from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from idea_explorer.domain.approvals import ApprovalOutcome
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
@@ -25,7 +26,7 @@ from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 
 
-class StreamEvent(BaseModel):
+class StreamEvent(DomainModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
@@ -152,7 +153,7 @@ AnyEvent: TypeAlias = Annotated[
 ]
 
 
-class RetryScheduled(BaseModel, frozen=True):
+class RetryScheduled(DomainModel, frozen=True):
     """A failed model call will be retried, or, as step 0, a failed look at the repository. Only for
     listeners in this process: it is never sent or stored, because the live view's events are a closed
     set."""
@@ -171,14 +172,14 @@ class RetryScheduled(BaseModel, frozen=True):
         return f"{one_line(self.reason, 160).rstrip('.')}. Trying again {after} ({tries})."
 
 
-class AnswerStarted(BaseModel, frozen=True):
+class AnswerStarted(DomainModel, frozen=True):
     """A model call starts. The events of an earlier call without a `step_finished` no longer count.
     Never sent or stored, as above."""
 
     step: int
 
 
-class RunFinished(BaseModel, frozen=True):
+class RunFinished(DomainModel, frozen=True):
     """A run reached its final status. For the log; the history has `status_changed`."""
 
     exploration: Exploration

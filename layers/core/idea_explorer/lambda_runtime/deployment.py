@@ -3,6 +3,8 @@
 Under `sam local` there is no deployment: the same functions then use the stores of a machine.
 """
 
+from __future__ import annotations
+
 import os
 import tempfile
 from collections.abc import Sequence
@@ -13,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.lambda_runtime.handlers import log, request_id
-from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.wiring.deps import cloud_deps, server_deps
 
 if TYPE_CHECKING:
+    from idea_explorer.ports import EventSink
     from idea_explorer.usecases.engine import Engine
 
 START_SECONDS = 3.0  # a cold start, while the Task's timeout runs: the run must end before it
@@ -52,7 +54,7 @@ def deps() -> Deps:
     build = cloud_deps if settings().in_cloud else server_deps
     built = build(settings(), log())
 
-    def engine() -> "Engine":
+    def engine() -> Engine:
         return replace(built.engine(), start_seconds=START_SECONDS)
 
     return replace(built, sinks_for=_sinks_for, engine=engine)

@@ -1,29 +1,32 @@
 """The edge to Lambda: the events it delivers, and the error names that the workflow handles."""
 
+from __future__ import annotations
+
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import ConfigDict, Field, SecretStr, ValidationError
 
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ErrorCode, ExplorerError, ExternalError, UndeliveredError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
 from idea_explorer.observability.logging import PowertoolsLog, powertools_logger
-from idea_explorer.ports import Log
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
+    from idea_explorer.ports import Log
     from idea_explorer.usecases.settle import Cause
 
 Event: TypeAlias = Mapping[str, Any]
 
 # How an execution ended, in the words of the workflow's Catch and of EventBridge. Any other is a failure.
-CAUSES: "dict[str, Cause]" = {
+CAUSES: dict[str, Cause] = {
     "States.Timeout": "timed_out",
     "TIMED_OUT": "timed_out",
     "ABORTED": "stopped",
@@ -43,7 +46,7 @@ class InternalError(Exception):
     """An unexpected error. Its message is only the error's class: more might quote an idea."""
 
 
-class Failure(BaseModel):
+class Failure(DomainModel):
     """What a Catch of the workflow stores. `cause` is text of AWS, or a function's error as JSON."""
 
     model_config = ConfigDict(frozen=True)
@@ -64,11 +67,11 @@ class Failure(BaseModel):
             return None
 
 
-class _FunctionError(BaseModel):
+class _FunctionError(DomainModel):
     errorMessage: str  # noqa: N815  Lambda's spelling
 
 
-class Work(BaseModel):
+class Work(DomainModel):
     """One call of the workflow: run an exploration, settle one whose run has stopped, or store the token
     that ends the wait for a person's decision. `expired`: nobody decided in time."""
 
@@ -85,7 +88,7 @@ class Work(BaseModel):
     unattended: bool = False  # no workflow is left to send the webhook
 
     @property
-    def why(self) -> "Cause":
+    def why(self) -> Cause:
         return CAUSES.get(self.cause, "broken")
 
     @property
@@ -197,5 +200,5 @@ def log() -> Log:
 
 
 @cache
-def _logger() -> "Logger":
+def _logger() -> Logger:
     return powertools_logger()

@@ -1,8 +1,11 @@
 """Logs the events of a run. It never logs contents, prompts or secrets."""
 
+from __future__ import annotations
+
 from collections import Counter
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.events import (
     ErrorEvent,
@@ -16,7 +19,9 @@ from idea_explorer.domain.events import (
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.ports import Log
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import Log
 
 
 class LogSink:

@@ -1,7 +1,10 @@
 """Where the events of a run go: into its history, and to the sinks that log, count and show them."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
@@ -19,8 +22,10 @@ from idea_explorer.domain.events import (
     ToolCallStart,
 )
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import EventLog, EventSink
 from idea_explorer.usecases.deps import Deps
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import EventLog, EventSink
 
 GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far fewer writes
 

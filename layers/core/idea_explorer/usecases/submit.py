@@ -1,12 +1,18 @@
 """Store a request as a queued exploration."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from idea_explorer.domain.errors import ExternalError, InvalidRequestError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.ports import ResearchRepository
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find, inherit_from
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import ResearchRepository
 
 
 def submit(

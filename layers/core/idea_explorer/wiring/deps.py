@@ -1,16 +1,21 @@
 """Builds the dependencies of the use cases: for a deployment, or for this machine."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.wiring import cloud, local, publishing
 from idea_explorer.wiring.engine import make_engine, request_policy
 from idea_explorer.wiring.toolsets import research_repository
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
 
 
 def cloud_deps(settings: Settings, log: Log) -> Deps:

@@ -1,12 +1,13 @@
 """What a run needs: the model, its tools, and the policy it is held to."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import EventSink, Log, Model, Spend, Uploads
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets, named
 from idea_explorer.wiring.local import system_clock
@@ -20,6 +21,7 @@ from idea_explorer.wiring.toolsets import (
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.claude import Claude
+    from idea_explorer.ports import EventSink, Log, Model, Spend, Uploads
     from idea_explorer.usecases.engine import Engine
     from idea_explorer.usecases.request_policy import RequestPolicy
 
@@ -35,7 +37,7 @@ def model(settings: Settings) -> Model:
     return claude(settings)
 
 
-def claude(settings: Settings) -> "Claude":
+def claude(settings: Settings) -> Claude:
     from idea_explorer.adapters.claude import Claude
 
     if settings.provider == "aws":
@@ -76,7 +78,7 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
     ]
 
 
-def make_engine(settings: Settings, uploads: Uploads, log: Log) -> "Engine":
+def make_engine(settings: Settings, uploads: Uploads, log: Log) -> Engine:
     from idea_explorer.usecases.engine import Engine
 
     return Engine(
@@ -98,7 +100,7 @@ def model_ids(settings: Settings) -> Mapping[str, str]:
 
 def request_policy(
     settings: Settings, spend: Spend | None = None, uploads: Uploads | None = None
-) -> "RequestPolicy":
+) -> RequestPolicy:
     """The rules for requests. Without the stores, quotas and uploaded files are not checked."""
     from idea_explorer.usecases.request_policy import RequestPolicy
 

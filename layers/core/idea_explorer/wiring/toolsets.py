@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.toolsets import TOOLSETS
-from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_secrets
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from idea_explorer.adapters.github.client import GitHubClient
     from idea_explorer.agent.toolset import Toolset
     from idea_explorer.domain.transcript import AnyEntry
+    from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
 
 
 @dataclass(frozen=True, slots=True)
