@@ -174,7 +174,9 @@ def test_every_embedding_model_that_can_be_chosen_is_one_that_is_known() -> None
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_variable_is_one_that_is_read(function: str) -> None:
-    ours = {name for name in variables_of(function) if not name.startswith(("POWERTOOLS_", "PYDANTIC_"))}
+    ours = {
+        name for name in variables_of(function) if not name.startswith(("POWERTOOLS_", "PYDANTIC_"))
+    }
 
     assert ours <= set(VARIABLES)
 

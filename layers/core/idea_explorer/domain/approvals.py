@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from idea_explorer.domain.base import DomainModel
-from idea_explorer.domain.code import blob_sha
+from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 

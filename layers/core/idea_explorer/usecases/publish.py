@@ -1,7 +1,10 @@
 """Publish a report to its team's repository, and set the exploration's final status."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.documents import (
     add_section,
@@ -26,9 +29,11 @@ from idea_explorer.domain.publication import (
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import Receipt
 from idea_explorer.domain.similar_research import Index, index_document
-from idea_explorer.ports import Change, Published, Publisher, Tree
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.run_events import save_end
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import Change, Published, Publisher, Tree
 
 INDEX_AGE = timedelta(days=1)  # changes that people make by hand are indexed a day later
 MAX_RETRY_SECONDS = 300.0  # a person may be waiting; they can resume it later
@@ -231,6 +236,8 @@ def _updated(
     new_log = append_log_entry(
         log, exploration, place.document, now, sha256=fingerprint(section), note=notice
     )
+    from idea_explorer.ports import Change
+
     return Change(
         path=place.document,
         message=commit_message(exploration, updated=True),
@@ -255,6 +262,8 @@ def _written(
     new_log = append_log_entry(
         log, exploration, place.document, now, sha256=fingerprint(text), note=notice
     )
+    from idea_explorer.ports import Change
+
     return Change(
         path=place.document,
         message=commit_message(exploration, updated=False),
