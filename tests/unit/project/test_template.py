@@ -41,8 +41,12 @@ EVERYWHERE = {
     "logs:PutResourcePolicy", "logs:UpdateLogDelivery", "states:SendTaskSuccess",
 }  # fmt: skip
 OPEN_ROUTES = ["/health", "/", "/console/{proxy+}"]
-# Objects of our bucket can only be named by their prefix.
-PREFIXES = re.compile(r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/(?:[0-9a-f]{32}/)?\*")
+# Objects of our bucket can only be named by their prefix; and which regions an inference profile calls its
+# model in is AWS's choice.
+PREFIXES = re.compile(
+    r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/(?:[0-9a-f]{32}/)?\*"
+    r"|bedrock:\*::foundation-model/cohere\.embed-v4:0"
+)
 
 
 def declared(function: str) -> dict[str, Any]:
@@ -170,6 +174,23 @@ def test_every_embedding_model_that_can_be_chosen_is_one_that_is_known() -> None
 
     for model in filter(None, offered):
         BedrockEmbedder(lambda: None, model)
+
+
+def test_a_model_of_another_region_is_called_through_the_chosen_profile_only() -> None:
+    (everywhere,) = [
+        statement
+        for _, statement in policies_of("ExploreRole")
+        if "bedrock:*" in json.dumps(statement["Resource"])
+    ]
+
+    assert everywhere["Condition"] == {
+        "StringEquals": {
+            "bedrock:InferenceProfileArn": {
+                "Fn::Sub": "arn:${AWS::Partition}:bedrock:${AWS::Region}:${AWS::AccountId}"
+                ":inference-profile/${EmbeddingModel}"
+            }
+        }
+    }
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

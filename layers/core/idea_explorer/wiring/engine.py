@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.engine import Engine
     from idea_explorer.usecases.request_policy import RequestPolicy
 
+TRACE_HEADER = "_X_AMZN_TRACE_ID"  # set by Lambda for each invocation
 OFFLINE_MODELS = dict.fromkeys(MODELS, "offline")
 
 
@@ -62,7 +64,7 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
     try:
         from idea_explorer.adapters.otlp import otlp_tracing
         from idea_explorer.observability.span_attributes import AGENT
-        from idea_explorer.observability.spans import SpanSink
+        from idea_explorer.observability.spans import SpanSink, parse_trace_header
     except ImportError as missing:
         log.warning("spans_not_exported", error=str(missing), hint="Install the extra `otel`.")
         return []
@@ -72,6 +74,7 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
             exploration,
             tracing.tracer,
             system_clock(),
+            parent=parse_trace_header(os.environ.get(TRACE_HEADER, "")),
             capture=settings.trace_content,
             flush=tracing.flush,
         )
