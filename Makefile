@@ -112,6 +112,11 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
 
+.PHONY: cold-start
+BEFORE ?=
+cold-start: $(DEV) ## CPU time of each function's cold start, and the size of its layers; BEFORE=revision to compare with
+	@$(BIN)/python -m tests.performance.cold_start $(if $(BEFORE),--before $(BEFORE))
+
 .PHONY: browser browser-core axe picture
 axe:
 	@npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."

@@ -20,7 +20,7 @@ from typing import Any
 _forks = get_context("forkserver")
 _forks.set_forkserver_preload(
     [
-        "aws_lambda_powertools.event_handler",
+        "aws_lambda_powertools",
         "aws_lambda_powertools.metrics",
         "boto3",
         "httpcore",
