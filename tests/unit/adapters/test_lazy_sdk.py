@@ -6,7 +6,12 @@ import sys
 
 import pytest
 
-from idea_explorer.adapters.claude.lazy_sdk import _hides_a_module, _read_names
+from idea_explorer.adapters.claude.lazy_sdk import (
+    _IMPORT,
+    _hides_a_module,
+    _import_any,
+    _read_names,
+)
 
 
 def run(code: str) -> list[object]:
@@ -14,7 +19,7 @@ def run(code: str) -> list[object]:
     return list(json.loads(done.stdout))
 
 
-def test_the_client_loads_a_third_of_the_sdk() -> None:
+def test_the_client_loads_a_tenth_of_the_sdk() -> None:
     code = (
         "import json, sys; from idea_explorer.adapters.claude import Claude; Claude.with_key('k');"
         "print(json.dumps([name for name in sys.modules if name.startswith('anthropic')]))"
@@ -22,7 +27,7 @@ def test_the_client_loads_a_third_of_the_sdk() -> None:
     loaded = run(code)
 
     assert "anthropic._client" in loaded
-    assert len(loaded) < 1_000  # of 2,900
+    assert len(loaded) < 300  # of 2,900
     assert not [name for name in loaded if str(name).startswith("anthropic.resources.")]
     assert not {"anthropic.lib.bedrock", "anthropic.lib.vertex", "anthropic.lib.streaming"} & {
         *loaded
@@ -83,6 +88,17 @@ __all__ = [
 @pytest.mark.parametrize("more", ["def f(): ...", "import os", "if True:\n    from .c import Six"])
 def test_a_package_that_does_more_is_seen(more: str) -> None:
     assert _read_names(f"from .a import One\n{more}\n")[1] != ""
+
+
+def test_types_that_only_tracing_names_are_not_loaded() -> None:
+    text = (
+        "from ...types.beta import (\n    A as A,\n    B,\n)\n"
+        "from ...types.c import C as D\nfrom ._e import E\n"
+    )
+
+    assert _IMPORT.sub(_import_any, text) == (
+        "from typing import Any as A, Any as B\nfrom typing import Any as D\nfrom ._e import E\n"
+    )
 
 
 def test_a_name_that_a_module_would_replace_is_seen() -> None:

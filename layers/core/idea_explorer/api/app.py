@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from idea_explorer.api.console import CONSOLE_ROUTES
 from idea_explorer.api.http import (
     SECURITY_HEADERS,
     ApiCall,
@@ -16,7 +15,7 @@ from idea_explorer.api.http import (
     LambdaContext,
     RequestError,
 )
-from idea_explorer.api.routes import ROUTES, Route
+from idea_explorer.api.routes import CONSOLE_ROUTES, ROUTES, Route
 from idea_explorer.ports import Log
 from idea_explorer.usecases.deps import Deps
 
