@@ -8,8 +8,8 @@ DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Programs start twice as fast if compiled bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
-# Many tests wait for servers, so use more workers than cores.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+# Some tests wait, so one worker more than cores keeps these busy; every worker costs 15 seconds to load the tests.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: help setup demo test check static format format-check lint types imports openapi lock clean
 
@@ -64,26 +64,70 @@ MACHINE := $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 ARCHITECTURE ?= arm64
 SAM := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" ARCHITECTURE=$(ARCHITECTURE) SAM_CLI_TELEMETRY=0 $(BIN)/sam
 
-.PHONY: validate build invoke e2e
+# One folder per purpose and architecture: what is deployed is never what `make invoke` left behind.
+BUILD = .aws-sam/deploy-$(ARCHITECTURE)
+
+.PHONY: validate build deploy undeploy invoke e2e
 validate: $(DEV) ## Check template and state machine
 	@$(SAM) validate --lint --region us-east-1
 	@$(BIN)/pytest tests/workflow tests/unit/project/test_template.py
 
-build: $(DEV) ## Build for deployment; ARCHITECTURE=x86_64 if not arm64
+build: $(DEV) ## Build for deployment and check the result; ARCHITECTURE=x86_64 if not arm64
 	@$(BIN)/python scripts/check-python
-	@$(SAM) build --parameter-overrides Architecture=$(ARCHITECTURE)
-	@$(BIN)/pytest -m slow tests/unit/project/test_build.py
+	@$(SAM) build --build-dir $(BUILD) --parameter-overrides Architecture=$(ARCHITECTURE)
+	@echo $(ARCHITECTURE) > $(BUILD)/architecture
+	@BUILD=$(BUILD) $(BIN)/pytest -m slow tests/unit/project/test_build.py
+
+deploy: $(DEV) ## Deploy or update a stack and test it; STACK=… REPOSITORY=owner/name, optionally STAGE ARCHITECTURE REGION OWNER PARAMETERS
+	@$(BIN)/python scripts/check-python
+	@$(BIN)/python -m scripts.deploy deploy --stack "$(STACK)" --repository "$(REPOSITORY)" --stage "$(STAGE)" \
+		--architecture "$(if $(filter command environment,$(origin ARCHITECTURE)),$(ARCHITECTURE))" --region "$(REGION)" \
+		--owner "$(OWNER)" --built "$(BUILT)" --parameters '$(PARAMETERS)'
+
+undeploy: $(DEV) ## Delete a stack, except for its explorations; STACK=…, optionally REGION CONFIRM
+	@$(BIN)/python -m scripts.deploy undeploy --stack "$(STACK)" --region "$(REGION)"
 
 EVENT ?= events/explore-queue-message.json
-FUNCTION ?= ExploreFunction
+# events/explore-….json is for ExploreFunction
+FUNCTION ?= $(shell basename $(EVENT) | awk -F- '{print toupper(substr($$1, 1, 1)) substr($$1, 2)}')Function
 FLAGS ?=
-invoke: $(DEV) ## Run one function in a container, as Lambda would; FUNCTION=… EVENT=… FLAGS=…
+REPORTS ?= artifacts/reports
+PORT ?= 3000
+# Functions for this machine, in a folder of their own: a deployment never takes what was built for a machine.
+LOCAL := .aws-sam/local
+LOCAL_TEMPLATE := --template $(LOCAL)/build/template.yaml --parameter-overrides Architecture=$(MACHINE)
+.PHONY: local-build local-api sam-local
+local-build invoke local-api: ARCHITECTURE = $(MACHINE)
+
+local-build: $(DEV)
+	@$(BIN)/python scripts/check-python
+	@mkdir -p $(LOCAL)
+	@$(SAM) build --cached --cache-dir $(LOCAL)/cache --build-dir $(LOCAL)/build --parameter-overrides Architecture=$(MACHINE) > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
+	@$(BIN)/python scripts/prepare-local-template $(LOCAL)/build/template.yaml
+
+invoke: $(DEV) ## Run one function in a container, as Lambda would; EVENT=… FLAGS=… REPORTS=folder
 	@./scripts/container-engine
-	@$(MAKE) --no-print-directory build ARCHITECTURE=$(MACHINE)
-	@$(SAM) local invoke $(FUNCTION) --event $(EVENT) --parameter-overrides Architecture=$(MACHINE) $(FLAGS)
+	@$(MAKE) --no-print-directory local-build
+	@$(SAM) local invoke $(FUNCTION) --event $(EVENT) $(LOCAL_TEMPLATE) $(FLAGS) > $(LOCAL)/answer.json
+	@$(BIN)/python scripts/show-answer $(LOCAL)/answer.json $(REPORTS)
+
+local-api: $(DEV) ## Serve the API with its authorizer from containers, at 127.0.0.1; PORT=… FLAGS=…
+	@./scripts/container-engine
+	@$(MAKE) --no-print-directory local-build
+	@echo "The API's token is $${IDEA_API_TOKEN:-local}. Try:"
+	@echo "  curl -H 'Authorization: Bearer $${IDEA_API_TOKEN:-local}' http://127.0.0.1:$(PORT)/explorations"
+	@$(SAM) local start-api --port $(PORT) --warm-containers LAZY --no-watch $(LOCAL_TEMPLATE) $(FLAGS)
+
+sam-local: $(DEV) ## Try 'make invoke' and 'make local-api' with a scripted Claude; without Docker, in podman (Debian, root)
+	@$(BIN)/python -m tests.e2e.sam_local
 
 e2e: $(DEV) ## Run the whole service on this machine, including the slow cases
 	@$(BIN)/pytest tests/e2e -m "slow or not slow" --durations=10
+
+.PHONY: drain
+JOBS ?= 1000
+drain: $(DEV) ## A thousand jobs, each delivered five times, under AWS's rules (about 20 minutes); JOBS=…
+	@$(BIN)/python -m tests.e2e.drain --jobs $(JOBS)
 
 lock: $(VENV)/bin/python ## Update the lock files
 	@$(PIP) uv
@@ -103,7 +147,7 @@ chaos: $(DEV) ## Kill a run before and after each of its side effects
 faults: $(DEV) ## Sixty failures of external services, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
 
-.PHONY: load benchmark
+.PHONY: load benchmark admission
 load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, memory use with hostile pages
 	@$(BIN)/pytest tests/integration -m slow -s
 
@@ -111,6 +155,10 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.code_tools
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
+
+SUBMISSIONS ?= 1000 10000
+admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
+	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
 
 .PHONY: cold-start
 BEFORE ?=
@@ -129,6 +177,10 @@ browser-core: $(DEV) axe ## One journey and the accessibility of each view, as r
 
 picture: $(DEV) ## Take the README's screenshot of the console
 	@$(BIN)/python -m tests.browser.picture
+
+.PHONY: audit
+audit: $(DEV) ## Check the template with every rule of cfn-lint, checkov and asl-validator; needs a package index and npm
+	@./scripts/audit $(BIN)
 
 .PHONY: github-openapi
 github-openapi: $(DEV) ## Update the test GitHub from GitHub's OpenAPI description; needs npm

@@ -1,20 +1,21 @@
 """Explore: runs an exploration for the workflow, lets it wait for a person, or settles one that stopped."""
 
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import QueueMessage
-from idea_explorer.lambda_runtime import deployment, handlers
-from idea_explorer.usecases.approvals.wait import expire, wait
-from idea_explorer.usecases.jobs import explore_or_settle, run_queue_message
+from idea_explorer.lambda_runtime import deployment, handlers, sam_local
+from idea_explorer.usecases.approvals.wait import wait
+from idea_explorer.usecases.jobs import explore_or_settle
 from idea_explorer.usecases.notify import request_webhook
 from idea_explorer.usecases.settle import settle
+from idea_explorer.usecases.submit import enqueue
 
 
 @handlers.entry
 def handler(event: handlers.Event) -> JsonObject:
     if "Records" in event:
-        return handlers.each_message(event, _run_message)
+        return handlers.each_message(event, lambda m: sam_local.run_message(m, deployment.deps()))
     work, deps = handlers.work_in(event), deployment.deps()
     handlers.correlate(work.id)
+    deployment.prepare(work, sam_local.submit_sample)
     if work.settle:
         exploration = settle(work.id, work.run, work.why, deps, error=work.error)
         if work.unattended:
@@ -22,18 +23,12 @@ def handler(event: handlers.Event) -> JsonObject:
     elif work.token:
         exploration = wait(work.id, work.token.get_secret_value(), deps)
     else:
-        if work.expired:
-            expire(work.id, work.run, deps)
-        exploration = explore_or_settle(work.id, work.run, deps)
+        exploration = explore_or_settle(work.id, work.run, deps, work.task, expired=work.expired)
+    if not exploration.is_exploring:
+        enqueue(exploration, deps)  # its slot is free: the message has the next one started
     return {
         "id": work.id,
         "run": work.run,
         "status": exploration.run.outcome or exploration.status,
         "approval_seconds": deployment.approval_seconds(),
     }
-
-
-def _run_message(message: QueueMessage) -> JsonObject:
-    """For `sam local invoke`, where there is a queue but no workflow."""
-    final = run_queue_message(message, deployment.deps())
-    return {"id": final.id, "status": final.status, "path": final.publication.path}

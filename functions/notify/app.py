@@ -2,7 +2,7 @@
 
 from idea_explorer.domain.errors import UndeliveredError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.lambda_runtime import deployment, handlers
+from idea_explorer.lambda_runtime import deployment, handlers, sam_local
 from idea_explorer.usecases.notify import notify
 
 
@@ -12,6 +12,7 @@ def handler(event: handlers.Event) -> JsonObject:
     sweep does."""
     work, deps = handlers.work_in(event), deployment.deps()
     handlers.correlate(work.id)
+    deployment.prepare(work, sam_local.publish_sample)
     try:
         final = notify(work.id, work.run, deps)
     except UndeliveredError as error:

@@ -6,7 +6,6 @@ Prints kills, survivors and violations; exits with 1 where anything was violated
 """
 
 import argparse
-import multiprocessing
 import random
 import sys
 import tempfile
@@ -32,6 +31,7 @@ from tests.fakes.anthropic_turns import (
     web_search,
     web_search_result,
 )
+from tests.fakes.forked import FORKS
 from tests.fakes.reports import business
 
 MAX_LIVES = 6
@@ -174,7 +174,7 @@ def run(seeds: int, every: int, jobs: int, *, planted_bug: bool = False) -> Tall
     """Each job has a world of its own, with servers of its own."""
     shares = [range(job, seeds, jobs) for job in range(jobs)]
     work = partial(run_share, every=every, planted_bug=planted_bug)
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("forkserver")) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=FORKS) as pool:
         return sum(pool.map(work, shares), start=Tally())
 
 

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import traceback
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,9 +29,11 @@ from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
 from tests.chaos.boundaries import Boundaries, Breakable, BreakableJournals, breakable_toolset
+from tests.fakes import anthropic_server, github_server
 from tests.fakes.anthropic_scripts import Entry, dump_script
 from tests.fakes.deps import make_deps
 
+_forks = get_context("fork")
 REPOSITORY = "acme/ideas"
 STORE_WRITES = ("take_over", "save", "append", "save_report")
 GITHUB_CALLS = ("get", "post", "patch")
@@ -67,16 +71,16 @@ def servers(folder: Path, scripts: Sequence[Sequence[Entry]]) -> Iterator[Server
     """Start a model server for each script, and GitHub; stop them at the end."""
     (folder / "seed").mkdir(parents=True)
     (folder / "seed" / "README.md").write_text("# Ideas\n")
-    programs: list[subprocess.Popen[str]] = []
+    programs: list[ForkProcess] = []
     try:
         models = []
         for number, script in enumerate(scripts):
             path = folder / f"script-{number}.json"
             path.write_text(dump_script(script))
             options = ["--script", str(path), "--by-conversation"]
-            models.append(_start(programs, "tests.fakes.anthropic_server", *options))
+            models.append(_start(programs, anthropic_server.main, *options))
         github = _start(
-            programs, "tests.fakes.github_server", "--root", str(folder / "github"),
+            programs, github_server.main, "--root", str(folder / "github"),
             "--repository", f"{REPOSITORY}={folder / 'seed'}", "--quota", str(QUOTA),
         )  # fmt: skip
         (git,) = (folder / "github").rglob("*.git")
@@ -84,19 +88,25 @@ def servers(folder: Path, scripts: Sequence[Sequence[Entry]]) -> Iterator[Server
     finally:
         for program in programs:
             program.kill()
-            program.wait()
+            program.join()
 
 
-def _start(programs: list[subprocess.Popen[str]], module: str, *options: str) -> str:
-    program = subprocess.Popen(
-        [sys.executable, "-m", module, "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        text=True,
-        stderr=subprocess.DEVNULL,
-    )
+def _start(
+    programs: list[ForkProcess], main: Callable[[Sequence[str]], None], *options: str
+) -> str:
+    """Start a server as a fork of this process, which has loaded what servers are slow to load."""
+    reading, writing = os.pipe()
+    program = _forks.Process(target=_serve, args=(main, ["--port", "0", *options], writing))
+    program.start()
     programs.append(program)
-    assert program.stdout is not None
-    return program.stdout.readline().rpartition(" ")[2].strip()
+    os.close(writing)
+    with os.fdopen(reading) as output:
+        return output.readline().rpartition(" ")[2].strip()
+
+
+def _serve(main: Callable[[Sequence[str]], None], options: Sequence[str], output: int) -> None:
+    sys.stdout = os.fdopen(output, "w")
+    main(options)
 
 
 class World:

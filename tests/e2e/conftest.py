@@ -62,7 +62,6 @@ def options(anthropic: FakeAnthropic, github: FakeGitHub) -> Options:
             "ANTHROPIC_BASE_URL": anthropic.url,
             "GITHUB_API_URL": github.url,
             "IDEA_MIN_DEADLINE_SECONDS": "1",
-            "IDEA_DEFER_SECONDS": "1",
         },
         secrets={
             "AnthropicSecret": ANTHROPIC_KEY,

@@ -14,7 +14,6 @@ HERE = Path(__file__).parent
 EXPLORATIONS = 60
 MAX_RUNNING = 5
 OFFLINE = {"Provider": "offline"}  # and without a repository: what is tried here is the shell
-DISPATCHERS = 2  # each may admit one while the other does
 
 
 def finish(stack: Stack, ids: list[str]) -> list[str]:
@@ -24,18 +23,14 @@ def finish(stack: Stack, ids: list[str]) -> list[str]:
 
 
 def test_sixty_messages_complete_a_few_at_a_time(machine: Machine, options: Options) -> None:
-    few = dataclasses.replace(
-        options,
-        parameters={"MaxRunning": MAX_RUNNING, **OFFLINE},
-        environment={**options.environment, "IDEA_DEFER_SECONDS": "3"},
-    )
+    few = dataclasses.replace(options, parameters={"MaxRunning": MAX_RUNNING, **OFFLINE})
     with machine.stack(few) as stack:
         ids = [stack.send({"idea": f"Idea number {n}"})[0] for n in range(EXPLORATIONS)]
 
         assert finish(stack, list(ids)) == ["completed"] * EXPLORATIONS
 
         explore = stack.named("ExploreFunction")
-        assert stack.functions.most_at_once[explore] <= MAX_RUNNING + DISPATCHERS
+        assert stack.functions.most_at_once[explore] <= MAX_RUNNING
         assert stack.dead_letters() == []
         stack.wait(lambda: stack.waiting_messages() == 0)
         assert len(stack.executions()) == EXPLORATIONS
@@ -44,7 +39,11 @@ def test_sixty_messages_complete_a_few_at_a_time(machine: Machine, options: Opti
 def test_the_hard_cap_on_explore_delays_and_loses_nothing(
     machine: Machine, options: Options
 ) -> None:
-    capped = dataclasses.replace(options, parameters=OFFLINE, reserved={"ExploreFunction": 1})
+    capped = dataclasses.replace(
+        options,
+        parameters={**OFFLINE, "ExploreReservedConcurrency": 1},
+        concurrency=101,  # a small account can reserve none
+    )
     with machine.stack(capped) as stack:
         ids = [stack.send({"idea": f"Idea number {n}"})[0] for n in range(4)]
 

@@ -77,6 +77,6 @@ def test_a_run_that_nothing_works_on_is_closed_by_the_sweep(stack: Stack) -> Non
     began = forgotten.created_at
     stack.stores.explorations.take_over(forgotten.id, lambda e: e.started(at=began))
 
-    assert stack.sweep().payload["settled"] == 1
+    stack.wait(lambda: stack.sweep().payload["settled"] == 1)  # when the index shows it
 
     stack.wait(lambda: stack.load(forgotten.id).delivery.attempts == 3)

@@ -97,7 +97,7 @@ def test_whoever_asked_is_told_of_an_end_outside_of_the_workflow(
 def test_a_message_lost_before_the_queue_is_swept_up(stack: Stack) -> None:
     lost = stored(stack, "A lost idea", age=timedelta(hours=1))
 
-    assert stack.sweep().payload.items() >= {"sent_again": 1, "settled": 0}.items()
+    assert stack.sweep().payload.items() >= {"started": 1, "settled": 0}.items()
 
     assert stack.wait_until_final(lost.id).status == "completed"
 

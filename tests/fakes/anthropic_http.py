@@ -53,14 +53,14 @@ class Listener(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, api: Api, port: int) -> None:
+    def __init__(self, api: Api, port: int, host: str) -> None:
         self.api = api
         self.stopping = threading.Event()
         self._open: set[socket.socket] = set()
         self._thread = threading.Thread(
             target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )
-        super().__init__(("127.0.0.1", port), Handler)
+        super().__init__((host, port), Handler)
 
     @property
     def port(self) -> int:

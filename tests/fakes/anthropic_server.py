@@ -67,6 +67,7 @@ class FakeAnthropic:
         count: bool = False,
         requests_log: Path | None = None,
         port: int = 0,
+        host: str = "127.0.0.1",
         ping_seconds: float = PING_SECONDS,
         aws: AwsAccount | None = None,
     ) -> None:
@@ -74,6 +75,7 @@ class FakeAnthropic:
         even if asked for. `count`: usage with prompt caching, and max_tokens kept."""
         self._model = script if callable(script) else in_order(script, repeat_last=repeat_last)
         self._force_json = force_json
+        self._host = host
         self.ping_seconds = ping_seconds
         self._aws = aws
         self._expected_key = expected_key
@@ -87,11 +89,11 @@ class FakeAnthropic:
         self.rejections: list[str] = []
         self.violations: list[str] = []
         self._bills: dict[str, Usage] = {}
-        self._listener = Listener(self, port)
+        self._listener = Listener(self, port, host)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.port}"
+        return f"http://{self._host}:{self._listener.port}"
 
     def start(self) -> Self:
         self._listener.start()

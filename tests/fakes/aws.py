@@ -1,9 +1,11 @@
 """AWS by moto, with what a deployment has: table, bucket, queues, workflow, secrets.
 
-moto checks a condition and writes in two steps, and rolls a refused transaction back by putting the
-whole table back. DynamoDB does either at once, so here one request to it is served at a time.
+moto checks a condition and writes in two steps, and rolls a refused transaction back. DynamoDB does either
+at once, so here one request to it is served at a time. moto also copies the whole table for each write of a
+transaction, in case it has to be rolled back; here only what a transaction writes is put back.
 """
 
+import copy
 import json
 import threading
 from collections.abc import Iterator
@@ -12,11 +14,14 @@ from typing import Any
 from unittest.mock import patch
 
 from moto import mock_aws
+from moto.dynamodb.models import DynamoDBBackend
+from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 from moto.server import ThreadedMotoServer
 
 from idea_explorer.adapters.aws.client import client
-from idea_explorer.adapters.dynamodb.schema import TABLE
+from idea_explorer.adapters.dynamodb.schema import PK, SK, TABLE
 from idea_explorer.settings import Settings
 
 REGION = "eu-central-1"
@@ -36,13 +41,38 @@ def fake_aws() -> Iterator[Settings]:
 @contextmanager
 def atomic_dynamodb() -> Iterator[None]:
     serve = DynamoHandler.call_action
+    transact = DynamoDBBackend.transact_write_items
 
     def alone(handler: DynamoHandler) -> Any:
         with _one_at_a_time:
             return serve(handler)
 
-    with patch.object(DynamoHandler, "call_action", alone):
+    def transact_and_restore(backend: DynamoDBBackend, writes: list[dict[str, Any]]) -> None:
+        before = [_find_item(backend, write) for write in writes]
+        with patch.object(Table, "__deepcopy__", lambda table, _: table, create=True):
+            try:
+                transact(backend, writes)
+            except Exception:
+                for partition, sort_key, item in before:
+                    partition.pop(sort_key, None)
+                    if item is not None:
+                        partition[sort_key] = item
+                raise
+
+    with (
+        patch.object(DynamoHandler, "call_action", alone),
+        patch.object(DynamoDBBackend, "transact_write_items", transact_and_restore),
+    ):
         yield
+
+
+def _find_item(backend: DynamoDBBackend, write: dict[str, Any]) -> tuple[dict[Any, Any], Any, Any]:
+    """The partition that a write belongs to, the sort key, and a copy of the item that is there."""
+    ((_, request),) = write.items()
+    key = request.get("Key") or request["Item"]
+    partition: dict[Any, Any] = backend.tables[request["TableName"]].items[DynamoType(key[PK])]
+    sort_key = DynamoType(key[SK])
+    return partition, sort_key, copy.deepcopy(partition.get(sort_key))
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def make_deps(folder: Path | None, *, store: SqliteStore | None = None, **given:
         store = SqliteStore(database)
     queue, workflow = FakeQueue(), FakeWorkflow()
     defaults: dict[str, Any] = {
-        **dict.fromkeys(("explorations", "transcripts", "events", "reports"), store),
+        **dict.fromkeys(("explorations", "admission", "transcripts", "events", "reports"), store),
         "approvals": SqliteApprovals(database) if database else _unused,
         "uploads": LocalUploads(folder) if folder else _unused,
         "clock": ManualClock(),

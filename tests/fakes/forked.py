@@ -17,8 +17,8 @@ from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any
 
-_forks = get_context("forkserver")
-_forks.set_forkserver_preload(
+FORKS = get_context("forkserver")
+FORKS.set_forkserver_preload(
     [
         "aws_lambda_powertools",
         "aws_lambda_powertools.metrics",
@@ -74,7 +74,7 @@ def start(
     duplicates = [DupFd(stream) for stream in streams]
     options = (target, arguments, duplicates, dict(env), str(folder))
     with _turn:
-        process = _forks.Process(target=_become, args=options)
+        process = FORKS.Process(target=_become, args=options)
         process.start()
     return Program(process)
 

@@ -9,7 +9,7 @@ import hashlib
 import re
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote
@@ -226,7 +226,7 @@ def _unless_known(request: ReceivedRequest, reply: Reply) -> Reply:
     return Reply(reply.status, reply.body, {**reply.headers, "ETag": tag})
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--root", type=Path, required=True, help="where the repositories are kept")
     parser.add_argument("--port", type=int, default=0)
@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument(
         "--repository", action="append", default=[], metavar="OWNER/NAME=FOLDER", required=True
     )
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     github = FakeGitHub(options.root, token=options.token, port=options.port)
     github.limits.limit = github.limits.remaining = options.quota
     for given in options.repository:

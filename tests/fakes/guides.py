@@ -22,7 +22,8 @@ class Newcomer:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "transcripts")
+        # Compiled files go along, for the sake of speed; those that a worker is still writing do not.
+        ignored = shutil.ignore_patterns("*.pyc.*", "*.egg-info", "transcripts")
         for part in PARTS:
             if (PROJECT / part).is_dir():
                 shutil.copytree(PROJECT / part, root / part, ignore=ignored)
@@ -37,14 +38,17 @@ class Newcomer:
             "PATH": os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.defpath]),
             "PYTHONPATH": str(root / "layers/core"),
             "HOME": str(root),
+            "PYTEST_ADDOPTS": "-rp",  # names the tests that pass
         }
 
-    def follow(self, guide: str) -> None:
+    def follow(self, guide: str) -> str:
+        """Do all of it; what the commands print that the guide does not show is returned."""
         text = (PROJECT / "docs" / guide).read_text("utf-8")
+        unshown = ""
         for block in _BLOCK.finditer(text):
             language, content = block[1], block[2]
             if language == "console":
-                self._run_all(content)
+                unshown += self._run_all(content)
                 continue
             path = self._path([*_PATH.finditer(text, 0, block.start())][-1][1])
             if language == "diff":
@@ -52,6 +56,7 @@ class Newcomer:
             else:
                 assert not path.exists(), path
                 path.write_text(content, "utf-8")
+        return unshown
 
     def run(self, command: str) -> str:
         done = subprocess.run(
@@ -77,9 +82,13 @@ class Newcomer:
         assert source.count(before) == 1, (path, before)
         path.write_text(source.replace(before, after), "utf-8")
 
-    def _run_all(self, console: str) -> None:
+    def _run_all(self, console: str) -> str:
+        unshown = ""
         for step in console.split("$ ")[1:]:
             command, _, expected = step.partition("\n")
             printed = self.run(command)
             if expected or not command.startswith("pytest"):
                 assert printed == expected, command
+            else:
+                unshown += printed
+        return unshown

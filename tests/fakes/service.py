@@ -23,6 +23,10 @@ class FakeWorkflow:
 
     started: list[tuple[ExplorationId, int, int]] = field(default_factory=list)
     failure: Exception | None = None
+    ended: set[ExplorationId] = field(default_factory=set)
+
+    def is_running(self, exploration_id: ExplorationId, run: int) -> bool:
+        return exploration_id not in self.ended
 
     def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
         if self.failure:

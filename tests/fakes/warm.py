@@ -3,6 +3,9 @@
 import gc
 import importlib
 import pkgutil
+from typing import get_args
+
+from anthropic.types import Message, RawMessageStreamEvent
 
 import idea_explorer
 from idea_explorer.adapters.http.connections import certificates
@@ -12,5 +15,7 @@ for _module in pkgutil.walk_packages(idea_explorer.__path__, "idea_explorer."):
         importlib.import_module(_module.name)
 
 certificates()
+for _model in (Message, *get_args(get_args(RawMessageStreamEvent)[0])):
+    _model.model_rebuild()  # Anthropic's models are built at their first use, which takes longest
 gc.collect()
 gc.freeze()  # a collection in a fork would touch, and so copy, all of it

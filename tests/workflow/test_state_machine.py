@@ -71,6 +71,7 @@ def test_a_wait_that_is_over_is_the_same_as_exploring_but_for_the_word_of_it() -
     explore, expired = (json.loads(json.dumps(STATES[name])) for name in ("Explore", "Expired"))
 
     assert expired["Parameters"]["Payload"].pop("expired") is True
+    assert expired["Retry"].pop(0)["ErrorEquals"] == ["NoFreeSlotError"]
     assert expired == explore
 
 
@@ -163,7 +164,8 @@ def test_only_ids_cross_the_workflow(task: str) -> None:
     payload = TASKS[task]["Parameters"]["Payload"]
 
     assert {name.removesuffix(".$") for name in payload} <= {
-        "id", "run", "deadline_seconds", "settle", "cause", "failure", "token", "expired",
+        "id", "run", "deadline_seconds", "entered_at", "retries", "settle", "cause", "failure",
+        "token", "expired",
     }  # fmt: skip
     selected = TASKS[task].get("ResultSelector", {"status.$": ""}).keys()
     assert selected <= {"status.$", "approval_seconds.$"}

@@ -139,7 +139,7 @@ class Settings(DomainModel):
     max_total_tokens: int = env("IDEA_MAX_TOTAL_TOKENS", 300_000, gt=0)  # two or three large steps
     search_tokens: int = env("IDEA_SEARCH_TOKENS", 10_000, gt=0)  # budgeted for one web search
     # API Gateway ends a call after 29 s
-    events_wait_seconds: float = env("IDEA_EVENTS_WAIT_SECONDS", 20.0, ge=0, le=25)
+    events_wait_seconds: float | None = env("IDEA_EVENTS_WAIT_SECONDS", ge=0, le=25)
     events_poll_seconds: float | None = env("IDEA_EVENTS_POLL_SECONDS", gt=0)
 
     webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = env("IDEA_WEBHOOK_URL")
@@ -174,8 +174,7 @@ class Settings(DomainModel):
     api_tokens_secret_id: str | None = env("API_TOKENS_SECRET_ID")
     webhook_secret_id: str | None = env("WEBHOOK_SECRET_ID")
     secret_max_age_seconds: int = env("IDEA_SECRET_MAX_AGE_SECONDS", 300, ge=0)
-    max_running: int = env("MAX_RUNNING", 20, ge=1)
-    defer_seconds: int = env("IDEA_DEFER_SECONDS", 30, ge=0, le=900)
+    max_running: int = env("MAX_RUNNING", 5, ge=1)
     queued_too_long_seconds: int = env("IDEA_QUEUED_TOO_LONG_SECONDS", 900, ge=0)
     running_too_long_seconds: int = env("IDEA_RUNNING_TOO_LONG_SECONDS", 7_200, ge=0)
     aws_endpoint_url: Url | None = env("AWS_ENDPOINT_URL")
@@ -192,6 +191,11 @@ class Settings(DomainModel):
     def in_cloud(self) -> bool:
         """False under `sam local`, which sets the names of a deployment but has none of its services."""
         return self.table_name is not None and not self.sam_local
+
+    @property
+    def on_lambda(self) -> bool:
+        """Whether the functions run here, in a deployment or under `sam local`."""
+        return self.in_cloud or self.sam_local
 
     @property
     def provider(self) -> Provider:

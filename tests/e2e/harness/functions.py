@@ -2,27 +2,74 @@
 
 import json
 import threading
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.harness.runtime import Answer, Environment, Function, failed
+from tests.e2e.harness.account import Account
+from tests.e2e.harness.limits import SYNC_REQUEST_BYTES
+from tests.e2e.harness.lineage import MAX_RUNS, count_runs, next_trace
+from tests.e2e.harness.runtime import Answer, Environment, Function
 
 THROTTLED = "TooManyRequestsException"
+RECURSIVE = "RecursiveInvocationException"
+# how Lambda answers to an invocation that it does not run
+STATUSES = {
+    THROTTLED: 429,
+    RECURSIVE: 400,
+    "RequestTooLargeException": 413,
+    "ResourceNotFoundException": 404,
+}
+
+
+def refused(error: str, message: str, reason: str | None = None) -> Answer:
+    """What Lambda says when it does not run a function."""
+    said = {"Type": "User", "message": message, **({"Reason": reason} if reason else {})}
+    return Answer(said, error, STATUSES[error])
+
+
+def name_in(reference: str) -> str:
+    """The function's name in a name or an ARN, without the version or alias that either may end in."""
+    _, found, rest = reference.rpartition("function:")
+    return (rest if found else reference).partition(":")[0]
 
 
 class Functions:
-    """Knows functions by name. Keeps what each of them wrote to its log, and how often it was called."""
+    """Knows functions by name. Keeps what each of them wrote to its log, how often it was called, and how
+    many of its invocations were dropped as a recursive loop (`RecursiveInvocationsDropped`)."""
 
-    def __init__(self, logs: Path) -> None:
+    def __init__(
+        self, logs: Path, start: Callable[[Function, Path], Environment] = Environment
+    ) -> None:
+        """`start` makes an execution environment; its log goes to the file."""
         self.folder = logs
+        self._start = start
         self._functions: dict[str, Function] = {}
         self._idle: dict[str, list[Environment]] = {}
         self._busy: dict[str, list[Environment]] = {}
         self._lock = threading.Lock()
         self.invocations: dict[str, list[Any]] = {}
         self.most_at_once: dict[str, int] = {}
+        self.recursive_drops: Counter[str] = Counter()
+        self._accounts: dict[str, Account] = {}
+
+    def open_account(self, name: str, limit: int) -> Account:
+        """An account of its own for some functions. Those of one that was never opened share a new one."""
+        with self._lock:
+            return self._accounts.setdefault(name, Account(limit))
+
+    def account(self, name: str) -> Account:
+        with self._lock:
+            return self._accounts.setdefault(name, Account())
+
+    def exists(self, name: str) -> bool:
+        with self._lock:
+            return name_in(name) in self._functions
 
     def add(self, function: Function) -> None:
+        if function.reserved is not None:
+            self.account(function.account).reserve(function.name, function.reserved)
         with self._lock:
             self._functions[function.name] = function
             self._idle[function.name] = []
@@ -34,17 +81,30 @@ class Functions:
         """Start an environment before it is needed."""
         with self._lock:
             function = self._functions[name]
-            self._idle[name].append(Environment(function, self._log_path(name)))
+            self._idle[name].append(self._start(function, self._log_path(name)))
 
-    def invoke(self, name: str, event: Any) -> Answer:
-        """Invoke and wait, as the workflow does."""
-        environment = self._take(name, event)
-        if environment is None:
-            return failed(THROTTLED, "Rate Exceeded.")
+    def invoke(self, reference: str, event: Any, trace: str | None = None) -> Answer:
+        """Invoke and wait, as the workflow does. `trace` is the trace header that the call came with."""
+        name, sent = name_in(reference), json.dumps(event).encode()
+        if not self.exists(name):
+            return refused("ResourceNotFoundException", f"Function not found: {reference}")
+        if len(sent) > SYNC_REQUEST_BYTES:
+            message = f"Request must be smaller than {SYNC_REQUEST_BYTES} bytes"
+            return refused("RequestTooLargeException", message)
+        if count_runs(trace, name) >= MAX_RUNS:
+            self.recursive_drops[name] += 1
+            return refused(RECURSIVE, "Lambda has detected a recursive loop and stopped it.")
+        account = self.account(self._functions[name].account)
+        if reason := account.enter(name):
+            return refused(THROTTLED, "Rate Exceeded.", reason)
         try:
-            return environment.invoke(json.dumps(event).encode())
+            environment = self._take(name, event)
+            try:
+                return environment.invoke(sent, next_trace(trace, name))
+            finally:
+                self._give_back(environment)
         finally:
-            self._give_back(environment)
+            account.leave(name)
 
     def kill(self, name: str) -> int:
         """Kill whatever runs of a function now; says how many that were."""
@@ -86,15 +146,16 @@ class Functions:
         for environment in environments:
             environment.close()
 
-    def _take(self, name: str, event: Any) -> Environment | None:
+    def _take(self, name: str, event: Any) -> Environment:
         with self._lock:
             function = self._functions[name]
-            busy = self._busy[name]
             self.invocations[name].append(event)
-            if function.reserved is not None and len(busy) >= function.reserved:
-                return None
             idle = self._idle[name]
-            environment = idle.pop() if idle else Environment(function, self._log_path(name))
+            environment = idle.pop() if idle else None
+        if environment is None:  # others need not wait for a cold start
+            environment = self._start(function, self._log_path(name))
+        with self._lock:
+            busy = self._busy[name]
             busy.append(environment)
             self.most_at_once[name] = max(self.most_at_once[name], len(busy))
             return environment

@@ -74,7 +74,7 @@ def needs(service: str, operation: str, params: Mapping[str, Any]) -> list[Need]
             resource = params.get("stateMachineArn") or params.get("executionArn") or "*"
             return [Need(f"states:{operation}", resource)]
         case "lambda":
-            return [Need(action, f"arn:aws:lambda:{ACCOUNT}:function:{params['FunctionName']}")]
+            return [Need(action, _function(params))]
         case "bedrock-runtime":
             model = f"arn:aws:bedrock:us-east-1::foundation-model/{params['modelId']}"
             return [Need(action, model)]
@@ -93,6 +93,13 @@ def _of_dynamodb(operation: str, params: Mapping[str, Any]) -> list[Need]:
         return [Need(f"dynamodb:{operation}", _table(name)) for name in params["RequestItems"]]
     index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
     return [Need(f"dynamodb:{operation}", _table(params["TableName"]) + index)]
+
+
+def _function(params: Mapping[str, Any]) -> str:
+    """With the version or alias that is called: permission for the function alone does not cover one."""
+    name = str(params["FunctionName"])
+    arn = name if name.startswith("arn:") else f"arn:aws:lambda:{ACCOUNT}:function:{name}"
+    return f"{arn}:{params['Qualifier']}" if "Qualifier" in params else arn
 
 
 def _table(name: str) -> str:

@@ -9,6 +9,7 @@ import os
 import queue
 import signal
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.harness.iam import enforce
+from tests.e2e.harness.limits import RESPONSE_BYTES
 from tests.e2e.harness.serving import Replying, port_of, serve, stop
 from tests.e2e.harness.template import ACCOUNT, REGION
 from tests.fakes import forked
@@ -39,14 +41,17 @@ class Function:
     python_path: tuple[Path, ...] = ()
     handler: str = "app.handler"
     reserved: int | None = None
+    account: str = "account"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What an invocation came to. `error` is the type of what went wrong."""
+    """What an invocation came to. `error` is the type of what went wrong, `status` is Lambda's own: other
+    than 200, the function was not run."""
 
     payload: Any
     error: str | None = None
+    status: int = 200
 
     @property
     def ok(self) -> bool:
@@ -63,6 +68,7 @@ class _Invocation:
 
     id: str
     event: bytes
+    trace: str
     seconds: float
     answer: "queue.Queue[Answer]" = field(default_factory=queue.Queue)
     begun: threading.Event = field(default_factory=threading.Event)
@@ -80,7 +86,7 @@ class Environment:
         self._next: queue.Queue[_Invocation | None] = queue.Queue()
         self._current: _Invocation | None = None
         self._doomed = False
-        self._api = _serve_runtime_api(self)
+        self._api = serve_runtime_api(self)
         with log.open("ab") as output, Path(os.devnull).open() as nothing:
             self._process = forked.start(
                 _run_function,
@@ -96,9 +102,9 @@ class Environment:
     def alive(self) -> bool:
         return not self._doomed and self._process.code is None
 
-    def invoke(self, event: bytes) -> Answer:
+    def invoke(self, event: bytes, trace: str) -> Answer:
         timeout = self.function.timeout
-        invocation = _Invocation(str(uuid.uuid4()), event, timeout)
+        invocation = _Invocation(str(uuid.uuid4()), event, trace, timeout)
         self._current = invocation
         self._next.put(invocation)
         if self._process.code is not None:  # it died before it could be told
@@ -172,6 +178,7 @@ def _run_function(handler: str, path: list[str]) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "idea_explorer"]:
         del sys.modules[name]
     sys.path[:0] = path
+    tempfile.tempdir = None  # found anew, from the function's own TMPDIR
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is no other's
     enforce()
     from awslambdaric.__main__ import main
@@ -179,7 +186,7 @@ def _run_function(handler: str, path: list[str]) -> None:
     main(["awslambdaric", handler])
 
 
-def _serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
+def serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
     class Api(Replying):
         """The part of Lambda's runtime API that a runtime client uses."""
 
@@ -192,6 +199,7 @@ def _serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
                 "Lambda-Runtime-Aws-Request-Id": invocation.id,
                 "Lambda-Runtime-Deadline-Ms": str(invocation.deadline_ms),
                 "Lambda-Runtime-Invoked-Function-Arn": arn_of(environment.function.name),
+                "Lambda-Runtime-Trace-Id": invocation.trace,
                 "Content-Type": "application/json",
             }
             self.reply(200, invocation.event, headers)
@@ -199,7 +207,14 @@ def _serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
         def _answered(self) -> None:
             body = self.read_body()
             invocation_id, _, what = self.path.removeprefix(INVOCATION).partition("/")
-            if what == "response":
+            if what == "response" and len(body) > RESPONSE_BYTES:
+                message = (
+                    "Response payload size exceeded maximum allowed payload size "
+                    f"({RESPONSE_BYTES} bytes)."
+                )
+                too_large = failed("Function.ResponseSizeTooLarge", message)
+                environment.answered(invocation_id, too_large)
+            elif what == "response":
                 environment.answered(invocation_id, Answer(json.loads(body)))
             elif what == "error":
                 payload = json.loads(body)

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import urllib.parse
+from dataclasses import asdict, dataclass
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,16 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from tests.e2e.harness.functions import THROTTLED, Functions
+from tests.e2e.harness.asynchronous import ACCEPTED, AsyncInvocations
+from tests.e2e.harness.functions import Functions
+from tests.e2e.harness.lineage import TRACE_HEADER
+from tests.e2e.harness.operator import OperatorAnswers
+from tests.e2e.harness.runtime import Answer
 from tests.e2e.harness.serving import Replying, port_of, serve, stop
 from tests.e2e.harness.template import REGION, ROOT
 
 MOTO = "tests.e2e.harness.moto_alone"
+RULES = "HARNESS_RULES"
 INVOKE = "/2015-03-31/functions/"
 HOP_BY_HOP = frozenset({"connection", "content-length", "date", "server", "transfer-encoding"})
 START_SECONDS = 60.0  # a busy machine may take this long; an idle one takes three
@@ -33,10 +39,22 @@ CREDENTIALS = {
 }
 
 
+@dataclass(frozen=True)
+class Rules:
+    """Where AWS's behaviour has a range. Indexes show a table as it was `index_lag` seconds ago. Lambda's
+    recursive-loop detection does not follow a chain through Step Functions, as documented; with
+    `lineage_through_workflows` it would, for those who do not want to depend on that."""
+
+    index_lag: float = 1.0
+    lineage_through_workflows: bool = False
+
+
 class Services:
     """Moto's services. Executions of its state machines invoke the functions that are registered."""
 
-    def __init__(self, functions: Functions, log: Path) -> None:
+    def __init__(self, functions: Functions, log: Path, rules: Rules) -> None:
+        self.asynchronous = AsyncInvocations(functions, self.send_to)
+        self.operator = OperatorAnswers(functions)
         self._front = _front_for(functions, self)
         self.port = _free_port()
         with log.open("ab") as output:
@@ -44,7 +62,11 @@ class Services:
                 [sys.executable, "-m", MOTO, "-H", "127.0.0.1", "-p", str(self.port)],
                 cwd=ROOT,
                 # where moto's own clients look for services: its workflows find our functions there
-                env={**os.environ, "MOTO_PORT": str(port_of(self._front))},
+                env={
+                    **os.environ,
+                    "MOTO_PORT": str(port_of(self._front)),
+                    RULES: json.dumps(asdict(rules)),
+                },
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
@@ -74,6 +96,11 @@ class Services:
                     config=Config(max_pool_connections=32),
                 )
             return self._clients[service]
+
+    def send_to(self, queue_arn: str, body: str) -> None:
+        sqs = self.client("sqs")
+        url = sqs.get_queue_url(QueueName=queue_arn.rpartition(":")[2])["QueueUrl"]
+        sqs.send_message(QueueUrl=url, MessageBody=body)
 
     def close(self) -> None:
         self._process.kill()
@@ -114,6 +141,8 @@ def _front_for(functions: Functions, services: Services) -> ThreadingHTTPServer:
             body = self.read_body()
             if self.path.startswith(INVOKE):
                 self._invoke(body)
+            elif answer := services.operator.answer(self.path, dict(self.headers), body):
+                self.reply(200, answer, {"Content-Type": "application/json"})
             else:
                 self._hand_on(body)
 
@@ -121,20 +150,21 @@ def _front_for(functions: Functions, services: Services) -> ThreadingHTTPServer:
 
         def _invoke(self, body: bytes) -> None:
             named = urllib.parse.unquote(self.path.removeprefix(INVOKE).partition("/")[0])
-            call = (named.rpartition(":")[2], json.loads(body or b"{}"))
+            call = (named, json.loads(body or b"{}"), self.headers.get(TRACE_HEADER))
             if self.headers.get("X-Amz-Invocation-Type") == "Event":
-                threading.Thread(target=functions.invoke, args=call, daemon=True).start()
-                self.reply(202, b"")
-                return
-            answer = functions.invoke(*call)
-            if answer.error == THROTTLED:
-                reason = json.dumps({"Type": "User", "message": "Rate Exceeded."}).encode()
-                named_error = {"x-amzn-ErrorType": THROTTLED, "x-amzn-RequestId": "throttled"}
-                self.reply(429, reason, named_error)
+                self._answer(services.asynchronous.accept(*call))
+            else:
+                self._answer(functions.invoke(*call))
+
+        def _answer(self, answer: Answer) -> None:
+            if answer.status not in {200, ACCEPTED}:
+                named_error = {"x-amzn-ErrorType": str(answer.error), "x-amzn-RequestId": "refused"}
+                self.reply(answer.status, json.dumps(answer.payload).encode(), named_error)
                 return
             failed = {} if answer.ok else {"X-Amz-Function-Error": "Unhandled"}
             executed = {"X-Amz-Executed-Version": "$LATEST", **failed}
-            self.reply(200, json.dumps(answer.payload).encode(), executed)
+            sent = b"" if answer.status == ACCEPTED else json.dumps(answer.payload).encode()
+            self.reply(answer.status, sent, executed)
 
         def _hand_on(self, body: bytes) -> None:
             connection = http.client.HTTPConnection("127.0.0.1", services.port, timeout=60)

@@ -9,7 +9,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,11 +24,14 @@ from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.deps import cloud_deps
 from tests.e2e.harness import iam
-from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource
+from tests.e2e.harness.account import NEW_ACCOUNT
+from tests.e2e.harness.asynchronous import AsyncPolicy, RulePolicy, RuleTarget
+from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource, Schedule
 from tests.e2e.harness.functions import Functions
 from tests.e2e.harness.gateway import Gateway
-from tests.e2e.harness.runtime import Answer, Function, arn_of
-from tests.e2e.harness.services import CREDENTIALS, Services
+from tests.e2e.harness.operator import describe_stack
+from tests.e2e.harness.runtime import Answer, Function
+from tests.e2e.harness.services import CREDENTIALS, Rules, Services
 from tests.e2e.harness.template import (
     ACCOUNT,
     REGION,
@@ -36,6 +39,7 @@ from tests.e2e.harness.template import (
     Resolver,
     as_json,
     listed,
+    names_of_function,
     policies_of,
     properties,
     resources_of,
@@ -45,13 +49,16 @@ from tests.e2e.harness.template import (
 )
 
 PATIENCE_SECONDS = 60.0
+POLLERS = 5  # of an event source that declares no maximum
 NOT_IN_MOTO = ("PointInTimeRecoverySpecification", "SSESpecification", "TimeToLiveSpecification")
 
 
 @dataclass(frozen=True)
 class Options:
     """How a stack differs from the template. Functions are named by their logical id; `environment`
-    is for all of them, `warm` are those to start ahead of their first use."""
+    is for all of them, `warm` are those to start ahead of their first use. Each stack is alone in an
+    account with `concurrency` concurrent executions. The schedule runs only if `sweep_seconds` says how
+    often; a test sweeps when it wants to."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -60,6 +67,9 @@ class Options:
     visibility_seconds: int | None = None
     secrets: Mapping[str, str] = field(default_factory=dict)
     warm: tuple[str, ...] = ()
+    concurrency: int = NEW_ACCOUNT
+    sweep_seconds: float | None = None
+    denied: Mapping[str, frozenset[str]] = field(default_factory=dict)  # actions, by role
 
 
 class Stack:
@@ -70,6 +80,7 @@ class Stack:
         self._options = options
         self.refusals = functions.folder / f"{self.name}.refusals"
         self._names: dict[str, Any] = {"AWS::StackName": self.name, **options.parameters}
+        self.account = functions.open_account(self.name, options.concurrency)
         self._create_state()
         self._create_queues()
         self._name_functions()
@@ -87,11 +98,22 @@ class Stack:
             functions, self.named("ApiFunction"), self.named("AuthorizeFunction")
         )
         self._ended = self._ended_executions()
-        self._background = [self._queue_source(), Background(self._ended.tell)]
+        self.source = self._queue_source()
+        self._background = [
+            Background(self.source.deliver, threads=self._pollers()),
+            Background(self._ended.tell),
+        ]
+        if options.sweep_seconds is not None:
+            self._background.append(Background(self._sweeps(options.sweep_seconds).tick))
+        services.operator.set_source(self._names["ExplorationsQueue.Arn"], "Enabled")
+        services.operator.stacks[self.name] = describe_stack(
+            self.name, self._names, self.gateway.url
+        )
         for function in options.warm:
             functions.warm(self.named(function))
 
     def close(self) -> None:
+        self.source.stop()
         for background in self._background:
             background.close()
         self.gateway.close()
@@ -114,6 +136,14 @@ class Stack:
             for _ in range(times)
         ]
         return [id_from_key(QUEUE_OWNER, key or answer["MessageId"]) for answer in sent]
+
+    def send_all(self, bodies: Sequence[object]) -> None:
+        """Send up to ten raw messages at once."""
+        entries = [
+            {"Id": str(number), "MessageBody": json.dumps(body)}
+            for number, body in enumerate(bodies)
+        ]
+        self.services.client("sqs").send_message_batch(QueueUrl=self.queue_url, Entries=entries)
 
     def load(self, exploration_id: str) -> Exploration:
         return self.stores.explorations.load(ExplorationId(exploration_id))
@@ -164,7 +194,8 @@ class Stack:
         return found
 
     def stop_execution(self, exploration_id: str, run: int = 1) -> None:
-        self._ended.stop(self.execution(exploration_id, run)["executionArn"])
+        arn = self.execution(exploration_id, run)["executionArn"]
+        self._ended.stop(arn, seconds=PATIENCE_SECONDS)
 
     def executions(self) -> list[dict[str, Any]]:
         states = self.services.client("stepfunctions")
@@ -172,6 +203,10 @@ class Stack:
             "executions"
         ]
         return found
+
+    def count_executions(self) -> int:
+        pages = self.services.client("stepfunctions").get_paginator("list_executions")
+        return sum(len(page["executions"]) for page in pages.paginate(stateMachineArn=self.machine))
 
     def waiting_messages(self) -> int:
         """How many messages are in the queue, under way or delayed."""
@@ -194,8 +229,19 @@ class Stack:
         return [message["Body"] for message in answer.get("Messages", [])]
 
     def sweep(self) -> Answer:
-        event = json.loads((ROOT / "events" / "dispatch-sweep.json").read_text("utf-8"))
-        return self.invoke("DispatchFunction", event)
+        return self.invoke("DispatchFunction", sweep_event())
+
+    def recursive_drops(self) -> dict[str, int]:
+        """How many invocations of each function Lambda has dropped as a recursive loop; none is {}."""
+        names = [self.named(function) for function in resources_of("AWS::Serverless::Function")]
+        drops = self.functions.recursive_drops
+        return {name: drops[name] for name in names if drops[name]}
+
+    def lost_events(self) -> dict[str, int]:
+        """How many asynchronous events of each function were given up and are nowhere; none is {}."""
+        names = [self.named(function) for function in resources_of("AWS::Serverless::Function")]
+        lost = self.services.asynchronous.lost
+        return {name: lost[name] for name in names if lost[name]}
 
     def kill(self, function: str) -> int:
         return self.functions.kill(self.named(function))
@@ -204,6 +250,14 @@ class Stack:
         """End every process of every function."""
         for function in resources_of("AWS::Serverless::Function"):
             self.functions.restart(self.named(function))
+
+    def delete_role(self, role: str) -> None:
+        self.services.operator.deleted_roles.add(f"{self.name}-{role}")
+
+    def disconnect_queue(self) -> None:
+        """Disable the event source: nobody takes messages from the queue any more."""
+        self._background[0].close()
+        self.services.operator.set_source(self._names["ExplorationsQueue.Arn"], "Disabled")
 
     def set_secret(self, resource: str, value: str) -> None:
         self.services.client("secretsmanager").put_secret_value(
@@ -236,6 +290,13 @@ class Stack:
         resolved: dict[str, Any] = Resolver(self._names).resolve(properties(resource))
         return resolved
 
+    def _only(self, function: str, *names: str) -> dict[str, Any]:
+        """Some of a function's properties, its own or those that all functions share."""
+        declared = {**template()["Globals"]["Function"], **properties(function)}
+        wanted = {name: declared[name] for name in names if name in declared}
+        resolved: dict[str, Any] = Resolver(self._names).resolve(wanted)
+        return resolved
+
     def _create_state(self) -> None:
         declared = self._resolved("ExplorationsTable")
         table = {name: value for name, value in declared.items() if name not in NOT_IN_MOTO}
@@ -257,7 +318,7 @@ class Stack:
             self._names[resource] = answer["ARN"]
 
     def _create_queues(self) -> None:
-        for resource in ("DeadLetterQueue", "ExplorationsQueue"):
+        for resource in ("DeadLetterQueue", "FailedCallsQueue", "ExplorationsQueue"):
             declared = self._resolved(resource)
             if self._options.visibility_seconds is not None and "VisibilityTimeout" in declared:
                 declared["VisibilityTimeout"] = self._options.visibility_seconds
@@ -276,12 +337,18 @@ class Stack:
     def _name_functions(self) -> None:
         for resource in resources_of("AWS::Serverless::Function"):
             name = Resolver(self._names).resolve(properties(resource)["FunctionName"])
-            self._names[resource] = name
-            self._names[f"{resource}.Arn"] = arn_of(name)
+            self._names |= names_of_function(resource, name)
         for resource in resources_of("AWS::Logs::LogGroup"):
             self._names[f"{resource}.Arn"] = resource
 
     def _create_workflow(self) -> None:
+        """Moto lets a workflow invoke any function; on AWS its role has to allow it, alias included."""
+        given = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
+        role = iam.Policy(self._declared("WorkflowRole"))
+        for reference in Resolver(self._names).resolve(given).values():
+            need = iam.Need("lambda:InvokeFunction", reference)
+            if ":function:" in reference and not role.allows(need):
+                raise PermissionError(f"WorkflowRole does not allow {need}")
         self._names["ExplorationWorkflow"] = self._new_machine(self.name, self._names)
 
     def _new_machine(self, name: str, names: Mapping[str, Any]) -> str:
@@ -299,16 +366,19 @@ class Stack:
         that function."""
         name = f"{self.named(resource)}-{uuid.uuid4().hex[:8]}"
         self.functions.add(dataclasses.replace(self._function(resource), name=name, code=code))
-        names = {**self._names, f"{resource}.Arn": arn_of(name)}
+        names = {**self._names, **names_of_function(resource, name)}
         return self._new_machine(f"{self.name}-{name}", names), name
 
     def _add_functions(self) -> None:
         for resource in resources_of("AWS::Serverless::Function"):
             self.functions.add(self._function(resource))
+            policy = AsyncPolicy.of(self._only(resource, "EventInvokeConfig", "DeadLetterQueue"))
+            self.services.asynchronous.configure(self.named(resource), policy)
 
     def _function(self, resource: str) -> Function:
         shared = template()["Globals"]["Function"]
         declared = {**shared, **properties(resource)}
+        reserved = self._only(resource, "ReservedConcurrentExecutions")
         resolved = Resolver(self._names).resolve(variables_of(resource))
         return Function(
             name=self.named(resource),
@@ -319,7 +389,6 @@ class Stack:
                 **CREDENTIALS,
                 "AWS_ENDPOINT_URL": self.services.url,
                 "AWS_ENDPOINT_URL_LAMBDA": self.services.functions_url,
-                "POWERTOOLS_TRACE_DISABLED": "true",
                 iam.POLICY: json.dumps(self._allowed(declared["Role"]["Fn::GetAtt"][0])),
                 iam.REFUSALS: str(self.refusals),
                 **{name: str(value) for name, value in resolved.items()},
@@ -327,11 +396,19 @@ class Stack:
             },
             python_path=(ROOT / "layers" / "core",),
             handler=declared["Handler"],
-            reserved=self._options.reserved.get(resource),
+            reserved=self._options.reserved.get(resource, next(iter(reserved.values()), None)),
+            account=self.name,
         )
 
     def _allowed(self, role: str) -> list[dict[str, list[str]]]:
         """What a role may do here, with the names that this stack has."""
+        denied = self._options.denied.get(role, frozenset())
+        return [
+            {**entry, "actions": [action for action in entry["actions"] if action not in denied]}
+            for entry in self._declared(role)
+        ]
+
+    def _declared(self, role: str) -> list[dict[str, list[str]]]:
         resolver = Resolver(self._names)
         statements = [
             resolver.resolve(statement)
@@ -343,31 +420,51 @@ class Stack:
             for entry in statements
         ]
 
-    def _queue_source(self) -> Background:
+    def _queue_source(self) -> QueueSource:
         source = properties("DispatchFunction")["Events"]["Messages"]["Properties"]
-        at_once = source["ScalingConfig"]["MaximumConcurrency"]
-        queue = QueueSource(
-            self.services, self.functions, self.queue_url, self.named("DispatchFunction")
+        return QueueSource(
+            self.services,
+            self.functions,
+            self.queue_url,
+            self.named("DispatchFunction"),
+            int(source.get("BatchSize", 10)),
         )
-        return Background(queue.deliver, threads=at_once)
+
+    def _pollers(self) -> int:
+        source = properties("DispatchFunction")["Events"]["Messages"]["Properties"]
+        return int(source.get("ScalingConfig", {}).get("MaximumConcurrency", POLLERS))
 
     def _ended_executions(self) -> EndedExecutions:
         rule = properties("ExploreFunction")["Events"]["Stopped"]["Properties"]
         return EndedExecutions(
             self.services,
-            self.functions,
             self.machine,
             self.named("ExploreFunction"),
+            self._target("ExploreFunction", rule),
             rule["Pattern"],
         )
+
+    def _sweeps(self, seconds: float) -> Schedule:
+        schedule = properties("DispatchFunction")["Events"]["Sweep"]["Properties"]
+        return Schedule(self._target("DispatchFunction", schedule), sweep_event(), seconds)
+
+    def _target(self, resource: str, declared: Mapping[str, Any]) -> RuleTarget:
+        policy = RulePolicy.of(Resolver(self._names).resolve(declared), self._names)
+        accept = self.services.asynchronous.accept
+        name = self.named(resource)
+        return RuleTarget(lambda event: accept(name, event), self.services.send_to, policy)
+
+
+def sweep_event() -> Any:
+    return json.loads((ROOT / "events" / "dispatch-sweep.json").read_text("utf-8"))
 
 
 class Machine:
     """Services and functions for any number of stacks, started once for many tests."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rules: Rules | None = None) -> None:
         self.functions = Functions(folder)
-        self.services = Services(self.functions, folder / "moto.log")
+        self.services = Services(self.functions, folder / "moto.log", rules or Rules())
 
     @contextmanager
     def stack(self, options: Options) -> Iterator[Stack]:

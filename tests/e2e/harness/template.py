@@ -13,7 +13,14 @@ from samtranslator.yaml_helper import intrinsics_multi_constructor
 ROOT = Path(__file__).parents[3]
 ACCOUNT = "123456789012"
 REGION = "us-east-1"
-PSEUDO = {"AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
+NO_VALUE = object()
+PSEUDO = {
+    "AWS::Partition": "aws",
+    "AWS::Region": REGION,
+    "AWS::AccountId": ACCOUNT,
+    "AWS::URLSuffix": "amazonaws.com",
+    "AWS::NoValue": NO_VALUE,
+}
 _SUBSTITUTION = re.compile(r"\$\{([^!}]+)\}")
 
 
@@ -66,9 +73,10 @@ class Resolver:
             case {"Fn::If": [condition, yes, no], **rest} if not rest:
                 return self.resolve(yes if self.holds(condition) else no)
             case dict():
-                return {name: self.resolve(inner) for name, inner in value.items()}
+                resolved = {name: self.resolve(inner) for name, inner in value.items()}
+                return {name: inner for name, inner in resolved.items() if inner is not NO_VALUE}
             case list():
-                return [self.resolve(inner) for inner in value]
+                return [inner for item in value if (inner := self.resolve(item)) is not NO_VALUE]
             case _:
                 return value
 
@@ -86,6 +94,24 @@ class Resolver:
                 return str(self.resolve(one)) == str(self.resolve(other))
             case _:
                 raise ValueError(f"not a condition of this template: {expression}")
+
+
+def names_of_function(resource: str, name: str) -> dict[str, Any]:
+    """What references to a function stand for: its name, its ARN, and what SAM makes of its alias. The
+    generated logical id of a version cannot be known, so a version goes by the reference SAM offers."""
+    arn = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"
+    names = {resource: name, f"{resource}.Arn": arn}
+    alias = properties(resource).get("AutoPublishAlias") or template()["Globals"]["Function"].get(
+        "AutoPublishAlias"
+    )
+    if alias:
+        names |= {
+            f"{resource}.Alias": f"{arn}:{alias}",
+            f"{resource}Alias{alias}": f"{arn}:{alias}",
+            f"{resource}.Version": f"{arn}:1",
+            f"{resource}.Version.Version": "1",
+        }
+    return names
 
 
 def state_machine(substitutions: Mapping[str, str], *, quick: bool = False) -> dict[str, Any]:

@@ -221,16 +221,6 @@ def test_a_cursor_that_is_not_ours_is_refused(stores: Deps, cursor: str) -> None
     assert refused.value.fields == {"cursor": "not one of ours"}
 
 
-def test_running_ones_are_counted(stores: Deps) -> None:
-    for _ in range(3):
-        stores.explorations.take_over(stored(stores).id, started)
-    ended = stores.explorations.take_over(stored(stores).id, started)
-    stores.explorations.save(ended.finished("completed", at=LATER))
-    stored(stores)
-
-    assert stores.explorations.count_running() == 3
-
-
 def test_what_has_not_changed_for_long_is_found_oldest_first(stores: Deps) -> None:
     young = stored(stores, minutes=10)
     old = [stored(stores, minutes=2), stored(stores, minutes=1)]

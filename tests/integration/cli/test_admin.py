@@ -10,7 +10,12 @@ import pytest
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.authorizer import UnauthorizedError, authorize
 from idea_explorer.cli import main
+from idea_explorer.domain.errors import NoFreeSlotError
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.deps import cloud_deps
+from tests.fakes.explorations import NOW, an_exploration
+from tests.fakes.stack import name_stack
 
 ARN = "arn:aws:execute-api:eu-central-1:123456789012:abc/prod/GET/explorations"
 
@@ -143,13 +148,51 @@ def test_a_deployment_is_named_by_its_stack(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("API_TOKENS_SECRET_ID")
-    template = {
-        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-        "Outputs": {"ApiTokensSecretId": {"Value": "ideas-tokens"}},
-    }
-    client("cloudformation").create_stack(StackName="ideas", TemplateBody=json.dumps(template))
+    name_stack("ideas", ApiTokensSecretId="ideas-tokens")
 
     assert main(["admin", "token", "add", "ada", "--stack", "ideas"]) == 0
     assert owner_of(capsys.readouterr().out.strip()) == "ada"
     assert main(["admin", "token", "list", "--stack", "other"]) == 2
     assert capsys.readouterr().err.startswith("idea: There is no stack other in this account")
+
+
+def test_a_paused_deployment_starts_nothing_until_it_is_unpaused(
+    aws: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert aws.table_name is not None
+    monkeypatch.setenv("TABLE_NAME", aws.table_name)
+    stores = cloud_deps(aws, SilentLog())
+    exploration = an_exploration()
+    stores.explorations.create(exploration)
+
+    assert main(["admin", "pause"]) == 0
+    assert "Paused" in capsys.readouterr().out
+    with pytest.raises(NoFreeSlotError):
+        stores.explorations.take_over(exploration.id, lambda e: e.started(at=NOW), slots=5)
+
+    assert main(["admin", "unpause", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown == {"paused": False, "running": 0, "waiting": 1}
+    stores.explorations.take_over(exploration.id, lambda e: e.started(at=NOW), slots=5)
+
+
+def test_pausing_asks_for_the_deployment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["admin", "pause"]) != 0
+
+    assert "--stack" in capsys.readouterr().err
+
+
+def test_a_token_is_replaced_while_both_are_valid(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["admin", "token", "add", "ada"])
+    old = capsys.readouterr().out.strip()
+    main(["admin", "token", "add", "bob"])
+    other = capsys.readouterr().out.strip()
+    main(["admin", "token", "add", "ada"])
+    new = capsys.readouterr().out.strip()
+    assert (owner_of(old), owner_of(new)) == ("ada", "ada")
+
+    assert main(["admin", "token", "revoke", "ada", "--keep-newest"]) == 0
+
+    assert (owner_of(new), owner_of(other)) == ("ada", "bob")
+    with pytest.raises(UnauthorizedError):
+        owner_of(old)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,10 +16,11 @@ import anthropic
 import httpx
 import pytest
 
+from tests.fakes import forked
 from tests.fakes.anthropic_client import ask, ask_streaming, request_with, said
 from tests.fakes.anthropic_faults import http_error
 from tests.fakes.anthropic_scripts import ByConversation, dump_script
-from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_server import FakeAnthropic, main
 from tests.fakes.anthropic_turns import (
     Turn,
     Usage,
@@ -119,15 +122,23 @@ def test_by_conversation_a_paused_answer_counts_however_it_is_sent_back(joined: 
 @contextmanager
 def program(*arguments: str) -> Iterator[str]:
     """The fake as a program; the address it prints."""
-    command = [sys.executable, "-m", "tests.fakes.anthropic_server", "--port", "0", *arguments]
-    root = Path(__file__).parents[3]
-    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().removeprefix("listening on ").strip()
-        finally:
-            process.terminate()
-    assert process.returncode == 0
+    reading, writing = os.pipe()
+    given = ("--port", "0", *arguments)
+    process = forked.start(main, given, streams=[0, writing, 2], env={}, folder=Path.cwd())
+    os.close(writing)
+    try:
+        with os.fdopen(reading) as output:
+            yield output.readline().removeprefix("listening on ").strip()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        code = process.wait()
+    assert code == 0
+
+
+def test_it_can_be_started_as_a_program() -> None:
+    command = [sys.executable, "-m", "tests.fakes.anthropic_server", "--help"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True)
+    assert (done.returncode, "--script" in done.stdout) == (0, True)
 
 
 def test_as_a_program_it_serves_a_script_and_tells_what_happened(tmp_path: Path) -> None:

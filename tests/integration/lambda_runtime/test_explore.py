@@ -113,9 +113,13 @@ def test_a_run_does_not_wait_for_others_to_get_its_snapshot_and_the_function_doe
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with FakeGitHub(tmp_path / "github", token="t0ken") as github:
         sha = github.create_repository("acme/tea", {"README.md": "# Tea\n"}).head()
-        known = {"github_repository": "acme/tea", "github_api_url": github.url}
+        client("secretsmanager").create_secret(Name="github", SecretString="t0ken")
+        known = {
+            "github_repository": "acme/tea",
+            "github_api_url": github.url,
+            "github_secret_id": "github",
+        }
         deployment = Deployment(aws.model_copy(update=known), monkeypatch)
-        monkeypatch.setenv("GITHUB_TOKEN", "t0ken")
         exploration = deployment.submitted(toolset="code")
 
         with held_until_the_report_is_kept() as waited:

@@ -47,9 +47,9 @@ class DiesAfterEnding:
         if exploration.run.outcome or exploration.is_final:
             raise DiedError
 
-    def take_over(self, exploration_id: ExplorationId, *given: Any) -> Exploration:
+    def take_over(self, exploration_id: ExplorationId, *given: Any, **named: Any) -> Exploration:
         was_final = self._inner.load(exploration_id).is_final
-        taken: Exploration = self._inner.take_over(exploration_id, *given)
+        taken: Exploration = self._inner.take_over(exploration_id, *given, **named)
         if taken.is_final and not was_final:
             raise DiedError
         return taken

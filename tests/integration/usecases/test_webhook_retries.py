@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.sqlite.queue import LocalQueue
-from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import UndeliveredError
+from idea_explorer.domain.events import RunEvent, WebhookGivenUp
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
@@ -22,6 +22,7 @@ from idea_explorer.ports import Job
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.notify import deliver_due, notify, resend
+from idea_explorer.usecases.workers import Workers
 from idea_explorer.wiring.deps import local_deps
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration
@@ -40,7 +41,17 @@ class World:
         self.down = False
         self.clock = ManualClock()
         posts = LoopbackPosts(receiver)
-        self.deps = replace(stores, webhooks=lambda: posts, clock=self.clock, retries_webhooks=True)
+        self.given_up: list[RunEvent] = []
+        self.deps = replace(
+            stores,
+            webhooks=lambda: posts,
+            clock=self.clock,
+            retries_webhooks=True,
+            sinks_for=lambda _: [self],
+        )
+
+    def emit(self, event: RunEvent) -> None:
+        self.given_up.append(event)
 
     def ended(self, request: ExploreRequest = HOOKED, **changes: object) -> Exploration:
         new = Exploration.new(request, "ada", at=NOW)
@@ -98,6 +109,7 @@ def test_a_receiver_that_is_down_is_tried_for_a_day_and_the_record_tells(world: 
     assert len({(message.id, message.body) for message in world.receiver.received}) == 1
     assert final.replace(delivery=ended.delivery, lease=ended.lease) == ended
     assert not world.tell(ended)  # what has failed is left alone
+    assert world.given_up == [WebhookGivenUp(error="The server answered 500.")]
     assert len(world.receiver.received) == final.delivery.attempts
 
 

@@ -11,7 +11,7 @@ from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.continuation import find_continuation
-from idea_explorer.wiring.cloud import api_tokens
+from idea_explorer.wiring.cloud import ApiTokens
 from idea_explorer.wiring.deps import cloud_deps
 from tests.e2e.harness.template import environment_of
 from tests.fakes.aws import NAMES
@@ -37,7 +37,7 @@ NOT_GIVEN = frozenset(
     """ANTHROPIC_BASE_URL GITHUB_API_URL AWS_ENDPOINT_URL AWS_SAM_LOCAL IDEA_RESEARCH_DIR
     IDEA_WEB_SEARCH_VERSION IDEA_MIN_DEADLINE_SECONDS IDEA_MAX_TOTAL_TOKENS IDEA_SEARCH_TOKENS
     IDEA_TRACE_CONTENT IDEA_MODELS IDEA_PRICES IDEA_EFFORTS
-    IDEA_SECRET_MAX_AGE_SECONDS IDEA_DEFER_SECONDS IDEA_QUEUED_TOO_LONG_SECONDS
+    IDEA_SECRET_MAX_AGE_SECONDS IDEA_QUEUED_TOO_LONG_SECONDS
     IDEA_RUNNING_TOO_LONG_SECONDS IDEA_EVENTS_WAIT_SECONDS IDEA_EVENTS_POLL_SECONDS
     OTEL_EXPORTER_OTLP_ENDPOINT TIDAL_API_URL TIDAL_AUTH_URL""".split()
 )
@@ -50,7 +50,7 @@ OF_A_MACHINE = {"GITHUB_TOKEN", "ANTHROPIC_API_KEY", "QDRANT_API_KEY", "IDEA_WEB
 UNUSED = {
     "ApiFunction": {"DEAD_LETTER_QUEUE_URL", "MAX_RUNNING", "GITHUB_SECRET_ID"},
     "DispatchFunction": {"GITHUB_BRANCH", "GITHUB_SECRET_ID"},
-    "ExploreFunction": {"MAX_RUNNING"},
+    "ExploreFunction": {"DEAD_LETTER_QUEUE_URL"},
     "PublishFunction": {"MAX_RUNNING", "QDRANT_URL", "IDEA_WEBHOOK_URL"},
     "NotifyFunction": {
         "MAX_RUNNING",
@@ -83,7 +83,7 @@ def api(settings: Settings) -> None:
 
 
 def authorize(settings: Settings) -> None:
-    api_tokens(settings)()
+    ApiTokens(settings).read()
 
 
 def dispatch(settings: Settings) -> None:
@@ -102,6 +102,7 @@ def explore(settings: Settings) -> None:
     assert engine.writer_for
     engine.writer_for(of("code"))
     deps.notices()
+    deps.queue()
     assert settings.approval_days
 
 

@@ -111,6 +111,15 @@ def test_any_other_token_is_unauthorized(given: str | None, kind: str) -> None:
         authorized(given, kind)
 
 
+def test_a_token_that_was_added_since_is_found_by_reading_again() -> None:
+    event = {"type": "TOKEN", "methodArn": ARN, "authorizationToken": f"Bearer {BOB}"}
+    before = dump_tokens([STORED_ADA])
+
+    assert authorize(event, lambda: before, lambda: SECRET)["context"] == {"owner": "bob"}
+    with pytest.raises(UnauthorizedError):
+        authorize(event, lambda: before, lambda: before)
+
+
 # Every route
 
 

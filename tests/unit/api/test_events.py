@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.api.app import build_handler
 from idea_explorer.domain.events import StatusChanged, TextDelta
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Pause
@@ -57,7 +58,7 @@ def test_an_answer_holds_all_events_as_a_stream(api: Api) -> None:
         "type": "text_delta",
         "content": "Bees\nare\r\n\u2028small",
     }
-    assert reply.text.endswith("retry: 500\n\n")
+    assert reply.text.endswith("retry: 100\n\n")
 
 
 def test_reconnecting_anywhere_misses_nothing_and_repeats_nothing(api: Api) -> None:
@@ -77,8 +78,54 @@ def test_without_news_it_waits_and_says_when_to_ask_again(api: Api) -> None:
     reply = events(api, with_texts(api, "a"), 2)
 
     assert (reply.status, frames(reply)) == (200, [])
-    assert reply.text == "retry: 500\n\n"
+    assert reply.text == "retry: 100\n\n"
     assert api.clock.elapsed == pytest.approx(20)
+
+
+@pytest.fixture
+def deployed(tmp_path: Path) -> Api:
+    """The API as a deployment answers: at once."""
+    api = Api(tmp_path)
+    api.handle = build_handler(replace(api.deps, events_wait_seconds=0.0))
+    return api
+
+
+def test_a_deployment_answers_at_once_and_leaves_the_pause_to_the_client(deployed: Api) -> None:
+    running = with_texts(deployed, "a")
+
+    assert events(deployed, running, 1).text.endswith("retry: 1000\n\n")
+    assert events(deployed, running, 2).text == "retry: 2000\n\n"
+    assert deployed.clock.slept == []
+
+
+@pytest.mark.parametrize(("waited", "pause"), [(0, 1_000), (12, 3_000), (3_600, 5_000)])
+def test_the_longer_it_waits_for_a_worker_the_less_often_to_ask(
+    deployed: Api, waited: float, pause: int
+) -> None:
+    queued = deployed.submitted()
+    deployed.clock.pass_time(waited)
+
+    reply = events(deployed, queued, accept="application/json")
+
+    assert reply.json["retry_ms"] == pause
+    assert deployed.clock.slept == []
+
+
+def test_a_paused_run_is_asked_about_as_seldom_as_one_that_waits(deployed: Api) -> None:
+    running = with_texts(deployed, "a")
+    pause = Pause(sentence="Overloaded.", until=deployed.clock.now() + timedelta(seconds=60))
+    deployed.store.save(running.replace(pause=pause))
+    deployed.clock.pass_time(30)
+
+    assert events(deployed, running, 2).text == ": Overloaded.\n\nretry: 5000\n\n"
+
+
+def test_after_the_final_event_a_client_need_not_wait_to_hear_that_it_is_over(
+    deployed: Api,
+) -> None:
+    done = deployed.run_to(deployed.submitted(), "completed")
+
+    assert events(deployed, done, 1).text.endswith("retry: 100\n\n")
 
 
 def test_what_a_run_waits_for_is_a_comment_and_no_event(api: Api) -> None:
@@ -91,9 +138,9 @@ def test_what_a_run_waits_for_is_a_comment_and_no_event(api: Api) -> None:
     as_json = events(api, running, 2, accept="application/json")
     api.clock.pass_time(8)
 
-    assert reply.text == f": {sentence}\n\nretry: 500\n\n"
-    assert as_json.json == {"events": [], "last_event_id": 2, "over": False}
-    assert events(api, running, 2).text == "retry: 500\n\n"
+    assert reply.text == f": {sentence}\n\nretry: 100\n\n"
+    assert as_json.json == {"events": [], "last_event_id": 2, "over": False, "retry_ms": 100}
+    assert events(api, running, 2).text == "retry: 100\n\n"
 
 
 def test_an_event_that_comes_while_waiting_is_answered(tmp_path: Path) -> None:
@@ -180,7 +227,7 @@ def test_json_says_that_it_is_over(api: Api) -> None:
 
     found = events(api, done, 2, accept="application/json").json
 
-    assert found == {"events": [], "last_event_id": 2, "over": True}
+    assert found == {"events": [], "last_event_id": 2, "over": True, "retry_ms": 100}
 
 
 @pytest.mark.parametrize("given", ["-1", "one", "1.5", "9" * 5_000, "٣", "1; DROP", "99"])

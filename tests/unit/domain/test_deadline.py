@@ -9,11 +9,13 @@ import pytest
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
+from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.opening import enter_run
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, calls, raw, says, scripted
@@ -105,17 +107,56 @@ def test_a_tool_that_hangs_leaves_the_time_to_write(tmp_path: Path) -> None:
     assert done.run.finished_at < ends
 
 
-@pytest.mark.parametrize(("seconds", "left"), [(120, 117), (10, 9)])
+@pytest.mark.parametrize(
+    ("entered_ago", "retries", "left"),
+    [
+        (6.5, 0, 113.5),  # a cold start
+        (-2.0, 0, 120.0),  # the function's clock is behind
+        (500.0, 0, 0.0),
+        (
+            500.0,
+            3,
+            110.0,
+        ),  # throttled for minutes, then started: the task has its whole timeout again
+        (4.0, 1, 116.0),
+    ],
+)
 def test_what_a_start_takes_is_part_of_the_deadline(
-    tmp_path: Path, seconds: int, left: int
+    tmp_path: Path, entered_ago: float, retries: int, left: float
 ) -> None:
     b = Bench(tmp_path, scripted([says("# Report")]))
-    queued = b.submit(deadline_seconds=seconds)
+    queued = b.submit(deadline_seconds=120)
+    now = b.clock.now()
 
-    begun = explore(
-        queued.id,
-        1,
-        replace(b.deps, engine=lambda: replace(b.engine, start_seconds=3.0)),
-    )
+    task = TaskStart(now - timedelta(seconds=entered_ago), retries)
+    begun = explore(queued.id, 1, b.deps, task)
 
-    assert begun.run.deadline_at == b.clock.now() + timedelta(seconds=left)
+    assert begun.run.deadline_at == now + timedelta(seconds=left)
+
+
+def test_a_retry_keeps_the_deadline_of_the_first_attempt(tmp_path: Path) -> None:
+    b = Bench(tmp_path, scripted([says("# Report")]))
+    queued = b.submit(deadline_seconds=120)
+    entered = b.clock.now()
+    ends = entered + timedelta(seconds=120)
+    b.store.take_over(queued.id, lambda e: enter_run(e, 1, entered, TaskStart(entered)))
+    b.clock.sleep(30)
+
+    again = explore(queued.id, 1, b.deps, TaskStart(entered, retries=1))
+
+    assert again.run.deadline_at == ends
+
+
+def test_a_cold_start_after_an_approval_leaves_no_more_than_the_task_does(tmp_path: Path) -> None:
+    b = Bench(tmp_path, scripted([]))
+    queued = b.submit(deadline_seconds=120)
+    begun = enter_run(queued, 1, b.clock.now())
+    b.clock.sleep(2)  # it proposed a change after two seconds
+    waiting = begun.moved("awaiting_approval", at=b.clock.now(), awaiting_since=b.clock.now())
+    b.clock.sleep(3_600)
+    entered = b.clock.now()
+    b.clock.sleep(6)
+
+    again = enter_run(waiting, 1, b.clock.now(), TaskStart(entered))
+
+    assert again.run.deadline_at == entered + timedelta(seconds=120)

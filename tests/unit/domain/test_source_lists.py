@@ -269,11 +269,11 @@ def test_a_check_takes_time_that_grows_with_the_text_alone(piece: str) -> None:
     def run(size: int) -> None:
         check_citations("x\n\n## Sources\n\n" + piece * (size // len(piece)), EVIDENCE)
 
-    assert growth(run, 12_000) < 12
+    assert growth(run, 12_000, enough=12) < 12
 
 
 def test_a_megabyte_is_checked_in_a_second() -> None:
     line = "Tea [sells](https://example.org/tea) well, see https://made.up/x and `code`. "
     report = (line + "And so it goes on, with words and with figures. " * 6 + "\n\n") * 2_800
     assert len(report) > 1_000_000
-    assert cpu_seconds(lambda: check_citations(report, EVIDENCE)) < 1
+    assert cpu_seconds(lambda: check_citations(report, EVIDENCE), enough=1) < 1

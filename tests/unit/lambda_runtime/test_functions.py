@@ -11,6 +11,7 @@ from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.engine import OFFLINE_MODELS, model_ids, request_policy
 from tests.e2e.harness.template import environment_of
 
+OFFLINE_ON_REQUEST = {"offline": "offline"}
 JUDGES = ("ApiFunction", "DispatchFunction", "ExploreFunction")
 
 
@@ -22,7 +23,7 @@ def settings_of(function: str, **parameters: str) -> Settings:
 def test_whoever_takes_a_request_knows_what_its_model_costs(function: str) -> None:
     policy = request_policy(settings_of(function))
 
-    assert policy.model_ids == MODELS
+    assert policy.model_ids == {**MODELS, **OFFLINE_ON_REQUEST}
     with pytest.raises(InvalidRequestError, match="max_cost_usd"):
         policy.check(ExploreRequest(idea="Bees", max_cost_usd=0.000_001), "ada", datetime.now(UTC))
 
@@ -31,7 +32,7 @@ def test_whoever_takes_a_request_knows_what_its_model_costs(function: str) -> No
 def test_the_offline_model_costs_nothing_wherever_it_is_asked(function: str) -> None:
     settings = settings_of(function, Provider="offline")
 
-    assert model_ids(settings) == OFFLINE_MODELS
+    assert model_ids(settings) == {**OFFLINE_MODELS, **OFFLINE_ON_REQUEST}
 
 
 @pytest.mark.parametrize("function", ["ApiFunction", "DispatchFunction"])

@@ -3,10 +3,12 @@
 import io
 import json
 import logging
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import (
     ConflictError,
     LeaseLostError,
@@ -30,7 +32,6 @@ def event(name: str) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def said(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What the log says; Powertools made its handler for the stream that there was at first."""
-    monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
     handler = handlers._logger().registered_handler
     assert isinstance(handler, logging.StreamHandler)
     buffer = io.StringIO()
@@ -42,6 +43,27 @@ def test_the_workflow_asks_for_a_run() -> None:
     work = handlers.work_in(event("explore-workflow"))
 
     assert (work.id, work.run, work.deadline_seconds, work.settle) == (ID, 1, 120, False)
+
+
+@pytest.mark.parametrize(
+    "entered", ["2026-11-17T09:00:00.250Z", "2026-11-17T09:00:00.250000+00:00"]
+)
+def test_the_workflow_says_when_it_entered_the_state_and_how_often_it_tried(entered: str) -> None:
+    called = {**event("explore-workflow"), "entered_at": entered, "retries": 2}
+
+    task = handlers.work_in(called).task
+
+    assert task == TaskStart(datetime(2026, 11, 17, 9, 0, 0, 250_000, tzinfo=UTC), retries=2)
+
+
+def test_a_workflow_of_another_release_is_understood() -> None:
+    """While a release shifts traffic, an old function is called by a new workflow, and the other way
+    round."""
+    older = event("explore-workflow")
+    newer = {**older, "entered_at": "2026-11-17T09:00:00Z", "a_field_of_tomorrow": 1}
+
+    assert handlers.work_in(older).task is None
+    assert handlers.work_in(newer).id == ID
 
 
 def test_the_workflow_asks_to_settle_what_timed_out() -> None:

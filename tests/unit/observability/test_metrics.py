@@ -1,19 +1,20 @@
 """Each event that counts becomes one line of CloudWatch's embedded metric format."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from idea_explorer.domain.events import (
-    AnyEvent,
     EventUsage,
+    RunEvent,
     StatusChanged,
     StepFinished,
     TextDelta,
     ToolCallEnd,
     ToolCallError,
+    WebhookGivenUp,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -31,7 +32,7 @@ def named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "idea-explorer")
 
 
-def lines_for(capsys: pytest.CaptureFixture[str], *events: AnyEvent) -> list[dict[str, Any]]:
+def lines_for(capsys: pytest.CaptureFixture[str], *events: RunEvent) -> list[dict[str, Any]]:
     clock = ManualClock()
     clock.pass_time(90)
     exploration = Exploration(
@@ -119,6 +120,27 @@ def test_the_end_is_counted_by_status_and_timed(capsys: pytest.CaptureFixture[st
     assert values_of(took) == {"ExplorationDuration": 90}
     assert dimensions_of(ended) == {"status": "partial", "service": "idea-explorer"}
     assert values_of(ended) == {"Explorations": 1}
+
+
+def test_a_webhook_that_is_given_up_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    (line,) = lines_for(capsys, WebhookGivenUp(error="The server answered 500."))
+
+    assert dimensions_of(line) == {"service": "idea-explorer"}
+    assert values_of(line) == {"WebhooksGivenUp": 1}
+
+
+@pytest.mark.parametrize("level", ["INFO", "WARN", "ERROR"])
+def test_lambda_drops_no_metric_whatever_level_is_in_force(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, level: str
+) -> None:
+    """A line without a level, or without a time in RFC 3339, would count as INFO."""
+    monkeypatch.setenv("AWS_LAMBDA_LOG_LEVEL", level)
+
+    (line,) = lines_for(capsys, WebhookGivenUp(error=""))
+
+    assert line["level"] == level
+    assert datetime.fromisoformat(line["timestamp"]).tzinfo is not None
+    assert "T" in line["timestamp"]
 
 
 def test_nothing_else_is_counted(capsys: pytest.CaptureFixture[str]) -> None:

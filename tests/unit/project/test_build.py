@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from scripts.deploy.builds import check_build
 from tests.e2e.harness.template import ROOT
 from tests.unit.project.test_imports import ENVIRONMENT, FUNCTIONS
 from tests.unit.project.test_layers import layers_of
 
 pytestmark = pytest.mark.slow
-BUILT = ROOT / ".aws-sam" / "build"
+BUILT = ROOT / os.environ.get("BUILD", ".aws-sam/deploy-arm64")
 LAYERS = ("CoreLayer", "DependenciesLayer", "ExploreLayer", "ConsoleLayer")
 # Loaded by calls, not by the start.
 USED = {
@@ -74,3 +75,8 @@ def test_bytecode_is_used_whatever_the_times_of_the_files() -> None:
 @pytest.mark.parametrize("package", ["rich", "numpy", "aws_xray_sdk", "anthropic", "re2", "nh3"])
 def test_what_not_all_functions_use_is_left_out_of_their_common_layer(package: str) -> None:
     assert not (BUILT / "DependenciesLayer" / "python" / package).exists()
+
+
+def test_every_library_is_for_the_architecture_that_it_was_built_for() -> None:
+    assert list(BUILT.rglob("*.so"))
+    check_build(BUILT, (BUILT / "architecture").read_text("utf-8").strip())

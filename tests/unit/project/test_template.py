@@ -15,7 +15,7 @@ from idea_explorer.adapters.snapshots import symbols
 from idea_explorer.adapters.snapshots.cache import PREFIX as SNAPSHOTS
 from idea_explorer.adapters.uploads import folder_of
 from idea_explorer.domain import limits
-from idea_explorer.usecases.dispatch import LAST_RECEIVE
+from idea_explorer.domain.run import FINAL
 from tests.e2e.harness.template import (
     ROOT,
     listed,
@@ -40,11 +40,12 @@ EVERYWHERE = {
     "logs:DescribeResourcePolicies", "logs:GetLogDelivery", "logs:ListLogDeliveries",
     "logs:PutResourcePolicy", "logs:UpdateLogDelivery", "states:SendTaskSuccess",
 }  # fmt: skip
+ORDER = ["ExploreFunctionArn", "PublishFunctionArn", "NotifyFunctionArn"]
 OPEN_ROUTES = ["/health", "/", "/console/{proxy+}"]
 # Objects of our bucket can only be named by their prefix; and which regions an inference profile calls its
 # model in is AWS's choice.
 PREFIXES = re.compile(
-    r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/(?:[0-9a-f]{32}/)?\*"
+    r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/(?:[0-9a-f]{32}/)?\*|\$\{ExplorationWorkflow\.Name\}:\*"
     r"|bedrock:\*::foundation-model/cohere\.embed-v4:0"
 )
 
@@ -125,13 +126,12 @@ def test_only_functions_that_need_a_secret_may_read_it() -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_no_variable_holds_a_secret(function: str) -> None:
-    assert not {
-        "ANTHROPIC_API_KEY",
-        "GITHUB_TOKEN",
-        "QDRANT_API_KEY",
-        "TIDAL_CLIENT_SECRET",
-        "IDEA_WEBHOOK_SECRET",
-    } & set(variables_of(function))
+    """Those that `sam local` may set are empty here, and no parameter fills them."""
+    variables = variables_of(function)
+
+    assert not {"QDRANT_API_KEY", "TIDAL_CLIENT_SECRET", "IDEA_WEBHOOK_SECRET"} & set(variables)
+    for name in ("ANTHROPIC_API_KEY", "GITHUB_TOKEN", "IDEA_API_TOKEN"):
+        assert variables.get(name, "") == ""
 
 
 def test_what_a_default_webhook_needs_exists_only_where_there_is_one() -> None:
@@ -199,7 +199,7 @@ def test_every_variable_is_one_that_is_read(function: str) -> None:
         name for name in variables_of(function) if not name.startswith(("POWERTOOLS_", "PYDANTIC_"))
     }
 
-    assert ours <= set(VARIABLES)
+    assert ours <= {*VARIABLES, "IDEA_API_TOKEN"}  # read by sam_local.LocalTokens
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -210,6 +210,8 @@ def test_a_function_runs_logs_and_traces_as_the_others_do(function: str) -> None
     assert settings["Architectures"] == [{"Ref": "Architecture"}]
     assert settings["Tracing"] == "Active"
     assert settings["LoggingConfig"]["LogFormat"] == "JSON"
+    assert settings["LoggingConfig"]["ApplicationLogLevel"] == {"Ref": "LogLevel"}
+    assert variables_of(function)["POWERTOOLS_LOG_LEVEL"] == {"Ref": "LogLevel"}
     group = properties(settings["LoggingConfig"]["LogGroup"]["Ref"])
     assert group["RetentionInDays"] == {"Ref": "LogRetentionDays"}
     assert (
@@ -243,23 +245,23 @@ def test_the_queue_waits_long_enough_and_ends_in_the_dead_letter_queue() -> None
     assert queue["VisibilityTimeout"] >= 6 * declared("DispatchFunction")["Timeout"]
     redrive = queue["RedrivePolicy"]
     assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": ["DeadLetterQueue", "Arn"]}
-    assert redrive["maxReceiveCount"] > LAST_RECEIVE  # we get to say why before the queue gives up
+    assert redrive["maxReceiveCount"] == 20  # each throttled delivery counts
     assert properties("DeadLetterQueue")["MessageRetentionPeriod"] == 1_209_600
     assert queue["SqsManagedSseEnabled"]
 
 
-def test_messages_come_one_by_one_and_fail_one_by_one() -> None:
+def test_messages_come_in_batches_and_fail_one_by_one() -> None:
     source = properties("DispatchFunction")["Events"]["Messages"]["Properties"]
 
-    assert source["BatchSize"] == 1
+    assert source["BatchSize"] == 10
     assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert source["ScalingConfig"] == {"MaximumConcurrency": 2}
 
 
-def test_the_sweep_comes_every_five_minutes() -> None:
+def test_the_sweep_comes_every_minute() -> None:
     sweep = properties("DispatchFunction")["Events"]["Sweep"]["Properties"]
 
-    assert sweep["Schedule"] == "rate(5 minutes)"
+    assert sweep["Schedule"] == "rate(1 minute)"
 
 
 def test_the_rule_tells_of_every_end_that_is_not_success() -> None:
@@ -306,7 +308,8 @@ def test_the_workflow_may_invoke_the_functions_it_names_and_no_other() -> None:
         if "lambda:InvokeFunction" in actions
     ]
 
-    assert [{r["Fn::GetAtt"][0] + r["Fn::GetAtt"][1] for r in invoked[0]}] == [named]
+    assert invoked == [[substitutions()[name] for name in sorted(named, key=ORDER.index)]]
+    assert substitutions()["ExploreFunctionArn"] == {"Ref": "ExploreFunction.Alias"}
 
 
 def test_the_table_is_the_one_that_the_code_expects() -> None:
@@ -339,9 +342,24 @@ def test_what_can_be_fetched_again_expires() -> None:
 
 
 @pytest.mark.parametrize("resource", ["ExplorationsTable", "ExplorationsBucket"])
-def test_research_survives_the_stack(resource: str) -> None:
-    assert template()["Resources"][resource]["DeletionPolicy"] == "Retain"
+def test_research_survives_the_stack_but_not_a_failed_creation(resource: str) -> None:
+    assert template()["Resources"][resource]["DeletionPolicy"] == "RetainExceptOnCreate"
     assert template()["Resources"][resource]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_what_is_overwritten_or_deleted_can_be_brought_back_for_as_long_as_the_table() -> None:
+    bucket = properties("ExplorationsBucket")
+    rules = {rule["Id"]: rule for rule in bucket["LifecycleConfiguration"]["Rules"]}
+
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    old = rules["ForgetOldVersions"]
+    assert old["NoncurrentVersionExpiration"] == {
+        "NoncurrentDays": 35
+    }  # DynamoDB's recovery window
+    assert old["ExpiredObjectDeleteMarker"]
+    assert "Prefix" not in old
+    for rule in ("ForgetUploads", "ForgetSnapshots"):
+        assert rules[rule]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
 
 
 def test_every_route_but_health_and_the_page_needs_a_token() -> None:
@@ -373,17 +391,73 @@ def test_an_alarm_tells_somebody_and_the_runbook_knows_it(alarm: str) -> None:
     assert f"## {alarm}" in Path(ROOT / "docs" / "runbook.md").read_text("utf-8")
 
 
-def test_the_alarms_watch_what_matters() -> None:
-    metrics = {properties(alarm).get("MetricName", "ExecutionsFailed") for alarm in ALARMS}
+def metrics_of(alarm: str) -> list[dict[str, Any]]:
+    """The metrics that an alarm watches."""
+    declared = properties(alarm)
+    if "Metrics" not in declared:
+        return [declared]
+    found = [entry["MetricStat"] for entry in declared["Metrics"] if "MetricStat" in entry]
+    return [stat["Metric"] for stat in found]
 
-    assert metrics == {
-        "ApproximateNumberOfMessagesVisible",
-        "ApproximateAgeOfOldestMessage",
-        "ExecutionsFailed",
-        "Explorations",
-        "5XXError",
-        "CostUsd",
+
+@pytest.mark.parametrize("alarm", [name for name in ALARMS if "Metrics" in properties(name)])
+def test_the_math_of_an_alarm_takes_missing_data_for_zero(alarm: str) -> None:
+    """A metric without data would make the whole expression missing."""
+    result, *metrics = properties(alarm)["Metrics"]
+    used = re.findall(r"\b[a-z][A-Za-z]*\b", result["Expression"])
+    filled = re.findall(r"FILL\((\w+), [01]\)", result["Expression"])
+
+    assert sorted(used) == sorted(filled)
+    assert set(used) == {metric["Id"] for metric in metrics}
+    assert not any(metric["ReturnData"] for metric in metrics)
+    assert len(metrics) <= 10  # CloudWatch's limit
+
+
+def test_only_a_sweep_that_says_nothing_is_an_alarm() -> None:
+    silent = [name for name in ALARMS if properties(name)["TreatMissingData"] != "notBreaching"]
+
+    assert silent == ["SweepsAlarm"]
+    assert properties("SweepsAlarm")["TreatMissingData"] == "breaching"
+
+
+def test_the_alarms_watch_what_matters() -> None:
+    watched = {
+        alarm: {str(metric["MetricName"]) for metric in metrics_of(alarm)} for alarm in ALARMS
     }
+
+    assert watched == {
+        "DeadLettersAlarm": {"ApproximateNumberOfMessagesVisible"},
+        "FailedCallsAlarm": {
+            "ApproximateNumberOfMessagesVisible",
+            "AsyncEventsDropped",
+            "DestinationDeliveryFailures",
+        },
+        "BacklogAlarm": {"OldestWaitingSeconds"},
+        "SweepsAlarm": {"Sweeps"},
+        "OldestMessageAlarm": {"ApproximateAgeOfOldestMessage"},
+        "ThrottlesAlarm": {"Throttles"},
+        "RecursionAlarm": {"RecursiveInvocationsDropped"},
+        "FailedExecutionsAlarm": {"ExecutionsFailed", "ExecutionsTimedOut"},
+        "FailedExplorationsAlarm": {"Explorations"},
+        "ApiErrorsAlarm": {"5XXError", "Count"},
+        "WebhooksAlarm": {"WebhooksGivenUp"},
+        "ApiReleaseAlarm": {"Errors", "Invocations"},
+        "ExploreReleaseAlarm": {"Errors", "Invocations"},
+        "SpendAlarm": {"CostUsd"},
+    }
+
+
+@pytest.mark.parametrize("alarm", ["ThrottlesAlarm", "RecursionAlarm"])
+def test_an_alarm_on_functions_watches_all_of_them(alarm: str) -> None:
+    named = [metric["Dimensions"][0]["Value"]["Ref"] for metric in metrics_of(alarm)]
+
+    assert sorted(named) == sorted(FUNCTIONS)
+
+
+def test_the_failure_rate_counts_every_way_to_end() -> None:
+    counted = {metric["Dimensions"][1]["Value"] for metric in metrics_of("FailedExplorationsAlarm")}
+
+    assert counted == FINAL
 
 
 def test_the_dashboard_is_valid_and_shows_every_alarm() -> None:

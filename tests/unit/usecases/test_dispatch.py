@@ -1,4 +1,4 @@
-"""From a message to an execution: once, with room, and never lost."""
+"""From a message to an exploration that waits for a slot: once, and never lost."""
 
 import json
 from pathlib import Path
@@ -10,8 +10,9 @@ from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.request import QUEUE_OWNER, ExploreRequest, QueueMessage
+from idea_explorer.usecases.admission import admit
 from idea_explorer.usecases.cancel import cancel
-from idea_explorer.usecases.dispatch import LAST_RECEIVE, dispatch
+from idea_explorer.usecases.dispatch import dispatch
 from idea_explorer.usecases.request_policy import RequestPolicy
 from idea_explorer.usecases.submit import submit
 from tests.fakes.clock import ManualClock
@@ -53,13 +54,11 @@ class Service:
         return submit(request, "ada", self.deps)
 
     def deliver(self, body: object, message_id: str = "m-1", receives: int = 1) -> str:
+        """As the function does: handle the message, then start what waits."""
         text = body if isinstance(body, str) else json.dumps(body)
-        return dispatch(QueueMessage(message_id, text, receives), self.deps)
-
-    def fill(self) -> None:
-        for n in range(self.deps.max_running):
-            self.deliver({"id": self.submitted(f"Running {n}").id})
-        self.workflow.started.clear()
+        result = dispatch(QueueMessage(message_id, text, receives), self.deps)
+        admit(self.deps)
+        return result
 
     def events(self, exploration_id: ExplorationId) -> list[str]:
         return [event.data for event in self.store.read(exploration_id)]
@@ -73,7 +72,7 @@ def service(tmp_path: Path) -> Service:
 def test_a_stored_exploration_is_started_and_marked_running(service: Service) -> None:
     exploration = service.submitted()
 
-    assert service.deliver({"id": exploration.id, "run": 1}) == "started"
+    assert service.deliver({"id": exploration.id, "run": 1}) == "waiting"
 
     assert service.workflow.started == [(exploration.id, 1, 120)]
     assert service.store.load(exploration.id).status == "running"
@@ -83,7 +82,7 @@ def test_a_stored_exploration_is_started_and_marked_running(service: Service) ->
 
 
 def test_a_raw_request_becomes_an_exploration_of_the_queue(service: Service) -> None:
-    assert service.deliver(REQUEST, message_id="m-7") == "started"
+    assert service.deliver(REQUEST, message_id="m-7") == "waiting"
 
     stored = service.store.load(id_from_key("queue", "m-7"))
     assert (stored.owner, stored.request.idea) == ("queue", REQUEST["idea"])
@@ -91,7 +90,7 @@ def test_a_raw_request_becomes_an_exploration_of_the_queue(service: Service) -> 
 
 
 def test_a_dedup_key_is_the_same_exploration_whatever_the_message(service: Service) -> None:
-    assert service.deliver({**REQUEST, "dedup_key": "bees"}, message_id="m-1") == "started"
+    assert service.deliver({**REQUEST, "dedup_key": "bees"}, message_id="m-1") == "waiting"
     assert service.deliver({**REQUEST, "dedup_key": "bees"}, message_id="m-2") == "known"
 
     assert len(service.workflow.started) == 1
@@ -101,40 +100,42 @@ def test_a_dedup_key_is_the_same_exploration_whatever_the_message(service: Servi
 def test_a_second_delivery_starts_nothing(service: Service) -> None:
     results = [service.deliver(REQUEST) for _ in range(5)]
 
-    assert results == ["started", "known", "known", "known", "known"]
+    assert results == ["waiting", "known", "known", "known", "known"]
     assert len(service.workflow.started) == 1
 
 
-def test_a_dispatcher_that_died_before_the_start_is_made_good(service: Service) -> None:
+def test_a_second_delivery_launches_what_was_only_marked(service: Service) -> None:
     exploration = service.submitted()
     service.workflow.failure = UnavailableError("Step Functions is not available.")
-    with pytest.raises(UnavailableError):
-        service.deliver({"id": exploration.id})
+    service.deliver({"id": exploration.id})
     assert service.store.load(exploration.id).status == "running"
+    assert service.workflow.started == []
     service.workflow.failure = None
 
-    assert service.deliver({"id": exploration.id}, receives=2) == "started"
+    service.deliver({"id": exploration.id}, receives=2)
+
+    assert service.workflow.started == [(exploration.id, 1, 120)]
 
 
-def test_without_room_the_message_is_sent_again_later(service: Service) -> None:
-    service.fill()
+def test_without_a_free_slot_it_waits_and_no_message_is_sent(service: Service) -> None:
+    for n in range(service.deps.max_running):
+        service.deliver({"id": service.submitted(f"Running {n}").id})
+    service.workflow.started.clear()
     waiting = service.submitted("Waiting")
-    service.clock.pass_time(600)
 
-    assert service.deliver({"id": waiting.id}) == "deferred"
+    assert service.deliver({"id": waiting.id}) == "waiting"
 
-    assert service.queue.sent == [(waiting.id, 1, 30)]
+    assert service.queue.sent == []
     assert service.workflow.started == []
     assert service.store.load(waiting.id).status == "queued"
-    assert service.store.load(waiting.id).updated_at == service.clock.now()
 
 
-def test_a_message_of_an_earlier_run_is_known(service: Service) -> None:
+def test_a_message_of_an_earlier_run_starts_the_current_one_once(service: Service) -> None:
     exploration = service.submitted()
     service.store.take_over(exploration.id, lambda e: e.replace(number=2))
 
-    assert service.deliver({"id": exploration.id, "run": 1}) == "known"
-    assert service.deliver({"id": exploration.id}) == "started"
+    assert service.deliver({"id": exploration.id, "run": 1}) == "waiting"
+    assert service.deliver({"id": exploration.id}) == "known"
     assert service.workflow.started == [(exploration.id, 2, 120)]
 
 
@@ -250,20 +251,18 @@ def test_a_poison_message_leaves_an_exploration_that_runs_alone(service: Service
     assert service.store.load(exploration.id).status == "running"
 
 
-@pytest.mark.parametrize("error", [UnavailableError("down"), RuntimeError("a bug")], ids=repr)
-def test_what_fails_until_the_last_delivery_is_set_aside_and_failed(
-    service: Service, error: Exception
+def test_an_error_leaves_the_message_to_the_queue_and_the_exploration_alone(
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exploration = service.submitted()
-    service.workflow.failure = error
-    for receives in range(1, LAST_RECEIVE):
-        with pytest.raises(type(error)):
-            service.deliver({"id": exploration.id}, receives=receives)
 
-    assert service.deliver({"id": exploration.id}, receives=LAST_RECEIVE) == "dead_lettered"
+    def fails(_: ExplorationId) -> Exploration:
+        raise UnavailableError("AWS DynamoDB is not available.")
 
-    failed = service.store.load(exploration.id)
-    assert failed.status == "failed"
-    assert failed.run.receipt is not None
-    assert failed.run.receipt.message == f"The run could not be started ({type(error).__name__})."
-    assert len(service.queue.dead) == 1
+    with monkeypatch.context() as broken:
+        broken.setattr(service.store, "load", fails)
+        with pytest.raises(UnavailableError):
+            service.deliver({"id": exploration.id}, receives=20)
+
+    assert service.store.load(exploration.id).status == "queued"
+    assert service.queue.dead == []

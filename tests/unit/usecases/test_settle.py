@@ -17,7 +17,7 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.usecases.settle import Cause, settle
 from idea_explorer.usecases.submit import submit
 from idea_explorer.usecases.sweep import (
-    UNDELIVERED_TOO_LONG_SECONDS,
+    UNDELIVERED_TOO_LONG,
     sweep,
 )
 from tests.fakes.clock import ManualClock
@@ -237,41 +237,23 @@ def test_a_failed_outcome_stays_failed_with_its_own_receipt(world: World, cause:
     assert (settled.status, settled.run.receipt) == ("failed", receipt)
 
 
-def _swept(world: World) -> tuple[int, int]:
-    swept = sweep(world.deps)
-    return swept.sent_again, swept.settled
-
-
-def test_a_message_lost_before_the_queue_is_sent_again_once(world: World) -> None:
-    lost = world.queued()
-    world.clock.pass_time(world.deps.queued_too_long_seconds + 1)
-    fresh = world.queued()
-
-    assert _swept(world) == (1, 0)
-    assert world.queue.sent == [(lost.id, 1, 0)]
-    assert world.store.load(fresh.id).updated_at == fresh.updated_at
-
-    world.clock.pass_time(300)
-    assert _swept(world) == (0, 0)
-
-
 def test_a_run_that_nothing_works_on_any_more_is_settled(world: World) -> None:
     forgotten = world.with_checkpoint()
     world.clock.pass_time(world.deps.running_too_long_seconds + 1)
     busy = world.running()
 
-    assert _swept(world) == (0, 1)
+    assert sweep(world.deps).settled == 1
     assert world.store.load(forgotten.id).status == "failed"
     assert world.store.load(busy.id).status == "running"
 
 
-def test_one_sweep_sends_only_so_many(world: World) -> None:
+def test_one_sweep_settles_only_so_many(world: World) -> None:
     for _ in range(101):
-        world.queued()
+        world.running()
     world.clock.elapsed += timedelta(days=1).total_seconds()
 
-    assert _swept(world) == (100, 0)
-    assert _swept(world) == (1, 0)
+    assert sweep(world.deps).settled == 100
+    assert sweep(world.deps).settled == 1
 
 
 def test_a_sweep_has_overdue_webhooks_sent_and_no_others(world: World) -> None:
@@ -291,7 +273,7 @@ def test_a_sweep_has_overdue_webhooks_sent_and_no_others(world: World) -> None:
 
     sweep(world.deps)
     assert world.asked == []  # its workflow has just begun to
-    world.clock.pass_time(300 + UNDELIVERED_TOO_LONG_SECONDS + 1)
+    world.clock.pass_time(300 + UNDELIVERED_TOO_LONG.total_seconds() + 1)
     assert sweep(world.deps).webhooks_requested == 1
 
     assert world.asked == [ended.id]

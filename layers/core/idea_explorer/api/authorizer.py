@@ -18,13 +18,21 @@ class UnauthorizedError(Exception):
         super().__init__("Unauthorized")
 
 
-def authorize(event: Mapping[str, Any], tokens: Callable[[], str]) -> dict[str, Any]:
+def authorize(
+    event: Mapping[str, Any],
+    tokens: Callable[[], str],
+    reread: Callable[[], str] | None = None,
+) -> dict[str, Any]:
     """Allow every route of the stage to the owner of a known token; raises UnauthorizedError otherwise.
 
     The policy covers all routes because API Gateway caches it by token: a policy for one route would
-    be applied to the next call, whatever its route. `tokens` returns the secret's current text.
+    be applied to the next call, whatever its route. `tokens` returns the secret's text, which may be
+    minutes old; `reread` fetches it again, for a token that was added since.
     """
-    owner = find_owner(_extract_token(event), parse_tokens(tokens()))
+    token = _extract_token(event)
+    owner = find_owner(token, parse_tokens(tokens()))
+    if owner is None and reread is not None:
+        owner = find_owner(token, parse_tokens(reread()))
     if owner is None:
         raise UnauthorizedError
     api, stage, *_ = str(event["methodArn"]).split("/")  # arn:…:execute-api:…:{api}/{stage}/GET/…

@@ -1,8 +1,9 @@
-"""The live view: numbered events as server-sent events, by long polling.
+"""The live view: numbered events as server-sent events, by polling.
 
 API Gateway buffers a Lambda response until it is complete, so a response carries the events since
-Last-Event-ID, waits for one if there are none, and ends with the `retry` interval. A client that sends
-the last id it saw gets every event exactly once.
+Last-Event-ID and ends with `retry`, the pause before the next call. `idea serve` waits for an event if
+there are none; a deployment answers at once. A client that sends the last id it saw gets every event
+exactly once.
 """
 
 import re
@@ -14,7 +15,6 @@ from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.follow import News, follow
 
-RETRY_MS = 500
 MARGIN_SECONDS = 3.0  # left of the function's time for sending the response
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -34,7 +34,7 @@ def show_events(call: ApiCall, deps: Deps) -> ApiResponse:
     if news.over:
         return ApiResponse(204)
     stream = "".join(_format_event(event) for event in news.events) + _format_comment(news)
-    return ApiResponse(200, f"{stream}retry: {RETRY_MS}\n\n", content_type=EVENT_STREAM)
+    return ApiResponse(200, f"{stream}retry: {_retry_ms(news)}\n\n", content_type=EVENT_STREAM)
 
 
 def _parse_last_event_id(call: ApiCall) -> int:
@@ -60,10 +60,14 @@ def _format_comment(news: News) -> str:
     return f": {news.waits_for}\n\n" if news.waits_for else ""
 
 
+def _retry_ms(news: News) -> int:
+    return round(news.retry_seconds * 1_000)
+
+
 def _build_list(news: News, after: int) -> EventList:
     last = news.events[-1].number if news.events else after
     events = [
         EventView.model_validate_json(f'{{"id": {e.number}, "data": {e.data}}}')
         for e in news.events
     ]
-    return EventList(events=events, last_event_id=last, over=news.over)
+    return EventList(events=events, last_event_id=last, over=news.over, retry_ms=_retry_ms(news))

@@ -124,11 +124,13 @@ class EventView(DomainModel):
 
 
 class EventList(DomainModel):
-    """`over` means that no more events follow unless the exploration is resumed."""
+    """`over` means that no more events follow unless the exploration is resumed. `retry_ms` is the pause
+    before the next call."""
 
     events: list[EventView]
     last_event_id: int
     over: bool
+    retry_ms: int
 
 
 class HealthView(DomainModel):

@@ -1,4 +1,4 @@
-"""`idea admin`: the tokens and secrets of a deployment."""
+"""`idea admin`: the tokens and secrets of a deployment, and whether it starts explorations."""
 
 import argparse
 import getpass
@@ -12,7 +12,7 @@ from idea_explorer.domain.text import is_header_safe, pluralize
 from idea_explorer.ports import SecretStore
 from idea_explorer.settings import Settings
 from idea_explorer.usecases import manage_tokens
-from idea_explorer.wiring.cloud import operator_secrets, stack_outputs
+from idea_explorer.wiring.cloud import cloud_admission, operator_secrets, stack_outputs
 from idea_explorer.wiring.local import system_clock
 
 # the variable of a function's environment and the stack's output that name each secret
@@ -53,7 +53,9 @@ def add_token(arguments: argparse.Namespace) -> int:
 
 def revoke_tokens(arguments: argparse.Namespace) -> int:
     secret = _locate("tokens", arguments.stack)
-    count = manage_tokens.revoke_tokens(arguments.owner, secret.store, secret.name)
+    count = manage_tokens.revoke_tokens(
+        arguments.owner, secret.store, secret.name, keep_newest=arguments.keep_newest
+    )
     if arguments.json:
         print(json.dumps({"owner": arguments.owner, "revoked": count}))
     else:
@@ -87,6 +89,34 @@ def set_secret(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def pause(arguments: argparse.Namespace) -> int:
+    return _set_paused(arguments, paused=True)
+
+
+def unpause(arguments: argparse.Namespace) -> int:
+    return _set_paused(arguments, paused=False)
+
+
+def _set_paused(arguments: argparse.Namespace, *, paused: bool) -> int:
+    settings = Settings.from_environment(os.environ)
+    named = arguments.stack or os.environ.get("IDEA_STACK")
+    table = (None if named else settings.table_name) or stack_output(
+        "TableName", arguments.stack, settings
+    )
+    admission = cloud_admission(settings.model_copy(update={"table_name": table}))
+    admission.set_paused(paused)
+    running, waiting = len(admission.slots().holders), admission.count_waiting()
+    if arguments.json:
+        print(json.dumps({"paused": paused, "running": running, "waiting": waiting}))
+        return 0
+    backlog = f"{running} running, {waiting} waiting."
+    if paused:
+        print(f"Paused: no exploration is started until 'idea admin unpause'. {backlog}")
+    else:
+        print(f"Explorations are started again, within a minute. {backlog}")
+    return 0
+
+
 def _locate(secret: str, stack: str | None) -> StoredSecret:
     """Where a deployment stores a secret; raises ConfigurationError where no deployment is named."""
     settings = Settings.from_environment(os.environ)
@@ -94,15 +124,20 @@ def _locate(secret: str, stack: str | None) -> StoredSecret:
     store = operator_secrets(settings)
     if name := os.environ.get(variable):
         return StoredSecret(store, name)
+    return StoredSecret(store, stack_output(output, stack, settings))
+
+
+def stack_output(name: str, stack: str | None, settings: Settings) -> str:
+    """An output of the named stack; raises ConfigurationError where no deployment is named."""
     stack = stack or os.environ.get("IDEA_STACK")
     if not stack:
         raise ConfigurationError(
             "Which deployment?", hint="Name its stack with --stack or IDEA_STACK."
         )
     outputs = stack_outputs(settings, stack)
-    if output not in outputs:
-        raise ConfigurationError(f"The stack {stack} has no output {output}.")
-    return StoredSecret(store, outputs[output])
+    if name not in outputs:
+        raise ConfigurationError(f"The stack {stack} has no output {name}.")
+    return outputs[name]
 
 
 def _read_secret(name: str) -> str:

@@ -247,11 +247,44 @@ def _add_admin(commands: "Commands") -> None:
         command.add_argument(
             "owner", nargs="?" if action == "list" else None, help="the owner, a short name"
         )
+        if action == "revoke":
+            command.add_argument(
+                "--keep-newest", action="store_true", help="keep the newest, to replace a token"
+            )
         _add_stack(command)
     secret = kinds.add_parser("secret", help="secrets").add_subparsers(metavar="ACTION")
     command = _add(secret, "set", "admin.set_secret", "set a secret, read from stdin")
     command.add_argument("name", choices=["github", "anthropic", "qdrant", "tidal", "webhook"])
     _add_stack(command)
+    letters = kinds.add_parser("dead-letters", help="what could not be processed").add_subparsers(
+        metavar="ACTION"
+    )
+    _add_stack(_add(letters, "list", "dead_letters.list_letters", "list them, the oldest first"))
+    for action, (run, text) in {
+        "retry": (
+            "dead_letters.retry_letters",
+            "send messages to the queue again, make calls again",
+        ),
+        "drop": ("dead_letters.drop_letters", "delete them"),
+    }.items():
+        command = _add(letters, action, run, text)
+        command.add_argument("ids", nargs="*", metavar="LETTER", help="as listed")
+        command.add_argument("--all", action="store_true", help="all that are there")
+        _add_stack(command)
+    smoke = _add(kinds, "smoke", "smoke.run", "run one offline exploration through a deployment")
+    smoke.add_argument(
+        "--seconds",
+        type=float,
+        default=180,
+        metavar="S",
+        help="wait this long, default %(default)s",
+    )
+    _add_stack(smoke)
+    for action, text in {
+        "pause": "start no more explorations; those that run go on to their end",
+        "unpause": "start explorations again",
+    }.items():
+        _add_stack(_add(kinds, action, f"admin.{action}", text))
 
 
 def _add_stack(command: argparse.ArgumentParser) -> None:

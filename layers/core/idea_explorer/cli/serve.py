@@ -12,7 +12,6 @@ from functools import partial
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.arguments import read_settings
-from idea_explorer.cli.workers import Workers
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.text import is_header_safe
@@ -22,6 +21,7 @@ from idea_explorer.usecases.approvals.wait import all_decided, expire
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.jobs import run_job, settle_abandoned
 from idea_explorer.usecases.notify import deliver_due
+from idea_explorer.usecases.workers import Workers
 from idea_explorer.wiring.deps import server_deps
 from idea_explorer.wiring.local import (
     LOCAL_OWNER,

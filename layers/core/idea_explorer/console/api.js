@@ -99,12 +99,12 @@ export async function* readFrames(body) {
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** Calls onEvent with every event after a number, once and in order, reconnecting until the exploration ends. */
+/** Calls onEvent with every event after a number, once and in order, asking again when the API says, until the exploration ends. */
 export async function follow(id, after, { onEvent, onState, signal }) {
 	let last = after;
 	let failures = 0;
 	while (!signal.aborted) {
-		let wait = 500;
+		let wait = 1000;
 		try {
 			const headers = last ? { "Last-Event-ID": String(last) } : {};
 			const response = await send(pathOf(id, "/events"), { accept: "text/event-stream", headers, signal });

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 MIN_RESERVE_SECONDS = 45.0  # writing a report takes about this long
@@ -11,6 +11,7 @@ RESERVE_SHARE = 0.4
 MAX_RESERVE_SHARE = 0.6  # leaves time to gather before a short deadline
 OUTPUT_TOKENS_PER_SECOND = 50  # of the slowest model
 WRITE_MARGIN_SECONDS = 2.0  # to store and settle the report before the deadline
+MAX_INIT_SECONDS = 10.0  # Lambda lets a function initialize for this long
 
 
 class Clock(Protocol):
@@ -53,6 +54,28 @@ def write_reserve(deadline_seconds: float) -> float:
     """The seconds reserved for writing: at least 45 s or 40 %, but at most 60 % of the deadline."""
     wanted = max(MIN_RESERVE_SECONDS, RESERVE_SHARE * deadline_seconds)
     return min(wanted, MAX_RESERVE_SHARE * deadline_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStart:
+    """When the workflow entered the state that made this call, by its own clock, and how often it has
+    repeated the call since."""
+
+    entered_at: datetime
+    retries: int = 0
+
+
+def task_timeout(task: TaskStart | None, seconds: float, now: datetime) -> datetime:
+    """When a call that may take this long times out.
+
+    The timeout counts from the start of an attempt. That of the first is when the state was entered; that
+    of a later one is not known, but a cold start is all that can have passed of it. Clocks differ: never
+    more than the whole deadline is left, and never less than nothing.
+    """
+    passed = (now - task.entered_at).total_seconds() if task else 0.0
+    if task and task.retries:
+        passed = min(passed, MAX_INIT_SECONDS)
+    return now + timedelta(seconds=seconds - min(max(passed, 0.0), seconds))
 
 
 T = TypeVar("T")

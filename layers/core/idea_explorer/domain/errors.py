@@ -5,7 +5,8 @@ ExplorerError
 │   └── KeyTakenError          an Idempotency-Key that stands for another request
 ├── MissingError               no such exploration, file or document
 ├── ConflictError              right request, wrong moment (status, second decision, moved base)
-│   └── InvalidTransitionError
+│   ├── InvalidTransitionError
+│   └── NoFreeSlotError        as many explorations run as may, or starting is paused
 ├── BaseMovedError             a proposal's file has changed since; nothing was written
 ├── QuotaSpentError            the owner's budget for today is spent
 ├── LeaseLostError             another worker took over; stop and write nothing more
@@ -96,6 +97,9 @@ class ConflictError(ExplorerError):
 
 
 class InvalidTransitionError(ConflictError): ...
+
+
+class NoFreeSlotError(ConflictError): ...
 
 
 class BaseMovedError(ExplorerError): ...

@@ -185,7 +185,13 @@ class RunFinished(DomainModel, frozen=True):
     exploration: Exploration
 
 
-RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerStarted | RunFinished
+class WebhookGivenUp(DomainModel, frozen=True):
+    """The webhook of a run will not be sent again. For log and metrics; the record has the delivery."""
+
+    error: str
+
+
+RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerStarted | RunFinished | WebhookGivenUp
 
 
 @cache  # slow to build, and most functions only write single events

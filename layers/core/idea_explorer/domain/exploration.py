@@ -99,6 +99,29 @@ class Exploration(DomainModel, frozen=True):
         return self.status in FINAL
 
     @property
+    def is_exploring(self) -> bool:
+        """Whether it is being researched, as opposed to waiting, being published or having ended."""
+        return self.status == "running" and self.run.outcome is None
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether it may run, or go on after a decision, but no worker has begun with that."""
+        has_begun = self.run.deadline_at is not None and self.run.awaiting_since is None
+        return self.status == "running" and not has_begun
+
+    @property
+    def waiting_since(self) -> datetime | None:
+        """Since when it has waited for a worker: to be started, or to go on after a person's decisions.
+        None if it does not wait for that."""
+        match self.status:
+            case "queued" if not self.run.by_command:
+                return self.updated_at
+            case "awaiting_approval":
+                return self.run.decided_at
+            case _:
+                return None
+
+    @property
     def delivery_due(self) -> datetime | None:
         """When the message of the end has to be sent, if whoever was to send it has not by then."""
         if not self.is_final or self.delivery.status != "pending":
@@ -164,7 +187,7 @@ class Exploration(DomainModel, frozen=True):
         return _new_delivery(has_webhook=self.delivery.status != "none")
 
     def started(self, *, at: datetime) -> "Exploration":
-        return self.moved("running", at=at, started_at=self.run.started_at or at)
+        return self.moved("running", at=at, started_at=self.run.started_at or at, decided_at=None)
 
     def finished(self, to: Status, *, at: datetime, **changes: object) -> "Exploration":
         return self.moved(to, at=at, finished_at=at, **changes)

@@ -40,7 +40,7 @@ def key_of(secret: str) -> bytes:
     return key
 
 
-ModelName = Literal["sonnet", "opus", "haiku"]
+ModelName = Literal["sonnet", "opus", "haiku", "offline"]
 IfExists = Literal["run", "reuse"]
 
 
@@ -160,6 +160,7 @@ def invalid_request(error: ValidationError) -> InvalidRequestError:
 
 
 QUEUE_OWNER = "queue"  # owner of explorations that did not come through the API
+SMOKE_OWNER = "smoke"  # owner of the explorations of `idea admin smoke`
 
 
 class ExplorationReference(DomainModel, extra="forbid", frozen=True, strict=True):

@@ -126,6 +126,7 @@ class Run(DomainModel, frozen=True):
     finished_at: datetime | None = None
     deadline_at: datetime | None = None
     awaiting_since: datetime | None = None  # waiting for approval does not use up the deadline
+    decided_at: datetime | None = None  # since when everything is decided, while it awaits approval
     pause: Pause | None = None
     stats: Stats = Field(default_factory=Stats)  # of all runs so far
     outcome: Status | None = None  # becomes the status once the report is published

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.lambda_runtime.handlers import log, request_id
+from idea_explorer.lambda_runtime import sam_local
+from idea_explorer.lambda_runtime.handlers import Work, log, request_id
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.wiring.deps import cloud_deps, server_deps
+from idea_explorer.wiring.local import local_queue
 
 if TYPE_CHECKING:
     from idea_explorer.ports import EventSink
-    from idea_explorer.usecases.engine import Engine
 
-START_SECONDS = 3.0  # a cold start, while the Task's timeout runs: the run must end before it
 EMBEDDED = Path(tempfile.gettempdir()) / "idea-explorer"  # all that Lambda lets a function write to
 
 UNREACHABLE = (
@@ -35,12 +36,16 @@ UNREACHABLE = (
     "webhook_url",  # its messages could not be signed
     "webhook_secret_id",
 )
+OF_A_MACHINE = ("anthropic_api_key", "github_token")  # the template declares them for `sam local`
 
 
 @cache
 def settings() -> Settings:
+    """In a deployment keys come from its secrets alone: variables are readable by whoever may list them."""
     found = Settings.from_environment(os.environ)
-    return _embedded(found) if found.sam_local else found
+    if found.sam_local:
+        return _embedded(found)
+    return found.model_copy(update=dict.fromkeys(OF_A_MACHINE)) if found.in_cloud else found
 
 
 def _embedded(found: Settings) -> Settings:
@@ -52,12 +57,24 @@ def _embedded(found: Settings) -> Settings:
 @cache
 def deps() -> Deps:
     build = cloud_deps if settings().in_cloud else server_deps
-    built = build(settings(), log())
+    built = replace(build(settings(), log()), sinks_for=_sinks_for)
+    return sam_local.replace_services(built, log()) if settings().sam_local else built
 
-    def engine() -> Engine:
-        return replace(built.engine(), start_seconds=START_SECONDS)
 
-    return replace(built, sinks_for=_sinks_for, engine=engine)
+def prepare(work: Work, bring: Callable[[Work, Deps], None]) -> None:
+    """Under `sam local`, make the exploration that an event names, and bring it to where the event comes."""
+    if not settings().sam_local:
+        return
+    try:
+        deps().explorations.load(work.id)
+    except MissingError:
+        bring(work, deps())
+
+
+def start_workers() -> None:
+    """Under `sam local`, work the queue here."""
+    if settings().sam_local:
+        sam_local.start_workers(deps(), local_queue(settings()))
 
 
 def approval_seconds() -> int:

@@ -8,10 +8,17 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
-from pydantic import ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field, SecretStr, ValidationError
 
 from idea_explorer.domain.base import DomainModel
-from idea_explorer.domain.errors import ErrorCode, ExplorerError, ExternalError, UndeliveredError
+from idea_explorer.domain.deadline import TaskStart
+from idea_explorer.domain.errors import (
+    ErrorCode,
+    ExplorerError,
+    ExternalError,
+    NoFreeSlotError,
+    UndeliveredError,
+)
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
@@ -73,19 +80,29 @@ class _FunctionError(DomainModel):
 
 class Work(DomainModel):
     """One call of the workflow: run an exploration, settle one whose run has stopped, or store the token
-    that ends the wait for a person's decision. `expired`: nobody decided in time."""
+    that ends the wait for a person's decision. `expired`: nobody decided in time.
+
+    During a release, a new workflow calls the old function and the other way round: fields may be unknown
+    to one of them.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     id: ExplorationId
     run: int
     deadline_seconds: int | None = None
+    entered_at: AwareDatetime | None = None
+    retries: int = 0
     settle: bool = False
     expired: bool = False
     token: SecretStr | None = None
     cause: str = ""
     failure: Failure | None = None
     unattended: bool = False  # no workflow is left to send the webhook
+
+    @property
+    def task(self) -> TaskStart | None:
+        return TaskStart(self.entered_at, self.retries) if self.entered_at else None
 
     @property
     def why(self) -> Cause:
@@ -174,8 +191,8 @@ def request_id() -> str | None:
 def known_errors() -> Iterator[None]:
     try:
         yield
-    except UndeliveredError:
-        raise  # the workflow knows this name, and waits longer
+    except (UndeliveredError, NoFreeSlotError):
+        raise  # the workflow knows these names, and waits longer
     except ExplorerError as error:
         if not error.retryable:
             raise

@@ -15,6 +15,7 @@ from idea_explorer.domain.events import (
     StatusChanged,
     StepFinished,
     ToolCallEnd,
+    WebhookGivenUp,
 )
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
@@ -55,6 +56,8 @@ class LogSink:
                 self._info("status_changed", fromStatus=event.from_, toStatus=event.to)
             case ErrorEvent():
                 self._error("exploration_error", code=event.code, error=event.message)
+            case WebhookGivenUp():
+                self._warning("webhook_given_up", error=event.error)
             case RunFinished():
                 self._info("exploration_finished", **_summarize(event.exploration))
 

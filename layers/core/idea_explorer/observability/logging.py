@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 SERVICE = "idea-explorer"
 FIELDS = "fields"
+LAMBDA_LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}  # what Lambda calls them
 CALLER = 3  # stack frames, so that a line names the code that logged it
 
 
@@ -46,13 +47,19 @@ def stream_log(stream: TextIO) -> PowertoolsLog:
 
 def powertools_logger(**options: Any) -> Logger:
     """A logger that merges fields into a line when it is written: the standard library reserves names,
-    such as `name`, that a tool_call line must have."""
+    such as `name`, that a tool_call line must have.
+
+    Lambda drops lines below the level in force. It reads the level only by its own names, and only if the
+    timestamp is RFC 3339; any other line counts as INFO.
+    """
     from aws_lambda_powertools import Logger
     from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
     class FlatFormatter(LambdaPowertoolsFormatter):
         def serialize(self, log: Any) -> str:
             fields = log.pop(FIELDS, {})
-            return super().serialize({**log, **fields})
+            level = LAMBDA_LEVELS.get(log["level"], log["level"])
+            return super().serialize({**log, "level": level, **fields})
 
-    return Logger(service=SERVICE, logger_formatter=FlatFormatter(), **options)
+    formatter = FlatFormatter(use_rfc3339=True)
+    return Logger(service=SERVICE, logger_formatter=formatter, **options)

@@ -3,13 +3,20 @@
 Each line is written when its event happens, so the metrics of a killed function are not lost.
 """
 
+import os
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.events import RunEvent, StatusChanged, StepFinished, ToolCallEnd
+from idea_explorer.domain.events import (
+    RunEvent,
+    StatusChanged,
+    StepFinished,
+    ToolCallEnd,
+    WebhookGivenUp,
+)
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import FINAL
@@ -39,6 +46,8 @@ class MetricSink:
                     seconds = (self._clock.now() - self._started_at).total_seconds()
                     self._put({}, {"ExplorationDuration": (MetricUnit.Seconds, seconds)})
                 self._put({"status": event.to}, {"Explorations": (MetricUnit.Count, 1)})
+            case WebhookGivenUp():
+                self._put({}, {"WebhooksGivenUp": (MetricUnit.Count, 1)})
 
     def _count_call(self, record: ToolRecord, duration_ms: int | None) -> None:
         """Anthropic runs web searches, so their duration is not known."""
@@ -64,11 +73,38 @@ class MetricSink:
     def _put(
         self, dimensions: Mapping[str, str], metrics: Mapping[str, tuple[MetricUnit, float]]
     ) -> None:
-        line = EphemeralMetrics()
-        for name, value in dimensions.items():
-            line.add_dimension(name, value)
-        for name, (unit, amount) in metrics.items():
-            line.add_metric(name, unit, amount)
-        if self._request_id:
-            line.add_metadata("function_request_id", self._request_id)
-        line.flush_metrics()
+        _write_line(dimensions, metrics, self._request_id)
+
+
+def count_sweep(
+    *, waiting: int, running: int, oldest_waiting_seconds: float, request_id: str | None
+) -> None:
+    """The backlog, and that a sweep was made: alarms watch both."""
+    _write_line(
+        {},
+        {
+            "Sweeps": (MetricUnit.Count, 1.0),
+            "WaitingExplorations": (MetricUnit.Count, waiting),
+            "RunningExplorations": (MetricUnit.Count, running),
+            "OldestWaitingSeconds": (MetricUnit.Seconds, oldest_waiting_seconds),
+        },
+        request_id,
+    )
+
+
+def _write_line(
+    dimensions: Mapping[str, str],
+    metrics: Mapping[str, tuple[MetricUnit, float]],
+    request_id: str | None,
+) -> None:
+    line = EphemeralMetrics()
+    for name, value in dimensions.items():
+        line.add_dimension(name, value)
+    for name, (unit, amount) in metrics.items():
+        line.add_metric(name, unit, amount)
+    if request_id:
+        line.add_metadata("function_request_id", request_id)
+    # without these Lambda takes a line for INFO, and drops it where the level in force is higher
+    line.add_metadata("level", os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO"))
+    line.add_metadata("timestamp", datetime.now(UTC).isoformat())
+    line.flush_metrics()

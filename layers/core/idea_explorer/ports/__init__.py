@@ -1,8 +1,16 @@
 """What the engine needs from the outside. Adapters implement these protocols, and so do test fakes."""
 
 from idea_explorer.domain.deadline import Clock
+from idea_explorer.ports.deployments import (
+    Deployment,
+    ExecutionInfo,
+    LoggedError,
+    StackInfo,
+)
 from idea_explorer.ports.model import EventSink, Log, Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.ports.queue import (
+    DeadLetter,
+    DeadLetters,
     Executions,
     Job,
     Jobs,
@@ -26,6 +34,7 @@ from idea_explorer.ports.reading import (
     WebPages,
 )
 from idea_explorer.ports.stores import (
+    Admission,
     Approvals,
     EventLog,
     ExplorationPage,
@@ -34,11 +43,13 @@ from idea_explorer.ports.stores import (
     Idempotency,
     NumberedEvent,
     Reports,
+    Slots,
     Spend,
     Transcript,
     Transcripts,
     Upload,
     Uploads,
+    Waiting,
 )
 from idea_explorer.ports.writing import (
     BranchLease,

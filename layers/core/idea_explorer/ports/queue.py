@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from idea_explorer.domain.ids import ExplorationId
@@ -22,7 +24,7 @@ class WorkQueue(Protocol):
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None: ...
 
     def dead_letter(self, body: str, reason: str) -> None:
-        """Park a message that can never be processed where an operator will find it."""
+        """Send a message that can never be processed to where an operator finds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,9 @@ class Workflow(Protocol):
     def start(self, exploration_id: ExplorationId, run: int, deadline_seconds: int) -> bool:
         """Start the execution of a run; idempotent. False if it is known to have been started before."""
 
+    def is_running(self, exploration_id: ExplorationId, run: int) -> bool:
+        """Whether the execution of a run has been started and has not ended."""
+
 
 class Notices(Protocol):
     def ask(self, exploration_id: ExplorationId, run: int) -> None:
@@ -64,6 +69,28 @@ class Executions(Workflow, Protocol):
 
     def answer(self, token: str, output: JsonObject) -> bool:
         """Let a waiting execution continue; False if it is no longer waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message of the queue, or an asynchronous call of a function, that could not be processed."""
+
+    kind: Literal["message", "call"]
+    id: str
+    body: str
+    reason: str
+    sent_at: datetime
+    receipt: str
+    function: str = ""
+
+
+class DeadLetters(Protocol):
+    def receive_all(self) -> AbstractContextManager[list[DeadLetter]]:
+        """All dead letters, the oldest first; nobody else gets them meanwhile."""
+
+    def retry(self, letter: DeadLetter) -> None: ...
+
+    def drop(self, letter: DeadLetter) -> None: ...
 
 
 class Secrets(Protocol):

@@ -50,6 +50,46 @@ def no_events(_before: Exploration, _after: Exploration) -> Sequence[AnyEvent]:
     return ()
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An exploration that waits for a slot."""
+
+    id: ExplorationId
+    owner: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Who holds a slot, with its owner. While `paused`, nobody gets one."""
+
+    holders: Mapping[ExplorationId, str]
+    paused: bool = False
+
+
+class Admission(Protocol):
+    """Which explorations wait for a slot, and which hold one. The store of the records keeps both up to
+    date with every change, and these reads see the latest change."""
+
+    def longest_waiting(self, owner: str | None = None) -> Sequence[Waiting]:
+        """Of each owner that has any waiting, the one that has waited longest; or only of one owner."""
+
+    def count_waiting(self) -> int: ...
+
+    def slots(self) -> Slots: ...
+
+    def set_paused(self, paused: bool) -> None: ...
+
+    def add_waiting(self, explorations: Sequence[Exploration]) -> int:
+        """List those as waiting that wait and were stored without that; returns how many there were."""
+
+    def forget(self, waiting: Waiting) -> None:
+        """Remove one from the list that no longer waits."""
+
+    def free_stale_slots(self) -> int:
+        """Free the slots of explorations that are no longer exploring; returns how many there were."""
+
+
 class Explorations(Protocol):
     """Exploration records. A writer must hold the exploration's lease; an older lease writes nothing.
 
@@ -64,12 +104,18 @@ class Explorations(Protocol):
         """Raises MissingError."""
 
     def take_over(
-        self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
+        self,
+        exploration_id: ExplorationId,
+        change: RecordChange,
+        tell: EventsOfChange = no_events,
+        *,
+        slots: int | None = None,
     ) -> Exploration:
         """Apply `change` and take a new lease atomically, which invalidates all older leases.
 
         If `change` raises, nothing is stored. `tell` returns the events of the change, given the record
-        before and after it.
+        before and after it. With `slots`, an exploration that `change` lets explore also takes one of so
+        many slots, which the change that ends its exploring frees; raises NoFreeSlotError.
         """
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
@@ -88,12 +134,14 @@ class Explorations(Protocol):
     ) -> ExplorationPage:
         """An owner's explorations, newest first; raises InvalidRequestError for an invalid cursor."""
 
-    def count_running(self) -> int: ...
-
-    def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
+    def unchanged_since(
+        self, status: Status, moment: datetime, *, limit: int | None = None
+    ) -> Sequence[Exploration]:
         """Explorations in a status that is not final, last updated before the moment; oldest first."""
 
-    def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
+    def due_deliveries(
+        self, moment: datetime, *, limit: int | None = None
+    ) -> Sequence[Exploration]:
         """Finished explorations whose webhook was due before the moment (see `delivery_due`); the longest
         overdue first."""
 

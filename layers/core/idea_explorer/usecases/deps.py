@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from idea_explorer.domain.exploration import Exploration
     from idea_explorer.domain.webhook import WebhookTarget
     from idea_explorer.ports import (
+        Admission,
         Approvals,
         Clock,
         EventLog,
@@ -44,6 +45,7 @@ class Deps:
     """
 
     explorations: Explorations
+    admission: Admission
     transcripts: Transcripts
     events: EventLog
     reports: Reports
@@ -74,9 +76,9 @@ class Deps:
     repository: str | None = None  # where reports are published, as webhooks name it
     branch: str | None = None
 
-    max_running: int = 20
-    defer_seconds: int = 30  # how long a message waits before it is tried again for a free slot
-    queued_too_long_seconds: int = 900  # a deferred message is touched far more often
+    has_slots: bool = False  # whether a run waits for a free slot before it starts or goes on
+    max_running: int = 5  # how many slots there are
+    queued_too_long_seconds: int = 900
     running_too_long_seconds: int = 7_200  # longer than any deadline plus all attempts to publish
     events_wait_seconds: float = 20.0  # API Gateway ends a call after 29
     events_poll_seconds: float = 1.0

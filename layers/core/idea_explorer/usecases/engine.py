@@ -26,4 +26,3 @@ class Engine:
     sinks_for: Callable[[Exploration], Sequence[EventSink]] = lambda _: ()  # e.g. spans
     max_total_tokens: int | None = None
     search_tokens: int = 10_000
-    start_seconds: float = 0.0  # how much of the deadline has passed when a run first gets here

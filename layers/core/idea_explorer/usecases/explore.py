@@ -11,6 +11,7 @@ from idea_explorer.agent.state import State
 from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import Validated
+from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import (
     ErrorEvent,
@@ -26,7 +27,7 @@ from idea_explorer.ports import Transcript
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
 from idea_explorer.usecases.approvals.request import request_approvals
-from idea_explorer.usecases.approvals.wait import all_decided
+from idea_explorer.usecases.approvals.wait import still_waits
 from idea_explorer.usecases.continuation import Continuation, find_continuation
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.engine import Engine
@@ -59,18 +60,21 @@ class _Context:
         return State(self.transcript.entries)
 
 
-def explore(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
-    """Run to an outcome and store the report. The record stays `running` until it is published.
+def explore(
+    exploration_id: ExplorationId, run: int, deps: Deps, task: TaskStart | None = None
+) -> Exploration:
+    """Run to an outcome and store the report. The record stays `running` until it is published. `task` is
+    the call of a workflow, which has a timeout; None where nothing times the run but itself.
 
     Entering takes the lease: another worker on the same exploration can write nothing more. Raises
     where the repository cannot be used, but only before the first paid call; a run that has paid goes on.
     """
-    engine = deps.engine()  # loading the model may take seconds; the deadline starts after it
+    engine = (
+        deps.engine()
+    )  # loading the model may take seconds; without a workflow they do not count
     now = deps.clock.now()
     stored = deps.explorations.load(exploration_id)
-    if stored.status == "awaiting_approval" and not (
-        stored.cancel_requested or all_decided(exploration_id, deps)
-    ):
+    if still_waits(stored, deps):
         return stored
     changes: list[StatusChanged] = []
 
@@ -80,7 +84,7 @@ def explore(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
         return changes
 
     exploration = deps.explorations.take_over(
-        exploration_id, lambda e: enter_run(e, run, now, engine.start_seconds), events
+        exploration_id, lambda e: enter_run(e, run, now, task), events
     )
     sinks = [*deps.sinks_for(exploration), *engine.sinks_for(exploration)]
     sink = RecordingSink(exploration, sinks, deps)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
@@ -14,6 +14,13 @@ from idea_explorer.usecases.deps import Deps
 
 MAX_EVENTS = 1_000
 PAUSED_WAIT_SECONDS = 1.0
+# When to ask again. A call that is held occupies an execution of the API, and a new account has ten of
+# them, so a deployment answers at once and the pauses are the client's.
+BUSY_SECONDS = 1.0  # something came, so more is likely
+QUIET_SECONDS = 2.0  # it runs: nobody should see an event much later than this
+IDLE_SECONDS = 5.0  # it has waited for long, in the queue, for a person or for a service
+IDLE_SHARE = 0.25  # of the time that it has waited so far
+MIN_PAUSE_SECONDS = 0.1  # where the call itself waits, the pause only groups events
 MAX_CHARACTERS = 2_000_000  # Lambda's answers end at 6 MB, and a character may take three bytes
 # a worker that dies between the last status and its event leaves no last event to wait for
 SETTLED = timedelta(seconds=30)
@@ -22,11 +29,12 @@ SETTLED = timedelta(seconds=30)
 @dataclass(frozen=True, slots=True)
 class News:
     """`over`: no events will follow unless somebody resumes it. `waits_for`: what the run waits for, in a
-    sentence, where there are no events because of that."""
+    sentence, where there are no events because of that. `retry_seconds`: when to ask again."""
 
     events: Sequence[NumberedEvent]
     over: bool = False
     waits_for: str | None = None
+    retry_seconds: float = MIN_PAUSE_SECONDS
 
 
 def follow(exploration_id: ExplorationId, after: int, deps: Deps, *, wait_seconds: float) -> News:
@@ -39,15 +47,31 @@ def follow(exploration_id: ExplorationId, after: int, deps: Deps, *, wait_second
     began = clock.monotonic()
     while True:
         if found := deps.events.read(exploration_id, after=after, limit=MAX_EVENTS):
-            return News(list(_take_fitting(found)))
+            events = list(_take_fitting(found))
+            pause = MIN_PAUSE_SECONDS if _ends(events[-1]) else BUSY_SECONDS
+            return News(events, retry_seconds=_shorten(pause, wait_seconds))
         exploration = deps.explorations.load(exploration_id)
         if _is_over(exploration, after, deps):
             return News([], over=True)
         waited = clock.monotonic() - began
         waits_for = exploration.waits_for(clock.now())
         if waited >= wait_seconds or (waits_for and waited >= PAUSED_WAIT_SECONDS):
-            return News([], waits_for=waits_for)
+            pause = _shorten(_pause_after(exploration, waits_for, clock.now()), wait_seconds)
+            return News([], waits_for=waits_for, retry_seconds=pause)
         clock.sleep(min(deps.events_poll_seconds, wait_seconds - waited))
+
+
+def _pause_after(exploration: Exploration, waits_for: str | None, now: datetime) -> float:
+    """How long to wait after a call that found nothing new."""
+    if exploration.status == "running" and not waits_for:
+        return QUIET_SECONDS
+    waited = (now - exploration.updated_at).total_seconds()
+    return min(max(BUSY_SECONDS, waited * IDLE_SHARE), IDLE_SECONDS)
+
+
+def _shorten(pause: float, wait_seconds: float) -> float:
+    """The pause that is left to the client where the call itself waits for events."""
+    return max(MIN_PAUSE_SECONDS, pause - wait_seconds)
 
 
 def _take_fitting(found: Sequence[NumberedEvent]) -> Iterator[NumberedEvent]:

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import QUEUE_OWNER, QueueMessage, Submission, parse_message
 from idea_explorer.ports import Job, Jobs
+from idea_explorer.usecases.approvals.wait import expire
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.notify import notify
@@ -68,11 +70,20 @@ def send_webhook(final: Exploration, deps: Deps) -> Exploration:
         return deps.explorations.load(final.id)
 
 
-def explore_or_settle(exploration_id: ExplorationId, run: int, deps: Deps) -> Exploration:
+def explore_or_settle(
+    exploration_id: ExplorationId,
+    run: int,
+    deps: Deps,
+    task: TaskStart | None = None,
+    *,
+    expired: bool = False,
+) -> Exploration:
     """Explore. An error that no retry can fix, such as a missing key, ends the run here, where its
-    sentence is still known. Any other error is raised."""
+    sentence is still known. Any other error is raised. `expired`: the time to decide is over."""
     try:
-        return explore(exploration_id, run, deps)
+        if expired:
+            expire(exploration_id, run, deps)
+        return explore(exploration_id, run, deps, task)
     except ExplorerError as error:
         if error.retryable or isinstance(error, OVERTAKEN):
             raise

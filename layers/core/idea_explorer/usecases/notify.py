@@ -17,6 +17,7 @@ from idea_explorer.domain.errors import (
     MissingError,
     UndeliveredError,
 )
+from idea_explorer.domain.events import WebhookGivenUp
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.webhook import (
@@ -78,7 +79,11 @@ def notify(
         again = {"status": "pending", "next_try": deps.clock.now() + wait}
         _record(exploration, after.model_copy(update=again), deps)
         raise UndeliveredError(after.last_error or "The receiver is down.")
-    return _record(exploration, after, deps)
+    recorded = _record(exploration, after, deps)
+    if after.status == "failed":
+        for sink in deps.sinks_for(recorded):
+            sink.emit(WebhookGivenUp(error=after.last_error or ""))
+    return recorded
 
 
 def resend(

@@ -1,7 +1,7 @@
 """How a run begins: its deadline, and the opening of its transcript."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 from idea_explorer.agent import prompts
@@ -11,7 +11,7 @@ from idea_explorer.agent.requests import MODEL_CALLS, announce_retry, fit_search
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.completeness import Framework
-from idea_explorer.domain.deadline import Clock, Deadline
+from idea_explorer.domain.deadline import Clock, Deadline, TaskStart, task_timeout
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.json import Block
@@ -23,25 +23,25 @@ from idea_explorer.domain.turns import find_effort
 from idea_explorer.ports import EventSink, Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
 
-MAX_START_SHARE = 0.1  # of a deadline: a cold start must not use up a short one
 NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a new document."
 
 
 def enter_run(
-    exploration: Exploration, run: int, now: datetime, start_seconds: float
+    exploration: Exploration, run: int, now: datetime, task: TaskStart | None = None
 ) -> Exploration:
-    """Start the run, or continue it, with its deadline. `start_seconds` of that have passed already."""
+    """Start the run, or continue it, with its deadline. That is never later than the task's timeout, which
+    kills the function."""
     if exploration.run.number != run:
         raise ConflictError(
             f"Exploration {exploration.id} is in run {exploration.run.number}, not {run}."
         )
     if exploration.is_final:
         return exploration
-    seconds = exploration.request.deadline_seconds
-    passed = min(start_seconds, MAX_START_SHARE * seconds)
-    deadline = exploration.run.deadline_at or now + timedelta(seconds=seconds - passed)
+    latest = task_timeout(task, exploration.request.deadline_seconds, now)
+    deadline = exploration.run.deadline_at or latest
     if exploration.run.awaiting_since:
         deadline += now - exploration.run.awaiting_since
+    deadline = min(deadline, latest)
     begun = exploration if exploration.status == "running" else exploration.started(at=now)
     return begun.replace(deadline_at=deadline, awaiting_since=None)
 

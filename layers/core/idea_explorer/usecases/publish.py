@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
 from idea_explorer.domain.events import ErrorEvent
-from idea_explorer.domain.exploration import Exploration, Publication
+from idea_explorer.domain.exploration import OFFLINE, Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import Receipt
@@ -42,7 +42,9 @@ def publish(
     failure = give_up
     if exploration.run.outcome != "failed" and not give_up:
         try:
-            if exploration.request.spec.proposes_changes:
+            if exploration.request.model == OFFLINE:
+                _check_publisher(deps)
+            elif exploration.request.spec.proposes_changes:
                 published = _open_pull_request(exploration, deps)
             elif _is_published(exploration) and (publisher := deps.publisher()):
                 published = _publish_report(exploration, publisher, deps)
@@ -96,6 +98,12 @@ def _has_text(exploration: Exploration) -> bool:
 
 def _is_published(exploration: Exploration) -> bool:
     return exploration.request.spec.publishes_documents and _has_text(exploration)
+
+
+def _check_publisher(deps: Deps) -> None:
+    """A smoke test shows that a report could be published, and leaves none in the repository."""
+    if publisher := deps.publisher():
+        publisher.check()
 
 
 def _open_pull_request(exploration: Exploration, deps: Deps) -> Published | None:

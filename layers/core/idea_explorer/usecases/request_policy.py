@@ -13,9 +13,9 @@ from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.models import PROFILES, ModelProfile
-from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.request import SMOKE_OWNER, ExploreRequest
 from idea_explorer.domain.toolsets import TOOLSETS, toolsets_taking
 from idea_explorer.domain.usage import Price, Usage
 
@@ -50,6 +50,7 @@ class RequestPolicy:
     def check_request(self, request: ExploreRequest, owner: str) -> None:
         """All but whether the owner's day can pay, which is no matter where no model will be called."""
         self.check_toolset(request.toolset)
+        check_model(request, owner)
         check_fields_count(request)
         check_webhook(request)
         self.check_deadline(request.deadline_seconds)
@@ -156,6 +157,12 @@ def check_fields_count(request: ExploreRequest) -> None:
     if fields:
         sentence = "; ".join(f"'{name}': {message}" for name, message in fields.items())
         raise InvalidRequestError(sentence, fields=fields)
+
+
+def check_model(request: ExploreRequest, owner: str) -> None:
+    """Nobody else gets a report that no model wrote from a deployment that has one."""
+    if request.model == OFFLINE and owner != SMOKE_OWNER:
+        raise _wrong("model", "offline is only for `idea admin smoke`")
 
 
 def check_webhook(request: ExploreRequest) -> None:

@@ -20,6 +20,7 @@ from idea_explorer.domain.events import (
     TextDelta,
     ThinkingDelta,
     ToolCallStart,
+    WebhookGivenUp,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.deps import Deps
@@ -45,7 +46,7 @@ class History:
 
     def emit(self, event: RunEvent) -> None:
         match event:
-            case RetryScheduled() | RunFinished():
+            case RetryScheduled() | RunFinished() | WebhookGivenUp():
                 return
             case AnswerStarted():
                 if self._start and self._unfinished:

@@ -86,7 +86,9 @@ def settle(
 def _open_run(exploration: Exploration, run: int, now: datetime) -> Exploration:
     if exploration.is_final or exploration.run.number != run:
         raise ConflictError(f"Run {run} of exploration {exploration.id} is closed.")
-    return exploration.started(at=now) if exploration.status == "queued" else exploration
+    if exploration.status == "queued":
+        return exploration.started(at=now)
+    return exploration.replace(decided_at=None)  # it waits no longer to go on
 
 
 def _end_unpublished(

@@ -85,8 +85,8 @@ def _invalid(field: str, rule: str) -> InvalidRequestError:
 
 
 def enqueue(exploration: Exploration, deps: Deps) -> None:
-    """Send the run to the queue. If that fails, the sweep sends it later."""
+    """Announce a change of the run to those who start runs. If that fails, the sweep makes up for it."""
     try:
         deps.queue().send(exploration.id, exploration.run.number)
     except ExternalError as error:
-        deps.log.warning("enqueue_failed", explorationId=exploration.id, error=type(error).__name__)
+        deps.log.warning("enqueue_failed", explorationId=exploration.id, error=error.sentence)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.wiring.local import system_clock
+
+TOKENS_REREAD_SECONDS = 5.0
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.aws.s3 import Bucket
     from idea_explorer.adapters.dynamodb.table import Table
     from idea_explorer.domain.json import JsonObject
-    from idea_explorer.ports import Idempotency, Notices, Secrets, SecretStore, Workflow, WorkQueue
+    from idea_explorer.ports import (
+        Admission,
+        DeadLetters,
+        Deployment,
+        Idempotency,
+        Notices,
+        Secrets,
+        SecretStore,
+        Workflow,
+        WorkQueue,
+    )
     from idea_explorer.settings import Settings
 
 
@@ -37,6 +51,12 @@ def table(settings: Settings) -> Table:
 
     name = named("TABLE_NAME", settings.table_name)
     return Table(name, connect("dynamodb", settings), SystemClock())
+
+
+def cloud_admission(settings: Settings) -> Admission:
+    from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
+
+    return DynamoExplorations(table(settings)).admission
 
 
 def idempotency(settings: Settings) -> Idempotency:
@@ -110,10 +130,27 @@ def answer_token(settings: Settings, token: str, output: JsonObject) -> bool:
     return StepFunctionsWorkflow("", connect("stepfunctions", settings)).answer(token, output)
 
 
-def api_tokens(settings: TokensSettings) -> Callable[[], str]:
-    """The current text of the API tokens secret."""
-    name = named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
-    return partial(cloud_secrets(settings).get, name)
+class ApiTokens:
+    """The text of the API tokens secret."""
+
+    def __init__(self, settings: TokensSettings) -> None:
+        self._name = named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
+        self._secrets = cloud_secrets(settings)
+        self._clock = system_clock()
+        self._fetched = -math.inf
+
+    def read(self) -> str:
+        """From the cache, if it is there."""
+        return self._secrets.get(self._name)
+
+    def reread(self) -> str:
+        """As it is stored now, or was seconds ago: whoever sends unknown tokens decides how often this
+        is called."""
+        now = self._clock.monotonic()
+        due = now - self._fetched >= TOKENS_REREAD_SECONDS
+        if due:
+            self._fetched = now
+        return self._secrets.get(self._name, fresh=due)
 
 
 def operator_secrets(settings: Settings) -> SecretStore:
@@ -122,7 +159,26 @@ def operator_secrets(settings: Settings) -> SecretStore:
     return OperatorSecrets(connect("secretsmanager", settings))
 
 
-def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
-    from idea_explorer.adapters.aws import secrets
+def deployment(settings: Settings, stack: str) -> Deployment:
+    from idea_explorer.adapters.aws.client import client
+    from idea_explorer.adapters.aws.deployment import CloudDeployment
 
-    return secrets.stack_outputs(stack, connect("cloudformation", settings))
+    return CloudDeployment(stack, lambda service: client(service, settings.aws_endpoint_url))
+
+
+def stack_outputs(settings: Settings, stack: str) -> Mapping[str, str]:
+    return deployment(settings, stack).describe().outputs
+
+
+def cloud_dead_letters(
+    settings: Settings, *, queue_url: str, dead_letter_queue_url: str, failed_calls_queue_url: str
+) -> DeadLetters:
+    from idea_explorer.adapters.aws.dead_letters import SqsDeadLetters
+
+    return SqsDeadLetters(
+        queue_url,
+        dead_letter_queue_url,
+        failed_calls_queue_url,
+        connect("sqs", settings),
+        connect("lambda", settings),
+    )

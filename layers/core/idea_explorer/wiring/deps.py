@@ -17,6 +17,8 @@ from idea_explorer.wiring.toolsets import research_repository
 if TYPE_CHECKING:
     from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
 
+LONG_POLL_SECONDS = 20.0  # API Gateway ends a call after 29
+
 
 def cloud_deps(settings: Settings, log: Log) -> Deps:
     """The DynamoDB table, the bucket and the services of a deployment. Connects to none of them yet.
@@ -34,8 +36,11 @@ def cloud_deps(settings: Settings, log: Log) -> Deps:
     bucket = Bucket(cloud.named("BUCKET_NAME", settings.bucket_name), cloud.connect("s3", settings))
     approvals = CloudApprovals(table, bucket)
     uploads = CloudUploads(bucket)
+    explorations = DynamoExplorations(table)
     return _deps(settings, log, DynamoSpend(table), uploads)(
-        explorations=DynamoExplorations(table),
+        explorations=explorations,
+        admission=explorations.admission,
+        has_slots=True,
         transcripts=CloudTranscripts(table, bucket),
         events=DynamoEventLog(table),
         reports=CloudReports(table, bucket),
@@ -60,6 +65,7 @@ def local_deps(
     uploads = local.local_uploads(settings)
     return _deps(settings, log, store, uploads)(
         explorations=store,
+        admission=store,
         transcripts=store,
         events=store,
         reports=store,
@@ -109,10 +115,9 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         repository=settings.published_to,
         branch=settings.published_branch,
         max_running=settings.max_running,
-        defer_seconds=settings.defer_seconds,
         queued_too_long_seconds=settings.queued_too_long_seconds,
         running_too_long_seconds=settings.running_too_long_seconds,
-        events_wait_seconds=settings.events_wait_seconds,
+        events_wait_seconds=_events_wait_seconds(settings),
         # polling a table in the cloud costs money; polling the local database costs nothing
         events_poll_seconds=settings.events_poll_seconds or (1.0 if settings.in_cloud else 0.1),
     )
@@ -122,6 +127,13 @@ def _log_sinks(log: Log, exploration: Exploration) -> Sequence[EventSink]:
     from idea_explorer.observability.log_sink import LogSink
 
     return [LogSink(log, exploration)]
+
+
+def _events_wait_seconds(settings: Settings) -> float:
+    """On Lambda a call that waits occupies an execution; on this machine it costs nothing."""
+    if settings.events_wait_seconds is not None:
+        return settings.events_wait_seconds
+    return 0.0 if settings.on_lambda else LONG_POLL_SECONDS
 
 
 def _answer_token(settings: Settings, approvals: Approvals, exploration: Exploration) -> None:

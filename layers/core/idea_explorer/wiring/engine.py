@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets, named
 from idea_explorer.wiring.local import system_clock
@@ -22,12 +23,21 @@ from idea_explorer.wiring.toolsets import (
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.claude import Claude
-    from idea_explorer.ports import EventSink, Log, Model, Spend, Uploads
+    from idea_explorer.ports import (
+        EventSink,
+        Log,
+        Model,
+        ModelAnswer,
+        ModelRequest,
+        Spend,
+        Uploads,
+        Watcher,
+    )
     from idea_explorer.usecases.engine import Engine
     from idea_explorer.usecases.request_policy import RequestPolicy
 
 TRACE_HEADER = "_X_AMZN_TRACE_ID"  # set by Lambda for each invocation
-OFFLINE_MODELS = dict.fromkeys(MODELS, "offline")
+OFFLINE_MODELS = dict.fromkeys(MODELS, OFFLINE)
 
 
 def model(settings: Settings) -> Model:
@@ -36,7 +46,21 @@ def model(settings: Settings) -> Model:
         from idea_explorer.adapters.offline import OfflineModel
 
         return OfflineModel()
-    return claude(settings)
+    return OfflineOnRequest(claude(settings))
+
+
+class OfflineOnRequest:
+    """Claude, and the offline model for the one request that asks for it: a smoke test."""
+
+    def __init__(self, claude: Model) -> None:
+        self._claude = claude
+
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        if request.model_id != OFFLINE:
+            return self._claude.answer(request, watcher, deadline)
+        from idea_explorer.adapters.offline import OfflineModel
+
+        return OfflineModel().answer(request, watcher, deadline)
 
 
 def claude(settings: Settings) -> Claude:
@@ -98,7 +122,8 @@ def make_engine(settings: Settings, uploads: Uploads, log: Log) -> Engine:
 
 
 def model_ids(settings: Settings) -> Mapping[str, str]:
-    return settings.models if settings.uses_claude else OFFLINE_MODELS
+    """The model id of each name. Under the name `offline` no model is called, whatever the provider."""
+    return {**(settings.models if settings.uses_claude else OFFLINE_MODELS), OFFLINE: OFFLINE}
 
 
 def request_policy(

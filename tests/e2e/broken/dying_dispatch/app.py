@@ -10,6 +10,8 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.ports import Workflow
+from idea_explorer.usecases.admission import admit
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.dispatch import dispatch
 
 
@@ -24,13 +26,21 @@ class DyingOnce:
             os.kill(os.getpid(), signal.SIGKILL)
         return self._workflow.start(exploration_id, run, deadline_seconds)
 
+    def is_running(self, exploration_id: ExplorationId, run: int) -> bool:
+        return self._workflow.is_running(exploration_id, run)
+
 
 @handlers.entry
 def handler(event: handlers.Event) -> JsonObject:
-    return handlers.each_message(event, _dispatch)
+    result = handlers.each_message(event, _dispatch)
+    admit(_dying())
+    return result
 
 
 def _dispatch(message: QueueMessage) -> JsonObject:
+    return {"dispatched": dispatch(message, _dying())}
+
+
+def _dying() -> Deps:
     deps = deployment.deps()
-    dying = dataclasses.replace(deps, workflow=lambda: DyingOnce(deps.workflow()))
-    return {"dispatched": dispatch(message, dying)}
+    return dataclasses.replace(deps, workflow=lambda: DyingOnce(deps.workflow()))

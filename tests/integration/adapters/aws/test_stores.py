@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import boto3
@@ -10,10 +11,11 @@ from botocore.stub import ANY, Stubber
 
 from idea_explorer.adapters.dynamodb.events import DynamoEventLog
 from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
-from idea_explorer.adapters.dynamodb.schema import RECORD
+from idea_explorer.adapters.dynamodb.schema import BY_OWNER, BY_STATUS, RECORD, Item
 from idea_explorer.adapters.dynamodb.table import ATTEMPTS, Table
 from idea_explorer.domain.errors import LeaseLostError, RateLimitedError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import id_from_key
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import dump_entry
 from idea_explorer.observability.logging import SilentLog
@@ -281,3 +283,54 @@ def test_a_whole_exploration_runs_on_them(aws: Settings) -> None:
     assert [events[0].type, events[-1].type] == ["status_changed", "message_end"]
     transcript = deps.transcripts.open(ended.id, ended.lease)
     assert {entry.kind for entry in transcript.entries} >= {"opening", "asked", "answered"}
+
+
+def hold_slot(settings: Settings, name: str, owner: str = "ada") -> None:
+    """Hold a slot without a reason, as a table restored from a backup may."""
+    client: Any = boto3.client("dynamodb")
+    client.update_item(
+        TableName=settings.table_name,
+        Key={"pk": {"S": "SLOTS"}, "sk": {"S": "SLOTS"}},
+        UpdateExpression="ADD holders :holder",
+        ExpressionAttributeValues={":holder": {"SS": [f"{name} {owner}"]}},
+    )
+
+
+def test_slots_that_are_held_for_nothing_are_freed(aws: Settings, stores: Deps) -> None:
+    ended, waiting = an_exploration(status="failed"), an_exploration()
+    for exploration in (ended, waiting):
+        stores.explorations.create(exploration)
+        hold_slot(aws, exploration.id)
+    hold_slot(aws, str(id_from_key("nobody", "gone")), owner="an owner with spaces")
+
+    assert stores.admission.free_stale_slots() == 3
+    assert stores.admission.slots().holders == {}
+
+
+def test_a_slot_is_not_freed_if_its_holder_has_started_meanwhile(
+    aws: Settings, stores: Deps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exploration = an_exploration()
+    stores.explorations.create(exploration)
+    hold_slot(aws, exploration.id)
+    admission = stores.admission
+    read = Table.get_many
+
+    def start_after_reading(table: Table, keys: Sequence[Mapping[str, str]]) -> list[Item]:
+        found = read(table, keys)
+        stores.explorations.take_over(exploration.id, lambda e: e.started(at=NOW), slots=5)
+        return found
+
+    monkeypatch.setattr(Table, "get_many", start_after_reading)
+
+    assert admission.free_stale_slots() == 0
+    assert set(admission.slots().holders) == {exploration.id}
+
+
+def test_only_records_are_in_the_indexes(aws: Settings, stores: Deps) -> None:
+    stores.explorations.create(an_exploration())
+    client: Any = boto3.client("dynamodb")
+
+    for index in (BY_OWNER, BY_STATUS):
+        found = client.scan(TableName=aws.table_name, IndexName=index)["Items"]
+        assert [item["sk"]["S"] for item in found] == [RECORD]

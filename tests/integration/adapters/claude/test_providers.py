@@ -108,7 +108,7 @@ def test_a_wrong_setting_is_one_sentence_before_anything_is_asked(
     ("flags", "changes", "said"),
     [
         (["--effort", "max"], {}, "--effort must be one of: low, medium or high."),
-        (["--model", "gpt"], {}, "--model must be one of: sonnet, opus or haiku."),
+        (["--model", "gpt"], {}, "--model must be one of: sonnet, opus, haiku or offline."),
         (
             ["--effort", "low"],
             {"IDEA_MODELS": '{"sonnet": "claude-sonnet-4-5"}'},

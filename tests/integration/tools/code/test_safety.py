@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -48,12 +49,12 @@ def leaked(answer: Any) -> bool:
 
 
 def asked_paths(layout: Layout, *, few: bool) -> list[str]:
-    """The links (of a long chain its ends), and ways on through them."""
-    names = [os.fsencode(name).decode("utf-8", "replace") for name in layout]
-    names = [*names[:3], *names[3:][-1:], "l%0Am", "l%FF"]
+    """The links (of a long chain its ends) by every spelling of their names, and ways on through them."""
+    raw = [os.fsencode(name) for name in [*layout][:3] + [*layout][3:][-1:]]
+    names = {name.decode("utf-8", "replace") for name in raw} | {quote(name) for name in raw}
     further = ["", "/secret.txt", "/more/a.py", "/../outside/secret.txt", "/l/secret.txt"]
     further += ["/etc/passwd", "/outside/secret.txt", "/new.txt", "/out/secret.txt"]
-    return [name + more for name in names for more in (further[:4] if few else further)]
+    return [name + more for name in sorted(names) for more in (further[:4] if few else further)]
 
 
 def state(folder: Path) -> dict[str, bytes]:

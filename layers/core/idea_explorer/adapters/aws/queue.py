@@ -74,6 +74,17 @@ class StepFunctionsWorkflow:
             ),
         )
 
+    def is_running(self, exploration_id: ExplorationId, run: int) -> bool:
+        executions = self._arn.replace(":stateMachine:", ":execution:")
+        try:
+            with map_aws_errors("Step Functions", expected={"ExecutionDoesNotExist"}):
+                found = self._connect().describe_execution(
+                    executionArn=f"{executions}:{exploration_id}-{run}"
+                )
+        except ExpectedError:
+            return False
+        return bool(found["status"] == "RUNNING")
+
     def answer(self, token: str, output: JsonObject) -> bool:
         return self._call(
             {"TaskDoesNotExist", "TaskTimedOut", "InvalidToken"},

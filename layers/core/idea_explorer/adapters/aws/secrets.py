@@ -1,7 +1,7 @@
 """Secrets from Secrets Manager, fetched again when they are too old, so rotation needs no deployment."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from idea_explorer.adapters.aws.client import ExpectedError, error_code, map_aws_errors
@@ -90,15 +90,3 @@ def _has_no_value(error: Any) -> bool:
     """Tells a secret that was never set from one that does not exist, which has the same code."""
     message = str(error.response.get("Error", {}).get("Message", ""))
     return error_code(error) == "ResourceNotFoundException" and "staging label" in message
-
-
-def stack_outputs(stack: str, connect: Callable[[], Any]) -> Mapping[str, str]:
-    try:
-        with map_aws_errors("CloudFormation", expected={"ValidationError"}):
-            found = connect().describe_stacks(StackName=stack)["Stacks"][0]
-    except ExpectedError as error:
-        raise ConfigurationError(
-            f"There is no stack {stack} in this account and region.",
-            hint="Name yours with --stack.",
-        ) from error
-    return {out["OutputKey"]: out["OutputValue"] for out in found.get("Outputs", [])}

@@ -20,6 +20,9 @@ from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
+ANTHROPIC_URL = (
+    "https://api.anthropic.com"  # given, or the SDK takes an empty ANTHROPIC_BASE_URL as it is
+)
 SILENCE_SECONDS = 90.0  # without a byte the connection is dead: pings come every 15 to 30 s
 CONNECT_TIMEOUT_SECONDS = 10.0
 SYSTEM: errors.ErrorCode = "AI_SERVICE_UNAVAILABLE"
@@ -70,7 +73,7 @@ class Claude:
     def with_key(cls, api_key: str, base_url: str | None = None, **limits: float) -> "Claude":
         """Anthropic's own API."""
         client = anthropic.Anthropic(
-            api_key=api_key, base_url=base_url, max_retries=0, open_telemetry=False
+            api_key=api_key, base_url=base_url or ANTHROPIC_URL, max_retries=0, open_telemetry=False
         )
         return cls(client, ANTHROPIC, **limits)
 

@@ -4,8 +4,16 @@ import uuid
 import zlib
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 
 from idea_explorer.adapters import records
+from idea_explorer.adapters.dynamodb.admission import (
+    DynamoAdmission,
+    free_slot,
+    take_slot,
+    waiting_items,
+    waiting_writes,
+)
 from idea_explorer.adapters.dynamodb.events import event_items, last_number
 from idea_explorer.adapters.dynamodb.schema import (
     ACTIVE,
@@ -21,7 +29,7 @@ from idea_explorer.adapters.dynamodb.schema import (
     Value,
     record_key,
 )
-from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
+from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table, Write
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -56,13 +64,23 @@ class DynamoExplorations:
             **_record_attributes(exploration),
             **_active_attribute(exploration),
         }
-        return self._table.put_new(record, *event_items(exploration.id, events, after=0))
+        first_events = event_items(exploration.id, events, after=0)
+        return self._table.put_new(record, *first_events, *waiting_items(exploration))
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
         return _restore(self._get(exploration_id))
 
+    @property
+    def admission(self) -> DynamoAdmission:
+        return DynamoAdmission(self._table, _restore)
+
     def take_over(
-        self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
+        self,
+        exploration_id: ExplorationId,
+        change: RecordChange,
+        tell: EventsOfChange = no_events,
+        *,
+        slots: int | None = None,
     ) -> Exploration:
         for _ in range(ATTEMPTS):
             item = self._get(exploration_id)
@@ -75,9 +93,15 @@ class DynamoExplorations:
                 "taker": taker,
             }
             when = Condition("#version = :known", {"known": item["version"]})
+            slot = _slot_writes(before, after, slots)
+            also = [*waiting_writes(before, after), *slot]
+            events = tell(before, after)
             try:
-                self._update(after, values, when, tell(before, after))
+                self._update(after, values, when, events, also)
             except ConditionNotMetError as refused:
+                # the slot is written last; freeing one has no condition
+                if slot and refused.failed == [len(events) + len(also)]:
+                    raise records.no_free_slot(exploration_id) from refused
                 # Our own write refuses it if the response was lost and the client sent it again.
                 if refused.found is None or refused.found.get("taker") != taker:
                     continue
@@ -86,9 +110,10 @@ class DynamoExplorations:
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         held = Condition("#lease = :held", {"held": exploration.lease})
+        also = [] if exploration.is_exploring else [free_slot(exploration)]
         for _ in range(ATTEMPTS):
             try:
-                self._update(exploration, {}, held, events)
+                self._update(exploration, {}, held, events, also)
             except ConditionNotMetError as refused:
                 if 0 in refused.failed:
                     raise records.lease_lost(exploration.id) from refused
@@ -133,24 +158,25 @@ class DynamoExplorations:
             records.encode_cursor(found[limit - 1][CREATED]) if len(found) > limit else None,
         )
 
-    def count_running(self) -> int:
-        where = Condition(f"#{ACTIVE} = :status", {"status": "running"})
-        return sum(len(found) for found in self._table.query(where, index=BY_STATUS))
+    def unchanged_since(
+        self, status: Status, moment: datetime, *, limit: int | None = None
+    ) -> Sequence[Exploration]:
+        found = self._find_active(status, moment, limit)
+        return records.select_unchanged(found, status, moment)
 
-    def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
-        return records.select_unchanged(self._find_active(status, moment), status, moment)
+    def due_deliveries(
+        self, moment: datetime, *, limit: int | None = None
+    ) -> Sequence[Exploration]:
+        return records.select_overdue(self._find_active(UNDELIVERED, moment, limit), moment)
 
-    def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
-        return records.select_overdue(self._find_active(UNDELIVERED, moment), moment)
-
-    def _find_active(self, active: str, before: datetime) -> list[Exploration]:
+    def _find_active(self, active: str, before: datetime, limit: int | None) -> list[Exploration]:
         where = Condition(
             f"#{ACTIVE} = :active AND #{UPDATED} < :moment",
             {"active": active, "moment": records.format_sortable(before)},
         )
-        pages = self._table.query(where, index=BY_STATUS)
-        keys = [record_key(item[PK]) for page in pages for item in page]
-        return [_restore(item) for item in self._table.get_many(keys)]
+        pages = self._table.query(where, index=BY_STATUS, limit=limit)
+        items = islice((item for page in pages for item in page), limit)
+        return [_restore(item) for item in self._table.get_many([record_key(i[PK]) for i in items])]
 
     def _get(self, exploration_id: ExplorationId) -> Item:
         item = self._table.get(record_key(exploration_id))
@@ -164,6 +190,7 @@ class DynamoExplorations:
         values: dict[str, Value],
         when: Condition,
         events: Sequence[AnyEvent],
+        also: Sequence[Write],
     ) -> None:
         active = _active_attribute(after)
         changes = {**values, **_record_attributes(after), **active}
@@ -173,7 +200,13 @@ class DynamoExplorations:
         given = {**changes, **when.values, "one": 1}
         last = last_number(self._table, after.id) if events else 0
         new = event_items(after.id, events, after=last)
-        self._table.update(key, change, given, when=when.expression, new=new)
+        self._table.update(key, change, given, when=when.expression, new=new, also=also)
+
+
+def _slot_writes(before: Exploration, after: Exploration, slots: int | None) -> list[Write]:
+    if after.is_exploring and slots is not None:
+        return [take_slot(after, slots)]
+    return [free_slot(after)] if before.is_exploring and not after.is_exploring else []
 
 
 def _restore(item: Item) -> Exploration:

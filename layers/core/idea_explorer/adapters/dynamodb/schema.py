@@ -11,6 +11,8 @@
 | SPEND#day#owner | TURN            | how many reservations were made on that day                 |
 | IDEMPOTENCY     | submit#…        | the response to a request with a key, until it expires      |
 | LEASE#branch    | LEASE           | who publishes to a branch at the moment                     |
+| WAITING         | owner#time#id   | an exploration that waits for a free slot                   |
+| SLOTS           | SLOTS           | the explorations that hold a slot; whether starting pauses  |
 
 template.yaml declares the same table; a test compares the two.
 """
@@ -88,7 +90,7 @@ def approval_token_key(exploration_id: str) -> dict[str, str]:
     return {PK: exploration_id, SK: APPROVAL_TOKEN}
 
 
-Value: TypeAlias = str | int | float | bytes | bool
+Value: TypeAlias = str | int | float | bytes | bool | frozenset[str]
 Item: TypeAlias = dict[str, Any]
 
 
@@ -113,6 +115,8 @@ def _encode_value(value: Value) -> dict[str, Any]:
             return {"S": value}
         case bytes():
             return {"B": value}
+        case frozenset():
+            return {"SS": sorted(value)}
         case _:
             return {"N": repr(value)}
 
@@ -121,5 +125,7 @@ def _decode_value(value: Mapping[str, Any]) -> Value:
     ((kind, content),) = value.items()
     if kind == "N":
         return float(content) if set(content) & set(".eE") else int(content)
+    if kind == "SS":
+        return frozenset(content)
     plain: Value = content
     return plain

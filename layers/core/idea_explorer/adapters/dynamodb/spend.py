@@ -4,7 +4,7 @@ import math
 from datetime import UTC, date, datetime, time, timedelta
 
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK, Item
-from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table
+from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Put, Table
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.usage import limit_hold
 
@@ -31,7 +31,7 @@ class DynamoSpend:
                     f"SET #turn = :next, #{EXPIRES} = :expires",
                     {"next": turn + 1, "seen": turn, "expires": _expires(day)},
                     when="attribute_not_exists(#turn) OR #turn = :seen",
-                    replace=item | {EXPIRES: _expires(day)},
+                    also=[Put(item | {EXPIRES: _expires(day)})],
                 )
             except ConditionNotMetError:
                 continue

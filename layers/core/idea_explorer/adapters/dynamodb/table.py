@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from idea_explorer.adapters.aws.client import error_code, map_aws_errors
 from idea_explorer.adapters.dynamodb.schema import (
@@ -58,6 +58,39 @@ class Condition:
 
     expression: str
     values: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Store an item, replacing any that is there."""
+
+    item: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    key: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Change an item, on a condition if there is one."""
+
+    key: Mapping[str, str]
+    change: str
+    values: Mapping[str, Value]
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Write nothing, but let the transaction fail unless an item meets a condition."""
+
+    key: Mapping[str, str]
+    condition: Condition
+
+
+Write: TypeAlias = Put | Delete | Update | Check
 
 
 def begins_with(partition: str, prefix: str) -> Condition:
@@ -153,6 +186,26 @@ class Table:
             return False
         return True
 
+    def delete(self, key: Mapping[str, str]) -> None:
+        request = self._request() | {"Key": encode(key)}
+        self._write(lambda api: api.delete_item(**request))
+
+    def count(self, where: Condition) -> int:
+        """How many items there are; it may miss the changes of the last second."""
+        request = self._request(where.expression) | {
+            "KeyConditionExpression": where.expression,
+            "ExpressionAttributeValues": placeholders(where.values),
+            "Select": "COUNT",
+        }
+        total: int = 0
+        while True:
+            with map_aws_errors(SYSTEM):
+                response = self._connect().query(**request)
+            total += int(response["Count"])
+            if "LastEvaluatedKey" not in response:
+                return total
+            request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
+
     def put_new_while(
         self, item: Mapping[str, Value], key: Mapping[str, str], condition: Condition
     ) -> None:
@@ -162,13 +215,16 @@ class Table:
         taken. A retry after a lost response does not write twice: the client gives each transaction a
         token.
         """
-        check = self._request(condition.expression) | {
+        check = self._check_request(key, condition)
+        self._transact([{"ConditionCheck": check}, {"Put": self._put_new_request(item)}])
+
+    def _check_request(self, key: Mapping[str, str], condition: Condition) -> dict[str, Any]:
+        request = self._request(condition.expression) | {
             "Key": encode(key),
             "ConditionExpression": condition.expression,
         }
-        if condition.values:
-            check["ExpressionAttributeValues"] = placeholders(condition.values)
-        self._transact([{"ConditionCheck": check}, {"Put": self._put_new_request(item)}])
+        values = placeholders(condition.values)
+        return request | ({"ExpressionAttributeValues": values} if values else {})
 
     def update(
         self,
@@ -178,31 +234,40 @@ class Table:
         *,
         when: str,
         new: Sequence[Mapping[str, Value]] = (),
-        replace: Mapping[str, Value] | None = None,
+        also: Sequence[Write] = (),
     ) -> None:
-        """Update an item on a condition, store `new` ones and replace another, all or nothing.
+        """Update an item on a condition, store `new` ones and make `also` other writes, all or nothing.
 
         ConditionNotMetError has 0 in `failed` if the condition failed, and higher numbers for new items
-        whose keys are taken.
+        whose keys are taken, and then for the other writes.
         """
         request = self._update_request(key, change, values, when)
-        puts = [self._put_new_request(item) for item in new]
-        if replace:
-            puts.append(self._request() | {"Item": encode(replace)})
-        if puts:
-            self._transact([{"Update": request}, *({"Put": put} for put in puts)])
+        puts = [{"Put": self._put_new_request(item)} for item in new]
+        if puts or also:
+            self._transact([{"Update": request}, *puts, *map(self._write_request, also)])
         else:
             self._write(lambda api: api.update_item(**request))
+
+    def _write_request(self, write: Write) -> dict[str, Any]:
+        match write:
+            case Put(item):
+                return {"Put": self._request() | {"Item": encode(item)}}
+            case Delete(key):
+                return {"Delete": self._request() | {"Key": encode(key)}}
+            case Update(key, change, values, when):
+                return {"Update": self._update_request(key, change, values, when)}
+            case Check(key, condition):
+                return {"ConditionCheck": self._check_request(key, condition)}
 
     def _update_request(
         self, key: Mapping[str, str], change: str, values: Mapping[str, Value], when: str
     ) -> dict[str, Any]:
-        request = self._request(change, when) | {
-            "Key": encode(key),
-            "UpdateExpression": change,
-            "ConditionExpression": when,
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
+        request = self._request(change, when) | {"Key": encode(key), "UpdateExpression": change}
+        if when:
+            request |= {
+                "ConditionExpression": when,
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            }
         return request | ({"ExpressionAttributeValues": placeholders(values)} if values else {})
 
     def _put_new_request(self, item: Mapping[str, Value]) -> dict[str, Any]:

@@ -6,6 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from idea_explorer.adapters import records
+from idea_explorer.adapters.sqlite.admission import (
+    SqliteAdmission,
+    free_slot,
+    list_waiting,
+    take_slot,
+)
 from idea_explorer.adapters.sqlite.database import StoreFile
 from idea_explorer.adapters.sqlite.events import SqliteEventLog, append_events
 from idea_explorer.adapters.sqlite.schema import check_lease
@@ -44,6 +50,7 @@ class SqliteExplorations(StoreFile):
             if not added.rowcount:
                 return False
             _schedule_delivery(db, exploration)
+            list_waiting(db, exploration)
             append_events(db, exploration.id, events)
             return True
 
@@ -54,11 +61,18 @@ class SqliteExplorations(StoreFile):
         return _restore(row)
 
     def take_over(
-        self, exploration_id: ExplorationId, change: RecordChange, tell: EventsOfChange = no_events
+        self,
+        exploration_id: ExplorationId,
+        change: RecordChange,
+        tell: EventsOfChange = no_events,
+        *,
+        slots: int | None = None,
     ) -> Exploration:
         with self._db.transaction() as db:
             before = self.load(exploration_id)
             after = records.change_and_lease(before, change)
+            if slots is not None and after.is_exploring:
+                take_slot(db, after, slots)
             _update(db, after)
             db.execute(
                 "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
@@ -103,17 +117,20 @@ class SqliteExplorations(StoreFile):
             records.encode_cursor(rows[limit - 1][3]) if len(rows) > limit else None,
         )
 
-    def count_running(self) -> int:
-        return len(self._db.rows("SELECT 1 FROM explorations WHERE status = 'running'"))
-
-    def unchanged_since(self, status: Status, moment: datetime) -> Sequence[Exploration]:
-        rows = self._db.rows(SELECT + "status = ?", [status])
+    def unchanged_since(
+        self, status: Status, moment: datetime, *, limit: int | None = None
+    ) -> Sequence[Exploration]:
+        # as text a time sorts to the second, whether or not it has a fraction
+        oldest_first = "status = ? ORDER BY json_extract(record, '$.updated_at') LIMIT ?"
+        rows = self._db.rows(SELECT + oldest_first, [status, -1 if limit is None else limit])
         return records.select_unchanged(map(_restore, rows), status, moment)
 
-    def due_deliveries(self, moment: datetime) -> Sequence[Exploration]:
+    def due_deliveries(
+        self, moment: datetime, *, limit: int | None = None
+    ) -> Sequence[Exploration]:
         due = "id IN (SELECT id FROM deliveries WHERE due < ?)"
         rows = self._db.rows(SELECT + due, [records.format_sortable(moment)])
-        return records.select_overdue(map(_restore, rows), moment)
+        return records.select_overdue(map(_restore, rows), moment)[:limit]
 
 
 def _restore(row: tuple[Any, ...]) -> Exploration:
@@ -127,6 +144,9 @@ def _update(db: sqlite3.Connection, exploration: Exploration) -> None:
         (exploration.status, exploration.model_dump_json(), exploration.id),
     )
     _schedule_delivery(db, exploration)
+    list_waiting(db, exploration)
+    if not exploration.is_exploring:
+        free_slot(db, exploration)
 
 
 def _schedule_delivery(db: sqlite3.Connection, exploration: Exploration) -> None:
@@ -139,6 +159,11 @@ def _schedule_delivery(db: sqlite3.Connection, exploration: Exploration) -> None
 
 
 class SqliteStore(
-    SqliteExplorations, SqliteEventLog, SqliteTranscripts, SqliteReports, SqliteSpend
+    SqliteExplorations,
+    SqliteAdmission,
+    SqliteEventLog,
+    SqliteTranscripts,
+    SqliteReports,
+    SqliteSpend,
 ):
     """Every store of a run over one connection to one file; threads and processes can share it."""

@@ -30,7 +30,7 @@ from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import is_header_safe
 
-# an answer may wait for events for 20 s
+# `idea serve` may hold a call for events for 20 s
 TIMEOUT = httpx.Timeout(40.0, connect=10.0)
 UPLOAD_TIMEOUT = httpx.Timeout(120.0, connect=10.0)
 

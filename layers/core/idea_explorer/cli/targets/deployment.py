@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from idea_explorer.usecases.approvals.decide import DecisionRequest
 
 RECONNECT = RetryPolicy(first=1.0, longest=15.0, attempts=8)  # a minute: no restart takes as long
+DEFAULT_PAUSE_SECONDS = 1.0
 SUBMIT = RetryPolicy(first=1.0, factor=1.0, attempts=3)
 
 
@@ -70,7 +71,7 @@ class DeploymentTarget:
         self, exploration_id: str, notify: Callable[[str], None], *, after: int = 0
     ) -> Iterator[ReceivedEvent]:
         """A lost connection is taken up again after the last event received. What the run waits for is
-        said once, however often the API repeats it."""
+        said once, however often the API repeats it. The API says how long to pause between calls."""
         path = self._api.path(exploration_id, "events")
         last, failures, comment = after, 0, ""
         while True:
@@ -93,6 +94,7 @@ class DeploymentTarget:
             before, comment = comment, last_comment(stream)
             if comment and comment != before:
                 notify(comment)
+            self._clock.sleep(retry_seconds(stream))
 
     def last_event_id(self, exploration_id: str) -> int:
         path = self._api.path(exploration_id, "events")
@@ -175,6 +177,12 @@ def parse_stream(text: str) -> Iterator[ReceivedEvent]:
         fields = dict(line.split(": ", 1) for line in frame.split("\n") if ": " in line)
         if "data" in fields:
             yield parse_received(int(fields["id"]), fields["data"])
+
+
+def retry_seconds(text: str) -> float:
+    """The pause that a response asks for before the next call."""
+    asked = re.findall(r"^retry: ([0-9]{1,6})$", text, re.MULTILINE)
+    return int(asked[-1]) / 1_000 if asked else DEFAULT_PAUSE_SECONDS
 
 
 def last_comment(text: str) -> str:

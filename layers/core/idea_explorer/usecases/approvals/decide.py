@@ -9,7 +9,7 @@ from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.events import ApprovalDecided
 from idea_explorer.domain.request import Text
-from idea_explorer.usecases.approvals.wait import all_decided
+from idea_explorer.usecases.approvals.wait import all_decided, go_on
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 
@@ -75,5 +75,5 @@ def decide(
         )
         deps.events.append(exploration.id, None, decided)
     if exploration.status == "awaiting_approval" and all_decided(exploration.id, deps):
-        deps.wake(exploration)
+        go_on(exploration, deps)
     return stored

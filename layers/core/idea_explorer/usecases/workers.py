@@ -36,9 +36,12 @@ class Workers:
             self._thread(deliver, RENEW_SECONDS),
         ]
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
         for thread in self._threads:
             thread.start()
+
+    def __enter__(self) -> Self:
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,238 @@
+"""Deploy: collect what is missing, build, deploy, set secrets, make the first token, run the smoke test."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
+from idea_explorer.ports import StackInfo
+from idea_explorer.usecases import manage_tokens
+from scripts.deploy.answers import Answers, Question
+from scripts.deploy.builds import check_build, record_architecture
+from scripts.deploy.concurrency import RESERVATIONS, plan_concurrency
+from scripts.deploy.parameters import (
+    check_names,
+    format_overrides,
+    merge_parameters,
+    read_stage,
+    read_template,
+)
+from scripts.deploy.release import stamp
+from scripts.deploy.stack import Account, check_updatable
+
+STAGES = ("dev", "prod")
+ARCHITECTURES = ("arm64", "x86_64")
+STACK_NAME = re.compile(
+    r"[A-Za-z][A-Za-z0-9-]{0,47}"
+)  # functions are named after it, in 64 characters
+# the output that names each secret, and the variable that its value is read from
+SECRETS = {
+    "github": ("GitHubSecretId", "GITHUB_TOKEN", "GitHub token"),
+    "anthropic": ("AnthropicSecretId", "ANTHROPIC_API_KEY", "Anthropic key"),
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command names. `built` is a folder with a build to deploy instead of a new one."""
+
+    stack: str | None = None
+    stage: str | None = None
+    architecture: str | None = None
+    region: str | None = None
+    owner: str = "admin"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    built: Path | None = None
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a deployment is made with. `sam` runs the SAM CLI and returns its exit code."""
+
+    root: Path
+    sam: Callable[[Sequence[str], Mapping[str, str]], int]
+    smoke: Callable[[str], int]
+    say: Callable[[str], None]
+    answers: Answers
+    account: Account
+    clock: Clock
+    use_region: Callable[[str], None]
+    known_region: Callable[[], str | None]
+
+
+def deploy(request: Request, tools: Tools) -> int:
+    """Deploy or update a stack; returns the exit code of the smoke test."""
+    samconfig = tools.root / "samconfig.toml"
+    named_stage = _check_stage(request)
+    settings = read_stage(samconfig, named_stage or STAGES[0])
+    name = request.stack or settings.stack or ""
+    if not STACK_NAME.fullmatch(name):
+        raise InvalidRequestError(
+            f"{name!r} is no name for a stack.",
+            hint="Use up to 48 letters, digits and hyphens, beginning with a letter.",
+        )
+    region = _choose_region(request.region or settings.region, tools)
+    stack = tools.account.find_stack(name)
+    check_updatable(stack)
+    deployed = stack.parameters if stack else {}
+    stage = named_stage or deployed.get("Stage", STAGES[0])
+    settings = read_stage(samconfig, stage)
+    declared = read_template(tools.root / "template.yaml")["Parameters"]
+    check_names(settings.parameters, declared, "samconfig.toml")
+    check_names(request.parameters, declared, "the command")
+    command = dict(request.parameters)
+    if request.architecture:
+        command["Architecture"] = request.architecture
+    parameters = merge_parameters(
+        defaults={key: str(value.get("Default", "")) for key, value in declared.items()},
+        deployed=deployed,
+        stage=settings.parameters,
+        command=command,
+    )
+    named = {**settings.parameters, **command}
+    tools.answers.collect(_questions(stack, parameters, named, tools))
+    if "AlarmEmail" in tools.answers.found:
+        named["AlarmEmail"] = tools.answers.found["AlarmEmail"]
+    reserved = {name: value for name, value in settings.parameters.items() if name in RESERVATIONS}
+    named |= _plan(deployed, parameters, {**reserved, **command}, tools)
+    architecture = parameters["Architecture"]
+    named["Architecture"] = architecture
+
+    build = request.built or _build(architecture, stage, tools)
+    check_build(build, architecture)
+    tools.say(f"{'Updating' if stack else 'Creating'} {name} in {region}, stage {stage}.")
+    _deploy(name, region, stage, build, named, tools)
+    return _finish(name, request.owner, tools)
+
+
+def _check_stage(request: Request) -> str | None:
+    """The stage that the command names; without one, an update keeps that of the stack."""
+    stage = request.stage or request.parameters.get("Stage")
+    if stage not in {None, *STAGES}:
+        raise InvalidRequestError(f"There is no stage {stage}.", hint=f"Use {' or '.join(STAGES)}.")
+    if request.architecture and request.architecture not in ARCHITECTURES:
+        raise InvalidRequestError(
+            f"There is no architecture {request.architecture}.",
+            hint=f"Use {' or '.join(ARCHITECTURES)}.",
+        )
+    return stage
+
+
+def _choose_region(named: str | None, tools: Tools) -> str:
+    region = named or tools.known_region()
+    if not region:
+        tools.answers.collect(
+            [Question("region", "AWS_REGION", "AWS region, for example eu-central-1")]
+        )
+        region = tools.answers.found["region"]
+    tools.use_region(region)
+    return region
+
+
+def _questions(
+    stack: StackInfo | None,
+    parameters: Mapping[str, str],
+    named: Mapping[str, str],
+    tools: Tools,
+) -> list[Question]:
+    """What neither the command, samconfig.toml nor the deployed stack knows."""
+    questions = []
+    if "AlarmEmail" not in named and not (stack and "AlarmEmail" in stack.parameters):
+        text = "E-mail address for alarms (empty for none)"
+        questions.append(Question("AlarmEmail", "ALARM_EMAIL", text, may_be_empty=True))
+    needed = {
+        "github": bool(parameters["GitHubRepository"]),
+        "anthropic": parameters["Provider"] == "anthropic",
+    }
+    for name, (output, variable, text) in SECRETS.items():
+        known = stack is not None and tools.account.has_value(stack, output)
+        if needed[name] and not known:
+            questions.append(Question(name, variable, text, secret=True))
+    return questions
+
+
+def _plan(
+    deployed: Mapping[str, str],
+    parameters: Mapping[str, str],
+    command: Mapping[str, str],
+    tools: Tools,
+) -> Mapping[str, str]:
+    limits = tools.account.limits(deployed)
+    if limits is None:
+        tools.say("You may not look at the account's limits, so nothing is set because of them.")
+        return {}
+    plan = plan_concurrency(limits, parameters, command)
+    tools.say(" ".join(plan.sentences))
+    return plan.parameters
+
+
+def _build(architecture: str, stage: str, tools: Tools) -> Path:
+    """Into a folder of its own: another build may be for another architecture."""
+    folder = tools.root / ".aws-sam" / f"deploy-{architecture}"
+    tools.say(f"Building for {architecture}.")
+    arguments = ["build", "--config-env", stage, "--build-dir", str(folder)]
+    overrides = ["--parameter-overrides", f"Architecture={architecture}"]
+    if tools.sam([*arguments, *overrides], {"ARCHITECTURE": architecture}) != 0:
+        raise ConfigurationError("The build failed.", hint="The lines above say why.")
+    record_architecture(folder, architecture)
+    return folder
+
+
+def _deploy(
+    name: str, region: str, stage: str, build: Path, named: Mapping[str, str], tools: Tools
+) -> None:
+    """Runs until CloudFormation is done. samconfig.toml says what else is set for the stage; SAM would look
+    for it beside the built template."""
+    overrides = format_overrides(named)
+    stamp(build, overrides)
+    arguments = [
+        *("deploy", "--config-file", str(tools.root / "samconfig.toml"), "--config-env", stage),
+        *("--template-file", str(build / "template.yaml")),
+        *("--stack-name", name, "--region", region, "--no-fail-on-empty-changeset"),
+        *([] if tools.answers.is_terminal else ["--no-confirm-changeset"]),
+        *("--parameter-overrides", *overrides),
+    ]
+    if tools.sam(arguments, {}) != 0:
+        raise ConfigurationError(
+            f"The stack {name} could not be deployed.",
+            hint="The lines above say why. What was running before is still running.",
+        )
+
+
+def _finish(name: str, owner: str, tools: Tools) -> int:
+    stack = tools.account.find_stack(name)
+    if stack is None:
+        raise ConfigurationError(
+            f"The stack {name} was not deployed.", hint="Confirm its change set."
+        )
+    for secret, (output, _, _) in SECRETS.items():
+        if secret in tools.answers.found:
+            tools.account.secrets.write(stack.outputs[output], tools.answers.found[secret])
+            tools.say(f"The {secret} secret is set.")
+    token = _first_token(stack, owner, tools)
+    tools.say("")
+    tools.say(f"API and console: {stack.outputs['ApiUrl']}")
+    if token:
+        tools.say(f"Token of {owner}, which is not shown again: {token}")
+    tools.say("")
+    code = tools.smoke(name)
+    tools.say("")
+    if code != 0:
+        tools.say(f"Once that is repaired: idea admin smoke --stack {name}")
+        return code
+    tools.say("Try it:")
+    tools.say(f"  export IDEA_API_URL={stack.outputs['ApiUrl']} IDEA_API_TOKEN={token or '…'}")
+    tools.say('  idea submit "A subscription box for urban beekeepers" --watch')
+    return 0
+
+
+def _first_token(stack: StackInfo, owner: str, tools: Tools) -> str | None:
+    secret, secrets = stack.outputs["ApiTokensSecretId"], tools.account.secrets
+    if manage_tokens.list_tokens(None, secrets, secret):
+        return None
+    if not tools.answers.is_terminal:  # what is printed there is kept in a log
+        tools.say(f"Make the first token with: idea admin token add {owner} --stack {stack.name}")
+        return None
+    return manage_tokens.add_token(owner, secrets, secret, tools.clock)

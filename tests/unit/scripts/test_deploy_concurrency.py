@@ -1,0 +1,70 @@
+"""What a deployment sets because of the account's limits, and that AWS would take it."""
+
+import pytest
+
+from idea_explorer.domain.errors import ConfigurationError
+from scripts.deploy.concurrency import MIN_UNRESERVED, AccountLimits, plan_concurrency
+
+
+def wanted(**changes: str) -> dict[str, str]:
+    return {
+        "MaxRunning": "5",
+        "ApiReservedConcurrency": "0",
+        "ExploreReservedConcurrency": "0",
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("limits", "asked", "planned"),
+    [
+        (AccountLimits(10, 10), "5", ("5", "0", "0")),  # a new account
+        (AccountLimits(10, 10), "20", ("5", "0", "0")),
+        (AccountLimits(50, 50), "20", ("20", "0", "0")),
+        (AccountLimits(100, 100), "20", ("20", "0", "0")),
+        (AccountLimits(155, 155), "20", ("20", "50", "0")),
+        (AccountLimits(1_000, 1_000), "5", ("5", "50", "7")),
+        (AccountLimits(1_000, 1_000), "20", ("20", "50", "24")),
+        (AccountLimits(1_000, 110), "20", ("20", "0", "0")),  # others have reserved the rest
+        (AccountLimits(1_000, 4), "5", ("2", "0", "0")),
+    ],
+)
+def test_the_plan_fits_the_account(
+    limits: AccountLimits, asked: str, planned: tuple[str, str, str]
+) -> None:
+    plan = plan_concurrency(limits, wanted(MaxRunning=asked), {})
+
+    assert tuple(plan.parameters.values()) == planned
+    _, api, explore = map(int, planned)
+    if api + explore:
+        assert limits.unreserved - api - explore >= MIN_UNRESERVED
+    else:
+        assert int(planned[0]) <= max(1, limits.unreserved // 2)
+
+
+def test_it_says_what_it_will_set_and_why() -> None:
+    plan = plan_concurrency(AccountLimits(10, 10), wanted(MaxRunning="20"), {})
+
+    assert " ".join(plan.sentences) == (
+        "This account runs 10 functions at once, 10 of them unreserved."
+        " MaxRunning is set to 5, not 20, so that the API can still answer."
+        " Nothing is reserved: AWS keeps 100 unreserved, or all of a smaller limit."
+        " Up to 5 explorations run at once."
+    )
+
+
+def test_what_the_command_names_is_kept_with_a_warning() -> None:
+    plan = plan_concurrency(AccountLimits(10, 10), wanted(MaxRunning="8"), {"MaxRunning": "8"})
+
+    assert plan.parameters["MaxRunning"] == "8"
+    assert "leaves little room for the API" in " ".join(plan.sentences)
+
+
+def test_a_reservation_that_aws_would_refuse_is_refused_here() -> None:
+    named = {"ExploreReservedConcurrency": "6"}
+
+    with pytest.raises(ConfigurationError, match="more than the 0 that can be reserved"):
+        plan_concurrency(AccountLimits(10, 10), wanted(**named), named)
+    plan = plan_concurrency(AccountLimits(1_000, 1_000), wanted(**named), named)
+    assert plan.parameters["ExploreReservedConcurrency"] == "6"
+    assert plan.parameters["ApiReservedConcurrency"] == "0"
