@@ -13,6 +13,7 @@ from botocore.stub import Stubber
 from idea_explorer.adapters.aws import client as aws
 from idea_explorer.adapters.aws.queue import SqsWorkQueue
 from idea_explorer.adapters.aws.secrets import CloudSecrets
+from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
 from idea_explorer.adapters.dynamodb.table import Table
 from idea_explorer.domain.errors import (
@@ -91,7 +92,7 @@ def test_secrets_that_may_not_be_read_are_a_matter_of_permission() -> None:
         stub.add_client_error("get_secret_value", "AccessDeniedException")
 
         with pytest.raises(AuthFailedError):
-            CloudSecrets(lambda: api, 0).get("github")
+            CloudSecrets(lambda: api, 0, SystemClock()).get("github")
 
 
 @pytest.fixture
