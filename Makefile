@@ -160,6 +160,11 @@ SUBMISSIONS ?= 1000 10000
 admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
 	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
 
+.PHONY: cold-start
+BEFORE ?=
+cold-start: $(DEV) ## CPU time of each function's cold start, and the size of its layers; BEFORE=revision to compare with
+	@$(BIN)/python -m tests.performance.cold_start $(if $(BEFORE),--before $(BEFORE))
+
 .PHONY: browser browser-core axe picture
 axe:
 	@npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."

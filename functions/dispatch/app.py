@@ -5,10 +5,8 @@ from dataclasses import asdict
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
-from idea_explorer.observability.metrics import count_sweep
 from idea_explorer.usecases.admission import admit_or_log
 from idea_explorer.usecases.dispatch import dispatch
-from idea_explorer.usecases.sweep import sweep
 
 
 @handlers.entry
@@ -19,6 +17,10 @@ def handler(event: handlers.Event) -> JsonObject:
         result = handlers.each_message(event, _dispatch)
         admit_or_log(deps)
         return result
+    # they load what a message does not need
+    from idea_explorer.observability.metrics import count_sweep
+    from idea_explorer.usecases.sweep import sweep
+
     swept = sweep(deps)
     count_sweep(
         waiting=swept.waiting,

@@ -111,10 +111,10 @@ def _use_region(region: str) -> None:
 
 def _known_region() -> str | None:
     """That of the environment or of the profile."""
-    import boto3
+    from botocore.session import Session
 
     with map_aws_errors("CloudFormation"):
-        known: str | None = os.environ.get("AWS_REGION") or boto3.session.Session().region_name
+        known: str | None = os.environ.get("AWS_REGION") or Session().get_config_variable("region")
     return known
 
 

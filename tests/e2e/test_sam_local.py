@@ -46,7 +46,6 @@ class SamLocal:
                         "AWS_SAM_LOCAL": "true",
                         "AWS_REGION": "us-east-1",
                         "TMPDIR": str(folder),
-                        "POWERTOOLS_TRACE_DISABLED": "true",
                     },
                     python_path=(ROOT / "layers" / "core",),
                 )

@@ -20,7 +20,7 @@ from typing import Any
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
-        "aws_lambda_powertools.event_handler",
+        "aws_lambda_powertools",
         "aws_lambda_powertools.metrics",
         "boto3",
         "httpcore",

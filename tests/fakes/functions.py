@@ -34,7 +34,6 @@ def set_environment(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None
     for name, field in VARIABLES.items():
         if field in given:
             monkeypatch.setenv(name, str(given[field]))
-    monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "1")
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "stack")
     deployment.settings.cache_clear()
     deployment.deps.cache_clear()

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -22,6 +21,7 @@ from pydantic import (
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, find_profile
 from idea_explorer.domain.request import WebhookUrl, key_of
@@ -108,7 +108,7 @@ Key = Annotated[SecretStr, AfterValidator(_key)]
 Url = Annotated[str, AfterValidator(_url)]
 
 
-class Settings(BaseModel):
+class Settings(DomainModel):
     """Secrets are never printed: their type hides them."""
 
     model_config = ConfigDict(frozen=True, validate_by_name=True)

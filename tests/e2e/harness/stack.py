@@ -390,7 +390,6 @@ class Stack:
                 **CREDENTIALS,
                 "AWS_ENDPOINT_URL": self.services.url,
                 "AWS_ENDPOINT_URL_LAMBDA": self.services.functions_url,
-                "POWERTOOLS_TRACE_DISABLED": "true",
                 iam.POLICY: json.dumps(self._allowed(declared["Role"]["Fn::GetAtt"][0])),
                 iam.REFUSALS: str(self.refusals),
                 **{name: str(value) for name, value in resolved.items()},

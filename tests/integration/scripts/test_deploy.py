@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import botocore.session
 import pytest
 from moto.server import ThreadedMotoServer
 
+from idea_explorer.adapters.aws import client as aws
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from scripts.deploy.__main__ import main as run_script
@@ -472,6 +474,7 @@ def test_what_is_wrong_in_the_environment_is_one_sentence(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(aws, "_session", botocore.session.get_session)  # one that has read nothing
     monkeypatch.setattr(sys, "argv", ["make", action, "--stack", "ideas"])
 
     assert run_script() == 2

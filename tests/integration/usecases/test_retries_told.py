@@ -9,7 +9,7 @@ import pytest
 
 from idea_explorer.domain.events import ToolCallError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.observability.logging import LogSink
+from idea_explorer.observability.log_sink import LogSink
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
 from tests.fakes.anthropic_faults import http_error

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from idea_explorer.adapters.offline import OfflineModel
-from idea_explorer.domain.report import find_verdict
+from idea_explorer.domain.report_text import find_verdict
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.toolsets import toolset
 from tests.fakes.engine import Bench

@@ -16,7 +16,7 @@ from idea_explorer.domain.events import (
     TextDelta,
     progress_of,
 )
-from idea_explorer.observability.logging import LogSink
+from idea_explorer.observability.log_sink import LogSink
 from idea_explorer.ports import Filter, ModelAnswer, ModelRequest, Watcher
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, RecordedLog

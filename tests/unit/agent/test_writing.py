@@ -270,7 +270,7 @@ def test_the_effort_is_lowered_where_both_phases_have_the_same(tmp_path: Path) -
     from idea_explorer.domain.models import PROFILES
 
     b, model = bench(tmp_path, LOOK, raw(THOUGHT, stop_reason="end_turn"), says(REPORT))
-    same = PROFILES["claude-sonnet-5-5"].model_copy(update={"gathering": "high", "writing": "high"})
+    same = replace(PROFILES["claude-sonnet-5-5"], gathering="high", writing="high")
     b.deps = replace(b.deps, policy=replace(PRICED, profiles={"claude-sonnet-5-5": same}))
     b.run(max_steps=2, deadline_seconds=840)
     assert [r.messages[-1].get("output_config") for r in model.requests] == [

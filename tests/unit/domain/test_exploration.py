@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import InvalidRequestError, InvalidTransitionEr
 from idea_explorer.domain.exploration import NEXT, Exploration
 from idea_explorer.domain.ids import id_for_day, id_from_key, is_id, new_id
 from idea_explorer.domain.publication import append_log_entry, new_folder
-from idea_explorer.domain.report import find_title, find_verdict, strip_preamble
+from idea_explorer.domain.report_text import find_title, find_verdict, strip_preamble
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.text import slug

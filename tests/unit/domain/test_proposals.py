@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.domain.approvals import MAX_COMPARED_LINES, propose, revert_diff, unified_diff
-from idea_explorer.domain.code import blob_sha
+from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.paths import RepositoryPath
 
 PATH = RepositoryPath("src/app.py")

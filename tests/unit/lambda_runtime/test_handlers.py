@@ -32,7 +32,6 @@ def event(name: str) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def said(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What the log says; Powertools made its handler for the stream that there was at first."""
-    monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
     handler = handlers._logger().registered_handler
     assert isinstance(handler, logging.StreamHandler)
     buffer = io.StringIO()

@@ -21,7 +21,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.domain.usage import Usage
-from idea_explorer.observability.spans import SpanSink
+from idea_explorer.observability.spans import SpanSink, parse_trace_header
 from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.usecases.explore import explore
 from tests.fakes.clock import START, ManualClock
@@ -52,7 +52,9 @@ class Traced:
         capture: bool = False,
         toolset: Toolset | None = None,
         clock: ManualClock | None = None,
+        header: str = "",
     ) -> None:
+        self._header = header
         self.exporter = InMemorySpanExporter()
         self.flushes: list[int] = []
         self._provider = TracerProvider(shutdown_on_exit=False)
@@ -66,6 +68,7 @@ class Traced:
             exploration,
             self._provider.get_tracer("tests"),
             self.bench.clock,
+            parent=parse_trace_header(self._header),
             capture=self._capture,
             flush=lambda: self.flushes.append(len(self.spans)),
         )
@@ -138,6 +141,34 @@ def test_a_tool_is_below_its_model_call_and_that_below_the_run(tmp_path: Path) -
     assert [s.kind for s in (traced.run, first, tool)] == [
         SpanKind.INTERNAL, SpanKind.CLIENT, SpanKind.INTERNAL,
     ]  # fmt: skip
+
+
+LAMBDA = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8"
+
+
+def test_a_run_belongs_to_the_trace_that_lambda_records(tmp_path: Path) -> None:
+    header = f"{LAMBDA};Sampled=1;Lineage=1:a87bd80c:0"
+    traced = Traced(tmp_path, script(says(REPORT)), header=header)
+    traced.bench.explore()
+
+    assert traced.run.parent is not None
+    assert f"{traced.run.parent.trace_id:032x}" == "5759e988bd862e3fe1be46a994272793"
+    assert f"{traced.run.parent.span_id:016x}" == "53995c3f42cd8ad8"
+    assert {span.context.trace_id for span in traced.spans if span.context} == {
+        traced.run.parent.trace_id
+    }
+    assert said(traced.run)["langfuse.internal.as_root"] is True
+
+
+@pytest.mark.parametrize(
+    "header", ["", "nonsense", LAMBDA, f"{LAMBDA};Sampled=0", "Root=1-5759e988"]
+)
+def test_a_run_that_lambda_does_not_record_has_its_own_trace(tmp_path: Path, header: str) -> None:
+    traced = Traced(tmp_path, script(says(REPORT)), header=header)
+    traced.bench.explore()
+
+    assert traced.run.parent is None
+    assert "langfuse.internal.as_root" not in said(traced.run)
 
 
 def test_times_are_those_of_the_clock(tmp_path: Path) -> None:

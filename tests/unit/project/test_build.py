@@ -2,16 +2,27 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from scripts.deploy.builds import check_build
 from tests.e2e.harness.template import ROOT
+from tests.unit.project.test_imports import ENVIRONMENT, FUNCTIONS
+from tests.unit.project.test_layers import layers_of
 
 pytestmark = pytest.mark.slow
 BUILT = ROOT / os.environ.get("BUILD", ".aws-sam/deploy-arm64")
-LAYERS = ("CoreLayer", "DependenciesLayer")
+LAYERS = ("CoreLayer", "DependenciesLayer", "ExploreLayer", "ConsoleLayer")
+# Loaded by calls, not by the start.
+USED = {
+    "api": "boto3, idea_explorer.console.markdown, idea_explorer.adapters.idempotency",
+    "explore": "idea_explorer.adapters.claude, idea_explorer.tools.code, re2, tree_sitter, httpx",
+    "publish": "idea_explorer.adapters.github.publisher",
+    "notify": "idea_explorer.adapters.http.public, standardwebhooks",
+}
 MAX_BYTES = (
     100 * 1024 * 1024
 )  # unzipped; Lambda takes 250 MB, but every cold start reads what it takes
@@ -22,7 +33,27 @@ def size_of(folder: Path) -> int:
 
 
 def test_the_explore_package_is_small_enough() -> None:
-    assert sum(size_of(BUILT / part) for part in (*LAYERS, "ExploreFunction")) <= MAX_BYTES
+    assert sum(size_of(BUILT / layer) for layer in layers_of("ExploreFunction")) <= MAX_BYTES
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_finds_all_it_uses_in_its_layers(function: str) -> None:
+    if not [*BUILT.rglob(f"_pydantic_core*{os.uname().machine}*")]:
+        pytest.skip("built for another architecture than this machine's")
+    resource = f"{function.capitalize()}Function"
+    layers = [BUILT / layer / "python" for layer in layers_of(resource)]
+    code = f"import app, {USED.get(function, 'botocore.session')}"
+
+    ran = subprocess.run(
+        [getattr(sys, "_base_executable", sys.executable), "-S", "-c", code],
+        cwd=BUILT / resource,
+        env={**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, layers))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.stderr == ""
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -41,8 +72,8 @@ def test_bytecode_is_used_whatever_the_times_of_the_files() -> None:
     assert flags == 0b01  # by hash, never checked
 
 
-@pytest.mark.parametrize("package", ["boto3", "botocore", "rich", "numpy"])
-def test_what_lambda_has_or_nobody_needs_there_is_left_out(package: str) -> None:
+@pytest.mark.parametrize("package", ["rich", "numpy", "aws_xray_sdk", "anthropic", "re2", "nh3"])
+def test_what_not_all_functions_use_is_left_out_of_their_common_layer(package: str) -> None:
     assert not (BUILT / "DependenciesLayer" / "python" / package).exists()
 
 

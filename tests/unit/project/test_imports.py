@@ -1,4 +1,4 @@
-"""What a function loads when it starts. Anthropic's client alone takes longer than all the rest."""
+"""What a function loads when it starts, and that its layers have it. docs/adr/0012 says why."""
 
 import subprocess
 import sys
@@ -7,17 +7,42 @@ import pytest
 
 from tests.e2e.harness.template import ROOT
 
+FUNCTIONS = ["api", "authorize", "dispatch", "explore", "publish", "notify"]
+# The model's client, HTTP clients, the AWS SDK and tools are loaded by the calls that use them.
 HEAVY = (
-    *("anthropic", "httpx", "httpx2", "idea_explorer.tools", "rich", "numpy", "bs4"),
+    *(
+        "anthropic",
+        "httpx",
+        "httpx2",
+        "boto3",
+        "botocore.session",
+        "asyncio",
+        "idea_explorer.tools",
+    ),
+    *("aws_xray_sdk", "rich", "numpy", "bs4", "opentelemetry"),
     "aws_lambda_powertools.utilities.batch",  # docs/adr/0009
+    "aws_lambda_powertools.event_handler",
+    "aws_lambda_powertools.utilities.data_classes",
 )
+# Packages of one layer only.
+OF_LAYERS = {
+    "explore": ("anthropic", "re2", "tree_sitter"),
+    "api": ("markdown_it", "nh3"),
+}
+ENVIRONMENT = {
+    "POWERTOOLS_SERVICE_NAME": "test",
+    "TABLE_NAME": "table",
+    "BUCKET_NAME": "bucket",
+    "API_TOKENS_SECRET_ID": "tokens",
+    "PATH": "",
+}
 
 
 def loaded_by(function: str) -> set[str]:
     ran = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", "import app"],
         cwd=ROOT / "functions" / function,
-        env={"POWERTOOLS_SERVICE_NAME": "test", "PATH": ""},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=True,
@@ -25,11 +50,27 @@ def loaded_by(function: str) -> set[str]:
     return {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines()}
 
 
-@pytest.mark.parametrize("function", ["dispatch", "explore", "publish", "notify"])
-def test_starting_a_function_loads_neither_model_nor_http_nor_tools(function: str) -> None:
+def found(loaded: set[str], packages: tuple[str, ...]) -> list[str]:
+    within = tuple(f"{package}." for package in packages)
+    return [name for name in loaded if name in packages or name.startswith(within)]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_starts_without_what_only_some_calls_use(function: str) -> None:
     loaded = loaded_by(function)
 
-    assert "idea_explorer.lambda_runtime.handlers" in loaded
-    assert not [
-        name for name in loaded if name in HEAVY or name.startswith(tuple(f"{h}." for h in HEAVY))
-    ]
+    assert "idea_explorer.lambda_runtime" in loaded
+    assert found(loaded, HEAVY) == []
+    others = [OF_LAYERS[name] for name in OF_LAYERS if name != function]
+    assert found(loaded, tuple(package for packages in others for package in packages)) == []
+
+
+def test_the_authorizer_starts_without_pydantic_and_powertools() -> None:
+    assert found(loaded_by("authorize"), ("pydantic", "aws_lambda_powertools", "botocore")) == []
+
+
+@pytest.mark.parametrize("function", ["dispatch", "notify"])
+def test_a_function_that_runs_no_model_loads_nothing_of_the_agent(function: str) -> None:
+    assert (
+        found(loaded_by(function), ("idea_explorer.agent", "idea_explorer.domain.transcript")) == []
+    )

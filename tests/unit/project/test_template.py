@@ -42,9 +42,11 @@ EVERYWHERE = {
 }  # fmt: skip
 ORDER = ["ExploreFunctionArn", "PublishFunctionArn", "NotifyFunctionArn"]
 OPEN_ROUTES = ["/health", "/", "/console/{proxy+}"]
-# Objects of our bucket can only be named by their prefix.
+# Objects of our bucket can only be named by their prefix; and which regions an inference profile calls its
+# model in is AWS's choice.
 PREFIXES = re.compile(
     r"\$\{ExplorationsBucket\.Arn\}/[a-z-]+/(?:[0-9a-f]{32}/)?\*|\$\{ExplorationWorkflow\.Name\}:\*"
+    r"|bedrock:\*::foundation-model/cohere\.embed-v4:0"
 )
 
 
@@ -174,9 +176,28 @@ def test_every_embedding_model_that_can_be_chosen_is_one_that_is_known() -> None
         BedrockEmbedder(lambda: None, model)
 
 
+def test_a_model_of_another_region_is_called_through_the_chosen_profile_only() -> None:
+    (everywhere,) = [
+        statement
+        for _, statement in policies_of("ExploreRole")
+        if "bedrock:*" in json.dumps(statement["Resource"])
+    ]
+
+    assert everywhere["Condition"] == {
+        "StringEquals": {
+            "bedrock:InferenceProfileArn": {
+                "Fn::Sub": "arn:${AWS::Partition}:bedrock:${AWS::Region}:${AWS::AccountId}"
+                ":inference-profile/${EmbeddingModel}"
+            }
+        }
+    }
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_variable_is_one_that_is_read(function: str) -> None:
-    ours = {name for name in variables_of(function) if not name.startswith("POWERTOOLS_")}
+    ours = {
+        name for name in variables_of(function) if not name.startswith(("POWERTOOLS_", "PYDANTIC_"))
+    }
 
     assert ours <= {*VARIABLES, "IDEA_API_TOKEN"}  # read by sam_local.LocalTokens
 

@@ -8,7 +8,7 @@ from idea_explorer.domain.errors import NetworkError, UpstreamTimeoutError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.transcript import ConversationRestarted, Instruction
-from idea_explorer.observability.logging import LogSink
+from idea_explorer.observability.log_sink import LogSink
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.explore import explore
 from tests.fakes.clock import ManualClock

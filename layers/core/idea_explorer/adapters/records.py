@@ -3,8 +3,7 @@
 import base64
 import json
 import re
-import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
@@ -20,7 +19,6 @@ from idea_explorer.domain.events import AnyEvent, dump_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.run import Status
-from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.ports.stores import RecordChange
 
 MAX_EVENT_BYTES = 300_000  # a DynamoDB item holds at most 400 KB, and its keys need some of that
@@ -105,26 +103,6 @@ def no_report(exploration_id: str) -> MissingError:
 
 def no_such_approval(approval_id: str) -> MissingError:
     return MissingError(f"No approval {approval_id} was requested.")
-
-
-class LeasedTranscript:
-    """A transcript that is read once, when it is opened, and then only appended to.
-
-    `write` stores a compressed entry under its number; it raises LeaseLostError once another worker has
-    taken over.
-    """
-
-    def __init__(self, compressed: Iterable[bytes], write: Callable[[int, bytes], None]) -> None:
-        self._entries = [parse_entry(zlib.decompress(data)) for data in compressed]
-        self._write = write
-
-    @property
-    def entries(self) -> Sequence[AnyEntry]:
-        return tuple(self._entries)
-
-    def append(self, entry: AnyEntry) -> None:
-        self._write(len(self._entries), zlib.compress(dump_entry(entry)))
-        self._entries.append(entry)
 
 
 def truncate_event(event: AnyEvent) -> str:

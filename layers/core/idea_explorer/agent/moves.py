@@ -14,7 +14,8 @@ from idea_explorer.domain.errors import (
     RejectedError,
     TooLongError,
 )
-from idea_explorer.domain.report import choose_report, read_final_turn, read_report, strip_preamble
+from idea_explorer.domain.report import choose_report, read_final_turn, read_report
+from idea_explorer.domain.report_text import strip_preamble
 from idea_explorer.domain.transcript import (
     ModelCallFailed,
     ModelCallFinished,

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel
-
 from idea_explorer.api.http import ApiCall, ApiResponse
 from idea_explorer.domain.approvals import Approval, ApprovalOutcome, ProposalKind
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.deps import Deps
@@ -26,7 +25,7 @@ STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
 }
 
 
-class ApprovalView(BaseModel):
+class ApprovalView(DomainModel):
     """A proposed change and its outcome. `content` is the proposed file while the change is pending, and
     null if the response would be too large; a diff that is cut ends in a line that says so."""
 
@@ -46,7 +45,7 @@ class ApprovalView(BaseModel):
     decided_by: str | None
 
 
-class ApprovalList(BaseModel):
+class ApprovalList(DomainModel):
     """In the order in which the run proposed them."""
 
     approvals: list[ApprovalView]

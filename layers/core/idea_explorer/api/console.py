@@ -1,7 +1,6 @@
-"""The routes that serve the console's files. The files hold no user data, so they need no token."""
+"""Serves the console's files. The files hold no user data, so they need no token."""
 
 from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
-from idea_explorer.api.routes import Route
 from idea_explorer.console.assets import PAGE, build_policy, load_asset
 from idea_explorer.usecases.deps import Deps
 
@@ -30,9 +29,3 @@ def _respond_with_file(name: str, call: ApiCall, allowed: str) -> ApiResponse:
     if call.header("if-none-match") == found.etag:
         return ApiResponse(304, headers=headers)
     return ApiResponse(200, found.text, content_type=found.content_type, headers=headers)
-
-
-CONSOLE_ROUTES: tuple[Route, ...] = (
-    Route("GET", "/", show_page, "The console", responses={}, public=True),
-    Route("GET", "/console/<name>", show_asset, "A file of the console", responses={}, public=True),
-)

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from idea_explorer.agent.prompts import modes
 from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
 from idea_explorer.api.views import Details, ExplorationList, build_details, build_summary
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.events import progress_of
 from idea_explorer.domain.exploration import Exploration
@@ -28,7 +29,7 @@ def _check_mode(mode: str) -> str:
     return mode
 
 
-class ListQuery(BaseModel):
+class ListQuery(DomainModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     status: Status | None = None
@@ -97,7 +98,7 @@ def _read_events(exploration: Exploration, deps: Deps) -> Iterator[str]:
         after = page[-1].number
 
 
-class WebhookTest(BaseModel):
+class WebhookTest(DomainModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     webhook_url: WebhookUrl

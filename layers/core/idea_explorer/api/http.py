@@ -10,10 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import (
     ConflictError,
     ExplorerError,
@@ -26,9 +27,6 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import invalid_request
-
-if TYPE_CHECKING:  # the command line imports this module, and Powertools is slow to import
-    from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
 MAX_BODY_BYTES = 262_144  # 256 KB: three times the largest valid request
 MAX_DECISION_BYTES = 4_194_304  # an approval may carry an edited file of 1 MB, JSON-escaped
@@ -78,20 +76,20 @@ MESSAGES: Mapping[int, str] = {
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class FieldError(BaseModel):
+class FieldError(DomainModel):
     """What is wrong with one field; `field` is empty when the problem is the body as a whole."""
 
     field: str
     message: str
 
 
-class ErrorBody(BaseModel):
+class ErrorBody(DomainModel):
     type: str
     message: str
     details: list[FieldError] | None = None
 
 
-class ErrorResponse(BaseModel):
+class ErrorResponse(DomainModel):
     error: ErrorBody
 
 
@@ -198,24 +196,24 @@ class ApiCall:
     @classmethod
     def from_event(
         cls,
-        event: "APIGatewayProxyEvent",
+        event: Mapping[str, Any],
         path: Mapping[str, str],
         context: LambdaContext,
         max_body: int,
     ) -> "ApiCall":
         """Raises RequestError 413 or 400 for a body that is too large or cannot be decoded."""
-        request = event.request_context
-        owner = request.authorizer.get("owner")
-        address = request.get("path") or ""
-        has_prefix = event.path and address.endswith(event.path)
+        request = event.get("requestContext") or {}
+        owner = (request.get("authorizer") or {}).get("owner")
+        address, own = request.get("path") or "", event.get("path") or ""
+        has_prefix = own and address.endswith(own)
         return cls(
             owner=owner if isinstance(owner, str) else "",
             path=path,
             query=_parse_query(event),
-            headers=event.headers,
+            headers={str(k).lower(): str(v) for k, v in (event.get("headers") or {}).items()},
             body=_decode_body(event, max_body),
             address=address,
-            prefix=address.removesuffix(event.path) if has_prefix else "",
+            prefix=address.removesuffix(own) if has_prefix else "",
             seconds_left=context.get_remaining_time_in_millis() / 1_000,
         )
 
@@ -243,19 +241,19 @@ class ApiCall:
             raise RequestError.invalid(error) from None
 
 
-def _parse_query(event: "APIGatewayProxyEvent") -> Mapping[str, Sequence[str]]:
-    """Not `resolved_query_string_parameters`, which splits a value at its commas."""
-    single = {name: [value] for name, value in event.query_string_parameters.items()}
-    return event.multi_value_query_string_parameters or single
+def _parse_query(event: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+    single = {name: [value] for name, value in (event.get("queryStringParameters") or {}).items()}
+    return event.get("multiValueQueryStringParameters") or single
 
 
-def _decode_body(event: "APIGatewayProxyEvent", max_bytes: int) -> bytes:
-    """Not `decoded_body`, which accepts broken base64 and bodies of any size."""
-    text = event.body or ""
+def _decode_body(event: Mapping[str, Any], max_bytes: int) -> bytes:
+    text = event.get("body") or ""
     if len(text) > 2 * max_bytes:  # base64 makes it a third longer
         raise RequestError.too_large(max_bytes)
     try:
-        data = base64.b64decode(text, validate=True) if event.is_base64_encoded else text.encode()
+        data = (
+            base64.b64decode(text, validate=True) if event.get("isBase64Encoded") else text.encode()
+        )
     except (binascii.Error, ValueError) as error:
         raise RequestError(400, "The body cannot be decoded.") from error
     if len(data) > max_bytes:

@@ -1,76 +1,71 @@
-"""Every route of the API. app.py serves them and docs/openapi.json describes them."""
+"""Every route of the API. app.py serves them and docs/openapi.json describes them.
+
+Handlers and models go by name and are loaded when they are used: a call needs those of its own route.
+"""
 
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
-
-from pydantic import BaseModel
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from idea_explorer import __version__
-from idea_explorer.api.approvals import (
-    ApprovalList,
-    ApprovalView,
-    decide_approval,
-    list_approvals,
-)
-from idea_explorer.api.events import show_events
-from idea_explorer.api.explorations import (
-    ListQuery,
-    WebhookTest,
-    cancel_exploration,
-    list_explorations,
-    resend_webhook,
-    resume_exploration,
-    show_exploration,
-    show_report,
-    try_webhook,
-)
 from idea_explorer.api.http import MAX_BODY_BYTES, MAX_DECISION_BYTES, ApiCall, ApiResponse
-from idea_explorer.api.submit import (
-    FileAnnouncement,
-    SimilarQuestion,
-    announce_file,
-    find_similar,
-    submit_exploration,
-)
-from idea_explorer.api.views import (
-    Details,
-    EventList,
-    ExplorationList,
-    HealthView,
-    ReuseView,
-    SimilarList,
-    SubmissionView,
-    UploadView,
-)
-from idea_explorer.domain.exploration import Delivery
-from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.usecases.approvals.decide import DecisionRequest
-from idea_explorer.usecases.deps import Deps
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from idea_explorer.usecases.deps import Deps
+
+Name: TypeAlias = str  # module:name, below idea_explorer
 Content: TypeAlias = (
-    type[BaseModel] | Literal["text/markdown", "text/html", "text/event-stream"] | None
+    "type[BaseModel] | str | None"  # JSON of a model, another media type, or nothing
 )
 
 
 @dataclass(frozen=True)
 class Route:
-    """`responses` are the successful ones: contents by status. A `public` route needs no token."""
+    """`returns` are the successful responses: contents by status. A `public` route needs no token."""
 
     method: Literal["GET", "POST"]
     path: str
-    handle: Callable[[ApiCall, Deps], ApiResponse]
+    handler: Name
     summary: str
-    responses: Mapping[int, tuple[Content, ...]]
-    body: type[BaseModel] | None = None
-    query: type[BaseModel] | None = None
+    returns: Mapping[int, tuple[Name | None, ...]]
+    takes: Name | None = None
+    asks: Name | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     public: bool = False
     max_body: int = MAX_BODY_BYTES
 
+    @property
+    def handle(self) -> "Callable[[ApiCall, Deps], ApiResponse]":
+        found: Callable[[ApiCall, Deps], ApiResponse] = _load(self.handler)
+        return found
 
-def show_health(_call: ApiCall, _deps: Deps) -> ApiResponse:
+    @property
+    def body(self) -> "type[BaseModel] | None":
+        return _load(self.takes) if self.takes else None
+
+    @property
+    def query(self) -> "type[BaseModel] | None":
+        return _load(self.asks) if self.asks else None
+
+    @property
+    def responses(self) -> "Mapping[int, tuple[Content, ...]]":
+        return {
+            status: tuple(_load(name) if name and ":" in name else name for name in contents)
+            for status, contents in self.returns.items()
+        }
+
+
+def _load(name: Name) -> Any:
+    return resolve_name(f"idea_explorer.{name}")
+
+
+def show_health(_call: ApiCall, _deps: "Deps") -> ApiResponse:
+    from idea_explorer.api.views import HealthView
+
     python = platform.python_version()
     return ApiResponse(200, HealthView(service="idea-explorer", version=__version__, python=python))
 
@@ -80,104 +75,121 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
         "/explorations",
-        submit_exploration,
+        "api.submit:submit_exploration",
         "Start an exploration",
-        responses={202: (SubmissionView,), 200: (ReuseView,)},
-        body=ExploreRequest,
+        returns={202: ("api.views:SubmissionView",), 200: ("api.views:ReuseView",)},
+        takes="domain.request:ExploreRequest",
         headers={"Idempotency-Key": "a repeated request with the same key gets the first response"},
     ),
     Route(
         "GET",
         "/explorations",
-        list_explorations,
+        "api.explorations:list_explorations",
         "List your explorations, newest first",
-        responses={200: (ExplorationList,)},
-        query=ListQuery,
+        returns={200: ("api.views:ExplorationList",)},
+        asks="api.explorations:ListQuery",
     ),
-    Route("GET", ONE, show_exploration, "Show an exploration", responses={200: (Details,)}),
+    Route(
+        "GET",
+        ONE,
+        "api.explorations:show_exploration",
+        "Show an exploration",
+        returns={200: ("api.views:Details",)},
+    ),
     Route(
         "GET",
         f"{ONE}/events",
-        show_events,
+        "api.events:show_events",
         "Follow an exploration live",
-        responses={200: ("text/event-stream", EventList), 204: (None,)},
+        returns={200: ("text/event-stream", "api.views:EventList"), 204: (None,)},
         headers={"Last-Event-ID": "the number of the last event received; later ones are sent"},
     ),
     Route(
         "GET",
         f"{ONE}/report",
-        show_report,
+        "api.explorations:show_report",
         "Read the report",
-        responses={200: ("text/markdown", "text/html")},
+        returns={200: ("text/markdown", "text/html")},
     ),
     Route(
         "POST",
         f"{ONE}/cancel",
-        cancel_exploration,
+        "api.explorations:cancel_exploration",
         "Stop an exploration and keep what it has found",
-        responses={202: (Details,)},
+        returns={202: ("api.views:Details",)},
     ),
     Route(
         "POST",
         f"{ONE}/resume",
-        resume_exploration,
+        "api.explorations:resume_exploration",
         "Resume an exploration that ended early from its checkpoint",
-        responses={202: (Details,)},
-        body=ResumeRequest,
+        returns={202: ("api.views:Details",)},
+        takes="domain.request:ResumeRequest",
     ),
     Route(
         "GET",
         f"{ONE}/approvals",
-        list_approvals,
+        "api.approvals:list_approvals",
         "List the changes that a run proposes",
-        responses={200: (ApprovalList,)},
+        returns={200: ("api.approvals:ApprovalList",)},
     ),
     Route(
         "POST",
         f"{ONE}/approvals/<approval_id>",
-        decide_approval,
+        "api.approvals:decide_approval",
         "Approve a change, optionally with edited content, or reject it",
-        responses={200: (ApprovalView,)},
-        body=DecisionRequest,
+        returns={200: ("api.approvals:ApprovalView",)},
+        takes="usecases.approvals.decide:DecisionRequest",
         max_body=MAX_DECISION_BYTES,
     ),
     Route(
         "POST",
         f"{ONE}/webhook",
-        resend_webhook,
+        "api.explorations:resend_webhook",
         "Send the webhook message again",
-        responses={200: (Delivery,)},
+        returns={200: ("domain.exploration:Delivery",)},
     ),
     Route(
         "POST",
         "/similar",
-        find_similar,
+        "api.submit:find_similar",
         "Find similar research without starting an exploration",
-        responses={200: (SimilarList,)},
-        body=SimilarQuestion,
+        returns={200: ("api.views:SimilarList",)},
+        takes="api.submit:SimilarQuestion",
     ),
     Route(
         "POST",
         "/files",
-        announce_file,
+        "api.submit:announce_file",
         "Announce a file and get a form to upload it with",
-        responses={201: (UploadView,)},
-        body=FileAnnouncement,
+        returns={201: ("api.views:UploadView",)},
+        takes="api.submit:FileAnnouncement",
     ),
     Route(
         "POST",
         "/webhooks/test",
-        try_webhook,
+        "api.explorations:try_webhook",
         "Send a signed test message",
-        responses={200: (Delivery,)},
-        body=WebhookTest,
+        returns={200: ("domain.exploration:Delivery",)},
+        takes="api.explorations:WebhookTest",
     ),
     Route(
         "GET",
         "/health",
-        show_health,
+        "api.routes:show_health",
         "Check health and show versions",
-        {200: (HealthView,)},
+        {200: ("api.views:HealthView",)},
+        public=True,
+    ),
+)
+CONSOLE_ROUTES: tuple[Route, ...] = (
+    Route("GET", "/", "api.console:show_page", "The console", returns={}, public=True),
+    Route(
+        "GET",
+        "/console/<name>",
+        "api.console:show_asset",
+        "A file of the console",
+        returns={},
         public=True,
     ),
 )

@@ -4,10 +4,11 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
 from idea_explorer.api.views import ReuseView, SimilarList, SubmissionView, UploadView
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ExplorerError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
@@ -23,13 +24,13 @@ from idea_explorer.usecases.submit import enqueue, submit
 MAX_KEY = 255
 
 
-class SimilarQuestion(BaseModel):
+class SimilarQuestion(DomainModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     idea: Idea
 
 
-class FileAnnouncement(BaseModel):
+class FileAnnouncement(DomainModel):
     """A file about to be uploaded: its name, and its size in bytes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.events import RunProgress
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.json import JsonObject
@@ -14,7 +15,7 @@ from idea_explorer.domain.similar_research import Similar
 from idea_explorer.domain.toolsets import ToolsetName
 
 
-class SubmissionView(BaseModel):
+class SubmissionView(DomainModel):
     """`similar` lists earlier research on similar ideas; null if it could not be looked up."""
 
     id: str
@@ -22,7 +23,7 @@ class SubmissionView(BaseModel):
     similar: list[Similar] | None = None
 
 
-class ReuseView(BaseModel):
+class ReuseView(DomainModel):
     """`reused` is the path of the document that was reused instead of running again."""
 
     id: str
@@ -30,13 +31,13 @@ class ReuseView(BaseModel):
     reused: str
 
 
-class SimilarList(BaseModel):
+class SimilarList(DomainModel):
     """Most similar first."""
 
     similar: list[Similar]
 
 
-class UploadForm(BaseModel):
+class UploadForm(DomainModel):
     """POST a form with these fields and then `file`, or PUT the raw content, as `method` says."""
 
     method: Literal["POST", "PUT"]
@@ -44,14 +45,14 @@ class UploadForm(BaseModel):
     fields: dict[str, str]
 
 
-class UploadView(BaseModel):
+class UploadView(DomainModel):
     """Where to upload the file. Then put `file_id` into a request's `files`."""
 
     file_id: str
     upload: UploadForm
 
 
-class LinksView(BaseModel):
+class LinksView(DomainModel):
     """`published` is the report in the team's repository."""
 
     self_: Annotated[str, Field(alias="self")]
@@ -62,7 +63,7 @@ class LinksView(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
 
-class Summary(BaseModel):
+class Summary(DomainModel):
     """An exploration in a list."""
 
     id: str
@@ -82,7 +83,7 @@ class Summary(BaseModel):
     finished_at: datetime | None
 
 
-class ExplorationList(BaseModel):
+class ExplorationList(DomainModel):
     """One page, newest first. Pass `cursor` to get the next page; it is null on the last one."""
 
     explorations: list[Summary]
@@ -115,14 +116,14 @@ class Details(Summary):
     delivery: Delivery
 
 
-class EventView(BaseModel):
+class EventView(DomainModel):
     """An event as the stream sends it: its number, and its data with the event's `type`."""
 
     id: int
     data: JsonObject
 
 
-class EventList(BaseModel):
+class EventList(DomainModel):
     """`over` means that no more events follow unless the exploration is resumed. `retry_ms` is the pause
     before the next call."""
 
@@ -132,7 +133,7 @@ class EventList(BaseModel):
     retry_ms: int
 
 
-class HealthView(BaseModel):
+class HealthView(DomainModel):
     status: Literal["ok"] = "ok"
     service: str
     version: str

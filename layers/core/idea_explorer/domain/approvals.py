@@ -9,9 +9,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal
 
-from pydantic import BaseModel
-
-from idea_explorer.domain.code import blob_sha
+from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 
@@ -19,7 +18,7 @@ ProposalKind = Literal["edit", "create"]
 _BOM = "\ufeff"
 
 
-class Proposal(BaseModel, frozen=True):
+class Proposal(DomainModel, frozen=True):
     """The whole new content of one file. `base_sha` is the blob that it replaces, None for a new file."""
 
     path: str
@@ -64,7 +63,7 @@ ApprovalOutcome = Literal[Decision, "expire"]  # "expire": nobody decided in tim
 _NAMESPACE = uuid.UUID("8c1f3c0e-0a8e-4b8f-9d55-51a1c9d4b0a7")
 
 
-class Approval(BaseModel, frozen=True):
+class Approval(DomainModel, frozen=True):
     """A request for a decision and, once made, the decision. The first decision stands."""
 
     id: str

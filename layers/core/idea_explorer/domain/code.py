@@ -1,6 +1,5 @@
 """The files and links of a repository at one commit, and the definitions in them."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
@@ -75,10 +74,3 @@ class Import:
 class ParsedCode:
     definitions: tuple[Definition, ...] = ()
     imports: tuple[Import, ...] = ()
-
-
-def blob_sha(content: bytes | memoryview) -> str:
-    """Git's hash of a file's content."""
-    sha = hashlib.sha1(b"blob %d\x00" % len(content), usedforsecurity=False)
-    sha.update(content)
-    return sha.hexdigest()

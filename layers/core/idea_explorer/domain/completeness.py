@@ -9,8 +9,9 @@ the verdict, which the prompt keeps in English.
 import re
 from collections.abc import Sequence
 
-from pydantic import BaseModel
+from pydantic import Field
 
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.markdown import Heading, find_headings
 from idea_explorer.domain.source_lists import is_source_heading
 
@@ -22,12 +23,12 @@ _ENGLISH = frozenset("the and of to that with are this it be which from would th
 _ENGLISH_SHARE = 0.04  # English text has three times as many, even in tables and lists
 
 
-class Framework(BaseModel, frozen=True):
+class Framework(DomainModel, frozen=True):
     """The sections of a report, each with words that its heading may contain, and the possible verdicts.
     For a section without words, any heading will do. Without sections and verdicts, every text is
     complete."""
 
-    sections: dict[str, tuple[str, ...]] = {}
+    sections: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     verdicts: tuple[str, ...] = ()
 
     def missing(self, text: str) -> list[str]:

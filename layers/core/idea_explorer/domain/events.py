@@ -9,12 +9,14 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from idea_explorer.domain.approvals import ApprovalOutcome
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
@@ -24,7 +26,7 @@ from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 
 
-class StreamEvent(BaseModel):
+class StreamEvent(DomainModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
@@ -151,7 +153,7 @@ AnyEvent: TypeAlias = Annotated[
 ]
 
 
-class RetryScheduled(BaseModel, frozen=True):
+class RetryScheduled(DomainModel, frozen=True):
     """A failed model call will be retried, or, as step 0, a failed look at the repository. Only for
     listeners in this process: it is never sent or stored, because the live view's events are a closed
     set."""
@@ -170,27 +172,31 @@ class RetryScheduled(BaseModel, frozen=True):
         return f"{one_line(self.reason, 160).rstrip('.')}. Trying again {after} ({tries})."
 
 
-class AnswerStarted(BaseModel, frozen=True):
+class AnswerStarted(DomainModel, frozen=True):
     """A model call starts. The events of an earlier call without a `step_finished` no longer count.
     Never sent or stored, as above."""
 
     step: int
 
 
-class RunFinished(BaseModel, frozen=True):
+class RunFinished(DomainModel, frozen=True):
     """A run reached its final status. For the log; the history has `status_changed`."""
 
     exploration: Exploration
 
 
-class WebhookGivenUp(BaseModel, frozen=True):
+class WebhookGivenUp(DomainModel, frozen=True):
     """The webhook of a run will not be sent again. For log and metrics; the record has the delivery."""
 
     error: str
 
 
 RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerStarted | RunFinished | WebhookGivenUp
-_ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+
+
+@cache  # slow to build, and most functions only write single events
+def _adapter() -> TypeAdapter[AnyEvent]:
+    return TypeAdapter(AnyEvent)
 
 
 def parse_event(data: str) -> AnyEvent:
@@ -201,12 +207,12 @@ def parse_event(data: str) -> AnyEvent:
         event["record"] = ToolRecord(
             name="", duration_ms=event.get("durationMs", 0), ok=event["type"] == "tool_call_end"
         )
-    return _ADAPTER.validate_python(event)
+    return _adapter().validate_python(event)
 
 
 def dump_event(event: AnyEvent) -> str:
     """The event as the live view sends it, without optional fields that are None."""
-    return _ADAPTER.dump_json(event, by_alias=True, exclude_none=True).decode()
+    return event.model_dump_json(by_alias=True, exclude_none=True)
 
 
 LABELS: dict[Status, str] = {

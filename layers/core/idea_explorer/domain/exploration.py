@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, model_validator
 
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
@@ -25,7 +26,7 @@ FIRST_DELIVERY = timedelta(
 OFFLINE = "offline"  # the id that is used when no model is called
 
 
-class Delivery(BaseModel, frozen=True):
+class Delivery(DomainModel, frozen=True):
     """The delivery of the webhook of a run. It never changes the research."""
 
     status: Literal["none", "pending", "delivered", "failed"] = "none"
@@ -37,7 +38,7 @@ class Delivery(BaseModel, frozen=True):
     next_try: datetime | None = None
 
 
-class Publication(BaseModel, frozen=True):
+class Publication(DomainModel, frozen=True):
     """Where the report was published. An exploration that has published nothing has an empty one."""
 
     path: str | None = None  # the document, as a person opens it
@@ -49,7 +50,7 @@ class Publication(BaseModel, frozen=True):
     reused: str | None = None  # the document that answered instead of a run
 
 
-class Exploration(BaseModel, frozen=True):
+class Exploration(DomainModel, frozen=True):
     """A record of the store. Changed only by its methods, each of which returns a new one."""
 
     id: ExplorationId
@@ -63,8 +64,8 @@ class Exploration(BaseModel, frozen=True):
     cancel_requested: bool = False
     base_commit: str | None = None  # code: the commit that every run reads
     builds_on: str | None = None  # the document that an update adds to or a follow-up builds on
-    run: Run = Run()
-    publication: Publication = Publication()
+    run: Run = Field(default_factory=Run)
+    publication: Publication = Field(default_factory=Publication)
     delivery: Delivery = Field(default_factory=Delivery)
 
     @model_validator(mode="before")

@@ -5,10 +5,10 @@ some models accept a new effort within the conversation instead (a system messag
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel
-
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.json import JsonObject
 
@@ -20,14 +20,15 @@ EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 ADAPTIVE: JsonObject = {"type": "adaptive", "display": "summarized"}
 
 
-class Efforts(BaseModel, frozen=True, extra="forbid"):
+class Efforts(DomainModel, frozen=True, extra="forbid"):
     """A deployment's settings for a model."""
 
     gathering: Effort
     writing: Effort
 
 
-class ModelProfile(BaseModel, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ModelProfile:
     """The settings of a model's requests; None is left out."""
 
     thinking: JsonObject | None = None
@@ -44,10 +45,10 @@ class ModelProfile(BaseModel, frozen=True):
         writing: Effort = wanted
         if self.changes_effort and self.writing is not None:
             writing = min(writing, self.writing, key=EFFORTS.index)
-        return self.model_copy(update={"gathering": wanted, "writing": writing})
+        return replace(self, gathering=wanted, writing=writing)
 
 
-class ModelChoice(BaseModel, frozen=True):
+class ModelChoice(DomainModel, frozen=True):
     id: str
     profile: ModelProfile | None = None
 
@@ -69,9 +70,7 @@ def find_profile(model_id: str, efforts: Mapping[str, Efforts]) -> ModelProfile 
     known, own = PROFILES.get(model_id), efforts.get(model_id)
     if own is None:
         return known
-    return (known or ModelProfile()).model_copy(
-        update={"gathering": own.gathering, "writing": own.writing}
-    )
+    return replace(known or ModelProfile(), gathering=own.gathering, writing=own.writing)
 
 
 def check_efforts(efforts: Mapping[str, Efforts], variable: str) -> None:

@@ -10,13 +10,13 @@ from typing import Annotated, TypeVar
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     Field,
     StringConstraints,
     WithJsonSchema,
     model_validator,
 )
 
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.text import fold
 
 MAX_NAME = 500
@@ -46,7 +46,7 @@ Isrc = Annotated[
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
 
 
-class IndexedTrack(BaseModel, frozen=True, populate_by_name=True):
+class IndexedTrack(DomainModel, frozen=True, populate_by_name=True):
     """One line of a track file and one entry of the index. Unknown fields are ignored."""
 
     isrc: Isrc
@@ -77,7 +77,7 @@ class IndexedTrack(BaseModel, frozen=True, populate_by_name=True):
         return f"{self.title}. {self.description}"
 
 
-class OwnedTrack(BaseModel, frozen=True):
+class OwnedTrack(DomainModel, frozen=True):
     """One line of a library file. Only the ISRC is required; artist and album identify owned albums."""
 
     isrc: Isrc

@@ -1,11 +1,9 @@
-"""Extract a report from a transcript: its text with citations as links, its title and its verdict."""
+"""Extract a report from a transcript: its text, with citations as links."""
 
-import re
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, get_args
 
 from idea_explorer.domain.json import Block, citations_of, text_of
-from idea_explorer.domain.text import one_line, unescape_markdown
+from idea_explorer.domain.report_text import has_heading, strip_preamble
 from idea_explorer.domain.transcript import (
     AnyEntry,
     Instruction,
@@ -16,18 +14,8 @@ from idea_explorer.domain.transcript import (
 )
 from idea_explorer.domain.turns import find_last_turn
 
-Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
-
 CALL_STOPS = frozenset({"tool_use", "pause_turn"})
 CALLS = frozenset({"tool_use", "server_tool_use"})
-_FIRST_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
-_TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
-_VERDICT_SECTION = re.compile(r"^#{1,6} .*verdict.*$", re.MULTILINE | re.IGNORECASE)
-_VERDICT = re.compile(r"\b(" + "|".join(get_args(Verdict)) + r")\b")
-_VERDICT_LINE = re.compile(
-    rf"^[\W_]{{0,8}}verdict[\W_]{{1,8}}({'|'.join(get_args(Verdict))})\b",
-    re.MULTILINE | re.IGNORECASE,
-)
 _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E"})
 
 
@@ -86,7 +74,7 @@ def _only_announces_calls(turn: Sequence[ModelCallFinished]) -> bool:
     content = [block for answer in turn for block in answer.content]
     calling = any(block.get("type") in CALLS for block in content)
     citing = any(_cited_urls(block) for block in content)
-    return calling and not citing and not _FIRST_HEADING.search(render_citations(content))
+    return calling and not citing and not has_heading(render_citations(content))
 
 
 def render_citations(content: Sequence[Block]) -> str:
@@ -108,23 +96,3 @@ def render_citations(content: Sequence[Block]) -> str:
 def _cited_urls(block: Block) -> list[str]:
     urls = [text_of(c.get("url")).translate(_UNSAFE_IN_LINK) for c in citations_of(block)]
     return list(dict.fromkeys(url for url in urls if url.startswith(("https://", "http://"))))
-
-
-def strip_preamble(text: str) -> str:
-    """The report from its first heading on, if it has one."""
-    heading = _FIRST_HEADING.search(text)
-    return text[heading.start() :].strip() if heading else text.strip()
-
-
-def find_title(report: str, idea: str) -> str:
-    found = _TITLE.search(report)
-    return one_line(unescape_markdown(found.group(1)) if found else idea, 120)
-
-
-def find_verdict(report: str) -> str | None:
-    """The verdict of the business framework: from its section, or else from the line `Verdict: …`, which
-    is in English in every language."""
-    sections = list(_VERDICT_SECTION.finditer(report))
-    section = sections[-1].end() if sections else len(report)
-    found = _VERDICT.search(report, section) or _VERDICT_LINE.search(report)
-    return found.group(1).upper() if found else None

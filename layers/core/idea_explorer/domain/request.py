@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_core import from_json
 
 from idea_explorer.domain import limits
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import ExplorationId, id_from_key, is_id
 from idea_explorer.domain.models import RequestEffort
@@ -97,7 +98,7 @@ CallbackSecret = Annotated[
 ]
 
 
-class ExploreRequest(BaseModel, extra="forbid", frozen=True, strict=True):
+class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     """What a person may ask for. Unknown fields are errors; `secret` fields never leave the record."""
 
     idea: Idea
@@ -141,7 +142,7 @@ class ExploreRequest(BaseModel, extra="forbid", frozen=True, strict=True):
         return TOOLSETS[self.toolset]
 
 
-class ResumeRequest(BaseModel, extra="forbid", frozen=True, strict=True):
+class ResumeRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     """New limits for a run that goes on; what is left out stays as it was."""
 
     max_steps: MaxSteps | None = None
@@ -162,7 +163,7 @@ QUEUE_OWNER = "queue"  # owner of explorations that did not come through the API
 SMOKE_OWNER = "smoke"  # owner of the explorations of `idea admin smoke`
 
 
-class ExplorationReference(BaseModel, extra="forbid", frozen=True, strict=True):
+class ExplorationReference(DomainModel, extra="forbid", frozen=True, strict=True):
     """A stored exploration. Without a run, its current one."""
 
     id: Annotated[ExplorationId, AfterValidator(_check_id)]

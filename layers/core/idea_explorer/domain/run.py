@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
@@ -43,13 +44,13 @@ def nest(record: object, parts: Mapping[str, type[BaseModel]]) -> object:
     return flat
 
 
-class Stats(BaseModel, frozen=True):
+class Stats(DomainModel, frozen=True):
     """What the runs of an exploration took so far. `cost_usd` is None where the price is not known.
     `unconfirmed_usd` is the part of it that stands for calls that failed before they said what they cost:
     the most that they can have cost."""
 
     steps: int = 0
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     cost_usd: float | None = None
     unconfirmed_usd: float = 0.0
     over_budget_usd: float = 0.0
@@ -74,7 +75,7 @@ class Stats(BaseModel, frozen=True):
         return shown
 
 
-class Receipt(BaseModel, frozen=True):
+class Receipt(DomainModel, frozen=True):
     """What a person needs after a run that did not complete: where it stopped and how to go on."""
 
     code: ErrorCode
@@ -109,14 +110,14 @@ class Receipt(BaseModel, frozen=True):
         )
 
 
-class Pause(BaseModel, frozen=True):
+class Pause(DomainModel, frozen=True):
     """What a run waits for before it goes on by itself."""
 
     sentence: str
     until: datetime
 
 
-class Run(BaseModel, frozen=True):
+class Run(DomainModel, frozen=True):
     """The run that an exploration is in, or has ended with. A resume starts the next one."""
 
     number: int = 1
@@ -127,7 +128,7 @@ class Run(BaseModel, frozen=True):
     awaiting_since: datetime | None = None  # waiting for approval does not use up the deadline
     decided_at: datetime | None = None  # since when everything is decided, while it awaits approval
     pause: Pause | None = None
-    stats: Stats = Stats()  # of all runs so far
+    stats: Stats = Field(default_factory=Stats)  # of all runs so far
     outcome: Status | None = None  # becomes the status once the report is published
     base_cost_usd: float = 0.0  # what earlier runs cost
     base_steps: int = 0  # steps of earlier runs, which do not count against this one's limit

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 
-from pydantic import BaseModel
-
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
-from idea_explorer.domain.report import find_title, find_verdict
+from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.text import fold, one_line, spell_out_signs
 
 MAX_TERMS = 40  # per document, so that an index of 5,000 documents has 2 MB
@@ -51,7 +50,7 @@ _NUMBERS = frozenset(
 )
 
 
-class IndexEntry(BaseModel, frozen=True):
+class IndexEntry(DomainModel, frozen=True):
     """One document of the repository. Its texts were written by a model or by people: data."""
 
     path: str
@@ -70,7 +69,7 @@ class IndexEntry(BaseModel, frozen=True):
         return frozenset(extract_terms(f"{self.idea} {self.title}"))
 
 
-class Index(BaseModel, frozen=True):
+class Index(DomainModel, frozen=True):
     entries: tuple[IndexEntry, ...] = ()
     rebuilt_at: datetime | None = None
 
@@ -79,7 +78,7 @@ class Index(BaseModel, frozen=True):
         return self.model_copy(update={"entries": (*others, entry)})
 
 
-class Similar(BaseModel, frozen=True):
+class Similar(DomainModel, frozen=True):
     path: str
     title: str
     verdict: str | None

@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from idea_explorer.domain.approvals import Proposal
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import Block, JsonObject, digest, dump_canonical, text_of
 from idea_explorer.domain.text import hash_text
 
 
-class Passage(BaseModel, frozen=True):
+class Passage(DomainModel, frozen=True):
     """One piece of evidence. `text` is empty for results of web_search, whose content is encrypted."""
 
     source: str
@@ -131,7 +130,7 @@ class ToolResult:
         )
 
 
-class ToolRecord(BaseModel, frozen=True):
+class ToolRecord(DomainModel, frozen=True):
     """One line of the log and of `stats.tool_calls`; never holds contents."""
 
     name: str

@@ -6,11 +6,13 @@ prompt, tools and settings, which every request repeats word for word: a change 
 caches and signed thinking.
 """
 
+from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from idea_explorer.domain.approvals import Proposal
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, ToolResult
@@ -31,7 +33,7 @@ WriteReason = Literal[
 RewriteReason = Literal["no_text", "incomplete"]
 
 
-class TranscriptEntry(BaseModel):
+class TranscriptEntry(DomainModel):
     model_config = ConfigDict(frozen=True)
 
 
@@ -43,9 +45,9 @@ class Opening(TranscriptEntry):
     model_id: str
     system: list[Block]
     tools: list[Block]
-    turns: list[JsonObject] = []
+    turns: list[JsonObject] = Field(default_factory=list)
     content: list[Block]
-    passages: list[Passage] = []  # documents attached to the request
+    passages: list[Passage] = Field(default_factory=list)  # documents attached to the request
     thinking: JsonObject | None = None
     effort: str | None = None
     write_effort: str | None = None  # while writing, where it differs
@@ -177,12 +179,16 @@ AnyEntry: TypeAlias = Annotated[
     | ConversationRestarted,
     Field(discriminator="kind"),
 ]
-_ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)
+
+
+@cache  # slow to build, and few functions read transcripts
+def _adapter() -> TypeAdapter[AnyEntry]:
+    return TypeAdapter(AnyEntry)
 
 
 def parse_entry(data: bytes | str) -> AnyEntry:
-    return _ADAPTER.validate_json(data)
+    return _adapter().validate_json(data)
 
 
 def dump_entry(entry: AnyEntry) -> bytes:
-    return _ADAPTER.dump_json(entry, exclude_defaults=False)
+    return entry.model_dump_json().encode()

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from pydantic import BaseModel
+from idea_explorer.domain.base import DomainModel
 
 
-class Usage(BaseModel, frozen=True):
+class Usage(DomainModel, frozen=True):
     """Billed tokens and searches, as the Messages API counts them."""
 
     input_tokens: int = 0
@@ -33,7 +33,7 @@ class Usage(BaseModel, frozen=True):
         return sum(parts, start=Usage())
 
 
-class Price(BaseModel, frozen=True):
+class Price(DomainModel, frozen=True):
     """US dollars per million tokens, and per search. Some models cost more with long prompts."""
 
     input: float

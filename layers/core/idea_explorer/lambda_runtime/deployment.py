@@ -3,23 +3,27 @@
 Under `sam local` there is no deployment: the same functions then use the stores of a machine.
 """
 
+from __future__ import annotations
+
 import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.lambda_runtime import sam_local
 from idea_explorer.lambda_runtime.handlers import Work, log, request_id
-from idea_explorer.observability.logging import LogSink
-from idea_explorer.ports import EventSink
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.wiring.deps import cloud_deps, server_deps
 from idea_explorer.wiring.local import local_queue
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import EventSink
 
 EMBEDDED = Path(tempfile.gettempdir()) / "idea-explorer"  # all that Lambda lets a function write to
 
@@ -79,6 +83,7 @@ def approval_seconds() -> int:
 
 
 def _sinks_for(exploration: Exploration) -> Sequence[EventSink]:
+    from idea_explorer.observability.log_sink import LogSink
     from idea_explorer.observability.metrics import MetricSink
 
     metrics = MetricSink(exploration, deps().clock, request_id())

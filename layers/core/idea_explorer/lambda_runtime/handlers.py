@@ -1,14 +1,16 @@
 """The edge to Lambda: the events it delivers, and the error names that the workflow handles."""
 
-import os
+from __future__ import annotations
+
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field, SecretStr, ValidationError
 
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import (
     ErrorCode,
@@ -21,11 +23,12 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import QueueMessage
 from idea_explorer.observability.logging import PowertoolsLog, powertools_logger
-from idea_explorer.ports import Log
-from idea_explorer.usecases.settle import Cause
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
+
+    from idea_explorer.ports import Log
+    from idea_explorer.usecases.settle import Cause
 
 Event: TypeAlias = Mapping[str, Any]
 
@@ -50,7 +53,7 @@ class InternalError(Exception):
     """An unexpected error. Its message is only the error's class: more might quote an idea."""
 
 
-class Failure(BaseModel):
+class Failure(DomainModel):
     """What a Catch of the workflow stores. `cause` is text of AWS, or a function's error as JSON."""
 
     model_config = ConfigDict(frozen=True)
@@ -71,11 +74,11 @@ class Failure(BaseModel):
             return None
 
 
-class _FunctionError(BaseModel):
+class _FunctionError(DomainModel):
     errorMessage: str  # noqa: N815  Lambda's spelling
 
 
-class Work(BaseModel):
+class Work(DomainModel):
     """One call of the workflow: run an exploration, settle one whose run has stopped, or store the token
     that ends the wait for a person's decision. `expired`: nobody decided in time.
 
@@ -163,13 +166,13 @@ def each_message(event: Event, work: Callable[[QueueMessage], JsonObject]) -> Js
 
 
 def entry(work: Callable[[Event], JsonObject]) -> Callable[[Event, object], JsonObject]:
-    """Make a handler for Lambda: logged, traced, and raising only errors that the workflow knows."""
+    """Make a handler for Lambda: logged, and raising only errors that the workflow knows."""
 
     def handler(event: Event, context: object) -> JsonObject:  # noqa: ARG001
         with known_errors():
             return work(event)
 
-    return logged(traced(handler))
+    return logged(handler)
 
 
 def logged(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -182,17 +185,6 @@ def request_id() -> str | None:
     """Lambda's id of the current invocation."""
     known = _logger().get_current_keys().get("function_request_id")
     return known if isinstance(known, str) else None
-
-
-def traced(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Trace a handler's calls in X-Ray, without its input and output: they may hold an idea."""
-    if os.environ.get("POWERTOOLS_TRACE_DISABLED"):
-        return handler  # X-Ray takes a third of a second to import
-    from aws_lambda_powertools import Tracer
-
-    capture = Tracer(patch_modules=("botocore",)).capture_lambda_handler
-    wrapped: Callable[..., Any] = capture(handler, capture_response=False, capture_error=False)
-    return wrapped
 
 
 @contextmanager
@@ -225,5 +217,5 @@ def log() -> Log:
 
 
 @cache
-def _logger() -> "Logger":
+def _logger() -> Logger:
     return powertools_logger()

@@ -3,13 +3,14 @@
 Nothing here is used in a deployment. `sam local` sets AWS_SAM_LOCAL; Lambda does not.
 """
 
+from __future__ import annotations
+
 import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from idea_explorer.domain.ids import ExplorationId
-
 if TYPE_CHECKING:
+    from idea_explorer.domain.ids import ExplorationId
     from idea_explorer.domain.json import JsonObject
     from idea_explorer.domain.request import QueueMessage
     from idea_explorer.lambda_runtime.handlers import Work
@@ -40,7 +41,7 @@ class LocalTokens:
     reread = read
 
 
-def replace_services(deps: "Deps", log: "Log") -> "Deps":
+def replace_services(deps: Deps, log: Log) -> Deps:
     """Dependencies that log what a deployment would start, because nothing here could start it."""
     calls = _LoggedCalls(log)
     return replace(deps, workflow=lambda: calls, notices=lambda: calls)
@@ -48,7 +49,7 @@ def replace_services(deps: "Deps", log: "Log") -> "Deps":
 
 @dataclass(frozen=True)
 class _LoggedCalls:
-    log: "Log"
+    log: Log
 
     def is_running(self, exploration_id: ExplorationId, run: int) -> bool:
         return True
@@ -66,7 +67,7 @@ class _LoggedCalls:
         self.log.info("webhook_not_requested", explorationId=exploration_id, run=run)
 
 
-def run_message(message: "QueueMessage", deps: "Deps") -> "JsonObject":
+def run_message(message: QueueMessage, deps: Deps) -> JsonObject:
     """Run what a message submits, to its end. The answer has the report, because the container is removed
     with all that it wrote."""
     from idea_explorer.domain.errors import MissingError
@@ -85,7 +86,7 @@ def run_message(message: "QueueMessage", deps: "Deps") -> "JsonObject":
     }
 
 
-def submit_sample(work: "Work", deps: "Deps") -> None:
+def submit_sample(work: Work, deps: Deps) -> None:
     """Store a sample exploration under the id that an event names. Each container starts without any."""
     from idea_explorer.domain.request import QUEUE_OWNER, ExploreRequest
     from idea_explorer.usecases.submit import submit
@@ -93,7 +94,7 @@ def submit_sample(work: "Work", deps: "Deps") -> None:
     submit(ExploreRequest(idea=IDEA), QUEUE_OWNER, deps, exploration_id=work.id)
 
 
-def explore_sample(work: "Work", deps: "Deps") -> None:
+def explore_sample(work: Work, deps: Deps) -> None:
     """Bring the sample to where the publish function is called."""
     from idea_explorer.usecases.jobs import explore_or_settle
 
@@ -101,7 +102,7 @@ def explore_sample(work: "Work", deps: "Deps") -> None:
     explore_or_settle(work.id, work.run, deps)
 
 
-def publish_sample(work: "Work", deps: "Deps") -> None:
+def publish_sample(work: Work, deps: Deps) -> None:
     """Bring the sample to where the notify function is called."""
     from idea_explorer.usecases.publish import publish
 
@@ -109,7 +110,7 @@ def publish_sample(work: "Work", deps: "Deps") -> None:
     publish(work.id, work.run, deps)
 
 
-def start_workers(deps: "Deps", jobs: "Jobs") -> None:
+def start_workers(deps: Deps, jobs: Jobs) -> None:
     """Run what the API puts into the queue, in threads of its own process: nobody else would.
 
     They go on between calls, because `sam local` does not freeze a container that it keeps warm.

@@ -1,24 +1,8 @@
-"""The log and the sink that logs the events of a run. It never logs contents, prompts or secrets."""
+"""The log: JSON lines through Powertools. It never has contents, prompts or secrets."""
 
-from collections import Counter
-from datetime import timedelta
-from functools import partial
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, TextIO
-
-from idea_explorer.domain.events import (
-    ErrorEvent,
-    RetryScheduled,
-    RunEvent,
-    RunFinished,
-    StatusChanged,
-    StepFinished,
-    ToolCallEnd,
-    WebhookGivenUp,
-)
-from idea_explorer.domain.events import ToolCallError as ToolCallFailed
-from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import JsonObject
-from idea_explorer.ports import Log
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
@@ -32,7 +16,7 @@ CALLER = 3  # stack frames, so that a line names the code that logged it
 class PowertoolsLog:
     """Logs JSON lines through Powertools."""
 
-    def __init__(self, logger: "Logger") -> None:
+    def __init__(self, logger: Logger) -> None:
         self._logger = logger
 
     def info(self, message: str, **fields: object) -> None:
@@ -61,7 +45,7 @@ def stream_log(stream: TextIO) -> PowertoolsLog:
     return PowertoolsLog(powertools_logger(logger_handler=handler, level="INFO"))
 
 
-def powertools_logger(**options: Any) -> "Logger":
+def powertools_logger(**options: Any) -> Logger:
     """A logger that merges fields into a line when it is written: the standard library reserves names,
     such as `name`, that a tool_call line must have.
 
@@ -79,76 +63,3 @@ def powertools_logger(**options: Any) -> "Logger":
 
     formatter = FlatFormatter(use_rfc3339=True)
     return Logger(service=SERVICE, logger_formatter=formatter, **options)
-
-
-class LogSink:
-    """Logs the events of one exploration."""
-
-    def __init__(self, log: Log, exploration: Exploration) -> None:
-        self._info = partial(log.info, explorationId=exploration.id)
-        self._warning = partial(log.warning, explorationId=exploration.id)
-        self._error = partial(log.error, explorationId=exploration.id)
-
-    def emit(self, event: RunEvent) -> None:
-        match event:
-            case ToolCallEnd() | ToolCallFailed():
-                fields = event.record.as_json()
-                if event.record.was_retried:
-                    fields["wasRetried"] = True
-                self._info("tool_call", step=event.record.step, **fields)
-            case StepFinished():
-                usage = event.usage.model_dump(by_alias=True)
-                self._info("step_finished", step=event.step, cost=event.cost, **usage)
-            case RetryScheduled():
-                self._warning(
-                    "model_retry_attempt" if event.step else "repository_retry_attempt",
-                    step=event.step,
-                    attempt=event.attempt,
-                    seconds=event.seconds,
-                    errorType=event.error_type,
-                    error=event.reason,
-                )
-            case StatusChanged():
-                self._info("status_changed", fromStatus=event.from_, toStatus=event.to)
-            case ErrorEvent():
-                self._error("exploration_error", code=event.code, error=event.message)
-            case WebhookGivenUp():
-                self._warning("webhook_given_up", error=event.error)
-            case RunFinished():
-                self._info("exploration_finished", **_summarize(event.exploration))
-
-
-def _summarize(exploration: Exploration) -> JsonObject:
-    """The run in numbers."""
-    run, request = exploration.run, exploration.request
-    stats, usage = run.stats, run.stats.usage
-    return {
-        "run": run.number,
-        "status": exploration.status,
-        "toolset": request.toolset,
-        "mode": request.mode,
-        "model": exploration.model_name,
-        "steps": stats.steps,
-        "inputTokens": usage.input_tokens,
-        "outputTokens": usage.output_tokens,
-        "cacheReadTokens": usage.cache_read_tokens,
-        "cacheWriteTokens": usage.cache_write_tokens,
-        "searches": usage.searches,
-        "cost": stats.cost_usd,
-        "durationMs": _duration_ms(exploration),
-        "stepDurationsMs": [*stats.step_durations],
-        "toolCalls": len(stats.tool_calls),
-        "toolErrors": sum(not record.ok for record in stats.tool_calls),
-        "tools": dict(Counter(record.known_name for record in stats.tool_calls)),
-        "stopReason": stats.stop_reason,
-        "errorCode": run.receipt.code if run.receipt else None,
-    }
-
-
-def _duration_ms(exploration: Exploration) -> int | None:
-    """The working time of the run. Waits for a person move its deadline, so they do not count."""
-    run = exploration.run
-    if run.deadline_at is None or run.finished_at is None:
-        return None
-    start = run.deadline_at - timedelta(seconds=exploration.request.deadline_seconds)
-    return max(0, round((run.finished_at - start).total_seconds() * 1_000))

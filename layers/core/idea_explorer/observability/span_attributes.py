@@ -47,6 +47,11 @@ def describe_run(exploration: Exploration, model_id: str, *, capture: bool) -> A
     }
 
 
+def describe_root() -> Attributes:
+    """For a run below a span of AWS, which Langfuse never sees: without it the trace has no name."""
+    return {"langfuse.internal.as_root": True}
+
+
 def describe_end(outcome: str, event: MessageEnd | None) -> Attributes:
     return {
         "idea_explorer.outcome": outcome,

@@ -4,12 +4,23 @@ Built from the run's events; loaded only where spans are exported. A tool span i
 call that requested it, although it starts after that call has ended.
 """
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+    set_span_in_context,
+)
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
@@ -30,6 +41,25 @@ from idea_explorer.observability.span_attributes import AGENT, Attributes, drop_
 
 NO_ANSWER = frozenset({"model_error", "deadline"})  # stop reasons of calls without an answer
 INTERRUPTED = "The call was interrupted."
+_TRACE_HEADER = re.compile(
+    r"Root=1-(?P<time>[0-9a-f]{8})-(?P<rest>[0-9a-f]{24});Parent=(?P<span>[0-9a-f]{16});Sampled=1\b"
+)
+
+
+def parse_trace_header(header: str) -> Span | None:
+    """The segment that Lambda records for an invocation, from the header of AWS. None if it records none:
+    a run below it would be dropped by every sampler that asks its parent."""
+    found = _TRACE_HEADER.match(header)
+    if found is None:
+        return None
+    return NonRecordingSpan(
+        SpanContext(
+            trace_id=int(found["time"] + found["rest"], 16),
+            span_id=int(found["span"], 16),
+            is_remote=True,
+            trace_flags=TraceFlags(TraceFlags.SAMPLED),
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +79,14 @@ class SpanSink:
         tracer: Tracer,
         clock: Clock,
         *,
+        parent: Span | None = None,
         capture: bool = False,
         flush: Callable[[], None] = lambda: None,
     ) -> None:
         self._exploration = exploration
         self._tracer = tracer
         self._now = _nanoseconds(clock)
+        self._parent = parent
         self._capture = capture
         self._flush = flush
         self._lock = threading.Lock()
@@ -77,7 +109,11 @@ class SpanSink:
         self._model_id = event.model_id
         self._idle_since = self._now()
         details = attributes.describe_run(self._exploration, event.model_id, capture=self._capture)
-        self._run = self._start(f"invoke_agent {AGENT}", details, at=self._idle_since)
+        if self._parent:
+            details = {**details, **attributes.describe_root()}
+        self._run = self._start(
+            f"invoke_agent {AGENT}", details, at=self._idle_since, parent=self._parent
+        )
 
     def _continue(self, event: RunEvent, run: Span) -> None:
         match event:

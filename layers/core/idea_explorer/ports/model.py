@@ -1,13 +1,16 @@
 """One call to the model and its watcher, and where a run reports what happens."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.events import RunEvent
-from idea_explorer.domain.json import Block, JsonObject
-from idea_explorer.domain.usage import Usage
+if TYPE_CHECKING:
+    from idea_explorer.domain.deadline import Deadline
+    from idea_explorer.domain.events import RunEvent
+    from idea_explorer.domain.json import Block, JsonObject
+    from idea_explorer.domain.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)

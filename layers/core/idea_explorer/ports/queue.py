@@ -1,13 +1,16 @@
 """How explorations are queued, run and reported, and where secrets come from."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.json import JsonObject
+if TYPE_CHECKING:
+    from idea_explorer.domain.ids import ExplorationId
+    from idea_explorer.domain.json import JsonObject
 
 
 class Webhooks(Protocol):

@@ -1,12 +1,16 @@
 """What the tools read: research, web pages, uploaded files and code."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
-from idea_explorer.domain.paths import ResearchPath
+
+if TYPE_CHECKING:
+    from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
+    from idea_explorer.domain.paths import ResearchPath
 
 
 @dataclass(frozen=True, slots=True)

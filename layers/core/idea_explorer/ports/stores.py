@@ -1,19 +1,22 @@
 """Where explorations are stored."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.events import AnyEvent
-from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import ExplorationId, FileId
-from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.run import Status
-from idea_explorer.domain.toolsets import ToolsetName
-from idea_explorer.domain.transcript import AnyEntry
-from idea_explorer.ports.reading import FileInfo, UploadedFile
+if TYPE_CHECKING:
+    from idea_explorer.domain.approvals import Approval
+    from idea_explorer.domain.events import AnyEvent
+    from idea_explorer.domain.exploration import Exploration
+    from idea_explorer.domain.ids import ExplorationId, FileId
+    from idea_explorer.domain.json import JsonObject
+    from idea_explorer.domain.run import Status
+    from idea_explorer.domain.toolsets import ToolsetName
+    from idea_explorer.domain.transcript import AnyEntry
+    from idea_explorer.ports.reading import FileInfo, UploadedFile
 
 
 class Transcript(Protocol):
@@ -39,8 +42,8 @@ class ExplorationPage:
     cursor: str | None
 
 
-RecordChange: TypeAlias = Callable[[Exploration], Exploration]
-EventsOfChange: TypeAlias = Callable[[Exploration, Exploration], Sequence[AnyEvent]]
+RecordChange: TypeAlias = "Callable[[Exploration], Exploration]"
+EventsOfChange: TypeAlias = "Callable[[Exploration, Exploration], Sequence[AnyEvent]]"
 
 
 def no_events(_before: Exploration, _after: Exploration) -> Sequence[AnyEvent]:
@@ -248,7 +251,7 @@ class Approvals(Protocol):
     def token(self, exploration_id: ExplorationId) -> str | None: ...
 
 
-Action: TypeAlias = Callable[[], JsonObject]
+Action: TypeAlias = "Callable[[], JsonObject]"
 
 
 class Idempotency(Protocol):

@@ -1,14 +1,17 @@
 """What is written to repositories, exactly once, and how it is undone."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.similar_research import Index
+if TYPE_CHECKING:
+    from idea_explorer.domain.approvals import Approval
+    from idea_explorer.domain.exploration import Exploration
+    from idea_explorer.domain.ids import ExplorationId
+    from idea_explorer.domain.similar_research import Index
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from idea_explorer.domain.paths import (
     is_research_path,
 )
 from idea_explorer.domain.publication import is_log
-from idea_explorer.domain.report import find_title
+from idea_explorer.domain.report_text import find_title
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.ports import ResearchRepository

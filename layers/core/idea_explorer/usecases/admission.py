@@ -1,7 +1,10 @@
 """Start what waits while slots are free: of the owner with the fewest running, what has waited longest."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import (
     ConflictError,
@@ -14,10 +17,12 @@ from idea_explorer.domain.events import AnyEvent, ErrorEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.run import Receipt
-from idea_explorer.ports import Slots, Waiting
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.notify import request_webhook
 from idea_explorer.usecases.run_events import emit_end, end_events
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import Slots, Waiting
 
 MAX_STARTS = 50  # in one call, which has seconds; the next message or sweep goes on
 

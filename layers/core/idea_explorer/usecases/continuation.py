@@ -21,7 +21,7 @@ from idea_explorer.domain.publication import (
     list_ideas,
     parse_log,
 )
-from idea_explorer.domain.report import find_title
+from idea_explorer.domain.report_text import find_title
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.turns import build_prior_turns

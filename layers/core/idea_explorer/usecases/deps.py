@@ -1,38 +1,39 @@
 """What the use cases work with."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.webhook import WebhookTarget
-from idea_explorer.ports import (
-    Admission,
-    Approvals,
-    Clock,
-    EventLog,
-    EventSink,
-    Explorations,
-    Idempotency,
-    Log,
-    Notices,
-    Publisher,
-    PullRequests,
-    Reports,
-    ResearchIndex,
-    ResearchRepository,
-    Restorer,
-    Reverter,
-    Transcripts,
-    Uploads,
-    Webhooks,
-    Workflow,
-    WorkQueue,
-)
-from idea_explorer.usecases.request_policy import RequestPolicy
-
 if TYPE_CHECKING:
+    from idea_explorer.domain.exploration import Exploration
+    from idea_explorer.domain.webhook import WebhookTarget
+    from idea_explorer.ports import (
+        Admission,
+        Approvals,
+        Clock,
+        EventLog,
+        EventSink,
+        Explorations,
+        Idempotency,
+        Log,
+        Notices,
+        Publisher,
+        PullRequests,
+        Reports,
+        ResearchIndex,
+        ResearchRepository,
+        Restorer,
+        Reverter,
+        Transcripts,
+        Uploads,
+        Webhooks,
+        Workflow,
+        WorkQueue,
+    )
     from idea_explorer.usecases.engine import Engine
+    from idea_explorer.usecases.request_policy import RequestPolicy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,7 @@ class Deps:
     policy: RequestPolicy
     sinks_for: Callable[[Exploration], Sequence[EventSink]]
 
-    engine: Callable[[], "Engine"]  # made for each run, so that it has the current secrets
+    engine: Callable[[], Engine]  # made for each run, so that it has the current secrets
     queue: Callable[[], WorkQueue]
     workflow: Callable[[], Workflow]
     wake: Callable[[Exploration], None]  # continues a run that waits for decisions; may be repeated

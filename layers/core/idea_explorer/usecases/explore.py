@@ -40,7 +40,8 @@ from idea_explorer.usecases.opening import (
     refuse_run,
 )
 from idea_explorer.usecases.outcome import conclude, min_resume_cost, receipt_for, stats_of
-from idea_explorer.usecases.run_events import FanOutSink, ProgressSink, RecordingSink
+from idea_explorer.usecases.progress import ProgressSink
+from idea_explorer.usecases.run_events import FanOutSink, RecordingSink
 
 T = TypeVar("T")
 

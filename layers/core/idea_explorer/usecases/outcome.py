@@ -13,13 +13,8 @@ from idea_explorer.domain.citations import check_citations, collect_quotes
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
-from idea_explorer.domain.report import (
-    choose_report,
-    find_title,
-    find_verdict,
-    read_final_turn,
-    strip_preamble,
-)
+from idea_explorer.domain.report import choose_report, read_final_turn
+from idea_explorer.domain.report_text import find_title, find_verdict, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided, Opening
 from idea_explorer.domain.usage import Price, Usage, compute_cost

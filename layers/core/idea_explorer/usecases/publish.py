@@ -1,36 +1,22 @@
 """Publish a report to its team's repository, and set the exploration's final status."""
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from __future__ import annotations
 
-from idea_explorer.domain.documents import (
-    add_section,
-    fingerprint,
-    render_document,
-    render_update,
-)
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
 from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import OFFLINE, Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.publication import (
-    ResearchFolder,
-    append_log_entry,
-    commit_message,
-    find_fingerprints,
-    find_folders,
-    new_folder,
-    parse_log,
-)
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import Receipt
-from idea_explorer.domain.similar_research import Index, index_document
-from idea_explorer.ports import Change, Published, Publisher, Tree
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.run_events import save_end
 
-INDEX_AGE = timedelta(days=1)  # changes that people make by hand are indexed a day later
+if TYPE_CHECKING:
+    from idea_explorer.ports import Change, Published, Publisher, Tree
+
 MAX_RETRY_SECONDS = 300.0  # a person may be waiting; they can resume it later
 RETRY = RetryPolicy(first=1.0, longest=60.0, shortest=1.0)
 
@@ -67,7 +53,9 @@ def publish(
                 raise
             failure = error
     if published and published.document:
-        _update_index(published, deps)
+        from idea_explorer.usecases.report_files import update_index
+
+        update_index(published, deps)
     settled = _finish(exploration, published, failure, deps)
     failed = ErrorEvent(code=failure.code, message=failure.sentence) if failure else None
     save_end(exploration, settled, deps, failed)
@@ -128,38 +116,16 @@ def _open_pull_request(exploration: Exploration, deps: Deps) -> Published | None
 
 
 def _publish_report(exploration: Exploration, publisher: Publisher, deps: Deps) -> Published:
+    from idea_explorer.usecases.report_files import plan_files
+
     report = deps.reports.load_report(exploration.id)
 
     def build(tree: Tree) -> Change:
-        return plan(exploration, report, tree, deps.clock.now())
+        return plan_files(exploration, report, tree, deps.clock.now())
 
     return publisher.publish(
         exploration.id, exploration.run.number, build, since=exploration.created_at
     )
-
-
-def _update_index(published: Published, deps: Deps) -> None:
-    """Add the document to the index. A failure is logged: the report is published all the same."""
-    now = deps.clock.now()
-
-    def change(known: Index) -> Index:
-        fresh = known.rebuilt_at is not None and now - known.rebuilt_at < INDEX_AGE
-        if not fresh and (research := deps.research()):
-            documents = research.read_all()
-            entries = tuple(
-                index_document(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents
-            )
-            known = Index(entries=entries, rebuilt_at=now)
-        if not published.text:
-            return known
-        return known.with_entry(index_document(published.document, published.text))
-
-    try:
-        deps.index().change(change)
-    except ExplorerError as error:
-        deps.log.warning(
-            "research_index_not_updated", document=published.document, error=error.sentence
-        )
 
 
 def _finish(
@@ -205,82 +171,3 @@ def _publication(exploration: Exploration, published: Published | None) -> Publi
         notice=published.notice or before.notice,
         reused=before.reused,
     )
-
-
-def plan(exploration: Exploration, report: str, tree: Tree, now: datetime) -> Change:
-    """The files to write: the same for the same exploration and tree, so that publishing can be repeated."""
-    if exploration.request.update and exploration.builds_on:
-        place = ResearchFolder.of(exploration.builds_on)
-        base = tree.read_text(place.document)
-        if base is not None:
-            return _updated(exploration, report, tree, now, place, base)
-        gone = f"{place.document} no longer exists, so the update is a separate document."
-        return _written(exploration, report, tree, now, gone)
-    return _written(exploration, report, tree, now, None)
-
-
-def _updated(
-    exploration: Exploration,
-    report: str,
-    tree: Tree,
-    now: datetime,
-    place: ResearchFolder,
-    base: str,
-) -> Change:
-    log = tree.read_text(place.log)
-    written = find_fingerprints(parse_log(log), exploration.id) or set()
-    section = render_update(exploration.id, exploration.created_at.date(), report)
-    updated = add_section(base, section, exploration.id, written)
-    notice = (
-        "The section of an earlier run was changed by hand since, so this run adds its own."
-        if updated.kept_edited
-        else None
-    )
-    new_log = append_log_entry(
-        log, exploration, place.document, now, sha256=fingerprint(section), note=notice
-    )
-    return Change(
-        path=place.document,
-        message=commit_message(exploration, updated=True),
-        files={place.log: new_log, place.document: updated.text},
-        notice=notice,
-    )
-
-
-def _written(
-    exploration: Exploration, report: str, tree: Tree, now: datetime, notice: str | None
-) -> Change:
-    """Write a document of its own: the one that an earlier run wrote, or a new one."""
-    names = set(tree.names(RESEARCH_ROOT))
-    own, log = _own(exploration, tree, names)
-    if own and log is None:
-        notice = (
-            f"{own.document} was changed since it was written, so it was left as it is and this"
-            " run wrote a separate document."
-        )
-    place = own if own and log is not None else new_folder(exploration, names)
-    text = render_document(exploration, report)
-    new_log = append_log_entry(
-        log, exploration, place.document, now, sha256=fingerprint(text), note=notice
-    )
-    return Change(
-        path=place.document,
-        message=commit_message(exploration, updated=False),
-        files={place.log: new_log, place.document: text},
-        notice=notice,
-    )
-
-
-def _own(
-    exploration: Exploration, tree: Tree, names: set[str]
-) -> tuple[ResearchFolder | None, str | None]:
-    """Where an earlier run wrote, with the log if nobody has changed the document since."""
-    for place in find_folders(exploration.request.idea, names):
-        log = tree.read_text(place.log)
-        written = find_fingerprints(parse_log(log), exploration.id)
-        if written is None:
-            continue
-        text = tree.read_text(place.document)
-        untouched = text is None or fingerprint(text) in written
-        return place, log if untouched else None
-    return None, None

@@ -1,9 +1,12 @@
 """What this deployment asks of every request, beyond what the request's own types can know."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from idea_explorer.agent.budget import BYTES_PER_TOKEN
 from idea_explorer.agent.prompts import system_prompt
@@ -15,7 +18,9 @@ from idea_explorer.domain.models import PROFILES, ModelProfile
 from idea_explorer.domain.request import SMOKE_OWNER, ExploreRequest
 from idea_explorer.domain.toolsets import TOOLSETS, toolsets_taking
 from idea_explorer.domain.usage import Price, Usage
-from idea_explorer.ports import Spend, Uploads
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import Spend, Uploads
 
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
 

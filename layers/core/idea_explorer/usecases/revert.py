@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 from idea_explorer.domain.approvals import Approval, Proposal, revert_diff
-from idea_explorer.domain.code import blob_sha
+from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.documents import fingerprint, has_section, parse_document, remove_section
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration

@@ -1,10 +1,11 @@
 """Where the events of a run go: into its history, and to the sinks that log, count and show them."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from idea_explorer.agent.state import State
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
     AnswerStarted,
@@ -22,10 +23,10 @@ from idea_explorer.domain.events import (
     WebhookGivenUp,
 )
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.run import Pause
-from idea_explorer.ports import EventLog, EventSink, Transcript
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.outcome import stats_of
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import EventLog, EventSink
 
 GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far fewer writes
 
@@ -159,28 +160,3 @@ def emit_end(ended: Exploration, events: Sequence[AnyEvent], sinks: Iterable[Eve
     for sink in sinks:
         for event in (*events, RunFinished(exploration=ended)):
             sink.emit(event)
-
-
-class ProgressSink:
-    """Saves the stats with every step, so that listing explorations reads no history.
-
-    They are computed from the transcript, so that a step counts even if its event was lost. What the run
-    waits for is saved too, until the next step: no stored event says it.
-    """
-
-    def __init__(self, exploration: Exploration, transcript: Transcript, deps: Deps) -> None:
-        self._exploration = exploration
-        self._transcript = transcript
-        self._deps = deps
-
-    def emit(self, event: RunEvent) -> None:
-        if not isinstance(event, StepFinished | RetryScheduled):
-            return
-        now = self._deps.clock.now()
-        stats = stats_of(State(self._transcript.entries), None, self._deps.policy.prices)
-        pause = None
-        if isinstance(event, RetryScheduled):
-            until = now + timedelta(seconds=event.seconds)
-            pause = Pause(sentence=event.sentence, until=until)
-        changed = self._exploration.replace(stats=stats, updated_at=now, pause=pause)
-        self._deps.explorations.save(changed)

@@ -17,7 +17,8 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.report import choose_report, find_title, find_verdict, strip_preamble
+from idea_explorer.domain.report import choose_report
+from idea_explorer.domain.report_text import find_title, find_verdict, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats, Status
 from idea_explorer.usecases.allowance import record_spend
 from idea_explorer.usecases.deps import Deps

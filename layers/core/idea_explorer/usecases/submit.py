@@ -1,13 +1,18 @@
 """Store a request as a queued exploration."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from idea_explorer.domain.errors import ExternalError, InvalidRequestError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.ports import ResearchRepository
-from idea_explorer.usecases.continuation import document_of
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find, inherit_from
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import ResearchRepository
 
 
 def submit(
@@ -67,6 +72,8 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
 
 def _may_hold(exploration_id: str, research: ResearchRepository) -> bool:
     """True also if the repository cannot be read now: the run looks again before it spends anything."""
+    from idea_explorer.usecases.continuation import document_of  # few requests continue another
+
     try:
         return document_of(exploration_id, research) is not None
     except ExternalError:

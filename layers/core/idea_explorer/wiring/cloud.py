@@ -1,24 +1,13 @@
 """The AWS services and secrets of a deployment. Connects to none before it is needed."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.domain.json import JsonObject
-from idea_explorer.ports import (
-    Admission,
-    DeadLetters,
-    Deployment,
-    Idempotency,
-    Notices,
-    Secrets,
-    SecretStore,
-    Workflow,
-    WorkQueue,
-)
-from idea_explorer.settings import Settings
 from idea_explorer.wiring.local import system_clock
 
 TOKENS_REREAD_SECONDS = 5.0
@@ -26,9 +15,37 @@ TOKENS_REREAD_SECONDS = 5.0
 if TYPE_CHECKING:
     from idea_explorer.adapters.aws.s3 import Bucket
     from idea_explorer.adapters.dynamodb.table import Table
+    from idea_explorer.domain.json import JsonObject
+    from idea_explorer.ports import (
+        Admission,
+        DeadLetters,
+        Deployment,
+        Idempotency,
+        Notices,
+        Secrets,
+        SecretStore,
+        Workflow,
+        WorkQueue,
+    )
+    from idea_explorer.settings import Settings
 
 
-def table(settings: Settings) -> "Table":
+class SecretsSettings(Protocol):
+    """The settings that reading a secret needs."""
+
+    @property
+    def aws_endpoint_url(self) -> str | None: ...
+
+    @property
+    def secret_max_age_seconds(self) -> int: ...
+
+
+class TokensSettings(SecretsSettings, Protocol):
+    @property
+    def api_tokens_secret_id(self) -> str | None: ...
+
+
+def table(settings: Settings) -> Table:
     from idea_explorer.adapters.clock import SystemClock
     from idea_explorer.adapters.dynamodb.table import Table
 
@@ -74,7 +91,7 @@ def cloud_notices(settings: Settings) -> Notices:
     return LambdaNotices(function, partial(client, "lambda"))
 
 
-def cloud_secrets(settings: Settings) -> Secrets:
+def cloud_secrets(settings: SecretsSettings) -> Secrets:
     return _secrets(settings.aws_endpoint_url, settings.secret_max_age_seconds)
 
 
@@ -82,8 +99,10 @@ def cloud_secrets(settings: Settings) -> Secrets:
 def _secrets(endpoint_url: str | None, max_age_seconds: int) -> Secrets:
     from idea_explorer.adapters.aws.client import client
     from idea_explorer.adapters.aws.secrets import CloudSecrets
+    from idea_explorer.adapters.clock import SystemClock
 
-    return CloudSecrets(partial(client, "secretsmanager", endpoint_url), max_age_seconds)
+    connect = partial(client, "secretsmanager", endpoint_url)
+    return CloudSecrets(connect, max_age_seconds, SystemClock())
 
 
 def connect(service: str, settings: Settings) -> Callable[[], Any]:
@@ -92,7 +111,7 @@ def connect(service: str, settings: Settings) -> Callable[[], Any]:
     return partial(client, service, settings.aws_endpoint_url)
 
 
-def bucket(settings: Settings) -> "Bucket":
+def bucket(settings: Settings) -> Bucket:
     from idea_explorer.adapters.aws.s3 import Bucket
 
     return Bucket(named("BUCKET_NAME", settings.bucket_name), connect("s3", settings))
@@ -114,7 +133,7 @@ def answer_token(settings: Settings, token: str, output: JsonObject) -> bool:
 class ApiTokens:
     """The text of the API tokens secret."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: TokensSettings) -> None:
         self._name = named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
         self._secrets = cloud_secrets(settings)
         self._clock = system_clock()

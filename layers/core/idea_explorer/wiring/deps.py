@@ -1,17 +1,21 @@
 """Builds the dependencies of the use cases: for a deployment, or for this machine."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.observability.logging import LogSink
-from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.wiring import cloud, local, publishing
 from idea_explorer.wiring.engine import make_engine, request_policy
 from idea_explorer.wiring.toolsets import research_repository
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
 
 LONG_POLL_SECONDS = 20.0  # API Gateway ends a call after 29
 
@@ -66,7 +70,7 @@ def local_deps(
         events=store,
         reports=store,
         approvals=SqliteApprovals(settings.store),
-        sinks_for=lambda exploration: [LogSink(log, exploration), *sinks],
+        sinks_for=lambda exploration: [*_log_sinks(log, exploration), *sinks],
         engine=cache(partial(make_engine, settings, uploads, log)),
         queue=partial(local.local_queue, settings),
         wake=_none,
@@ -99,7 +103,7 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         clock=clock,
         log=log,
         policy=request_policy(settings, spend, uploads),
-        sinks_for=lambda exploration: [LogSink(log, exploration)],
+        sinks_for=partial(_log_sinks, log),
         workflow=partial(cloud.cloud_workflow, settings),
         index=partial(publishing.research_index, settings),
         pull_requests_for=partial(publishing.pull_requests_for, settings),
@@ -117,6 +121,12 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         # polling a table in the cloud costs money; polling the local database costs nothing
         events_poll_seconds=settings.events_poll_seconds or (1.0 if settings.in_cloud else 0.1),
     )
+
+
+def _log_sinks(log: Log, exploration: Exploration) -> Sequence[EventSink]:
+    from idea_explorer.observability.log_sink import LogSink
+
+    return [LogSink(log, exploration)]
 
 
 def _events_wait_seconds(settings: Settings) -> float:

@@ -1,5 +1,8 @@
 """What a run needs: the model, its tools, and the policy it is held to."""
 
+from __future__ import annotations
+
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -7,16 +10,6 @@ from typing import TYPE_CHECKING
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
-from idea_explorer.ports import (
-    EventSink,
-    Log,
-    Model,
-    ModelAnswer,
-    ModelRequest,
-    Spend,
-    Uploads,
-    Watcher,
-)
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets, named
 from idea_explorer.wiring.local import system_clock
@@ -30,9 +23,20 @@ from idea_explorer.wiring.toolsets import (
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.claude import Claude
+    from idea_explorer.ports import (
+        EventSink,
+        Log,
+        Model,
+        ModelAnswer,
+        ModelRequest,
+        Spend,
+        Uploads,
+        Watcher,
+    )
     from idea_explorer.usecases.engine import Engine
     from idea_explorer.usecases.request_policy import RequestPolicy
 
+TRACE_HEADER = "_X_AMZN_TRACE_ID"  # set by Lambda for each invocation
 OFFLINE_MODELS = dict.fromkeys(MODELS, OFFLINE)
 
 
@@ -59,7 +63,7 @@ class OfflineOnRequest:
         return OfflineModel().answer(request, watcher, deadline)
 
 
-def claude(settings: Settings) -> "Claude":
+def claude(settings: Settings) -> Claude:
     from idea_explorer.adapters.claude import Claude
 
     if settings.provider == "aws":
@@ -84,7 +88,7 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
     try:
         from idea_explorer.adapters.otlp import otlp_tracing
         from idea_explorer.observability.span_attributes import AGENT
-        from idea_explorer.observability.spans import SpanSink
+        from idea_explorer.observability.spans import SpanSink, parse_trace_header
     except ImportError as missing:
         log.warning("spans_not_exported", error=str(missing), hint="Install the extra `otel`.")
         return []
@@ -94,13 +98,14 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
             exploration,
             tracing.tracer,
             system_clock(),
+            parent=parse_trace_header(os.environ.get(TRACE_HEADER, "")),
             capture=settings.trace_content,
             flush=tracing.flush,
         )
     ]
 
 
-def make_engine(settings: Settings, uploads: Uploads, log: Log) -> "Engine":
+def make_engine(settings: Settings, uploads: Uploads, log: Log) -> Engine:
     from idea_explorer.usecases.engine import Engine
 
     return Engine(
@@ -123,7 +128,7 @@ def model_ids(settings: Settings) -> Mapping[str, str]:
 
 def request_policy(
     settings: Settings, spend: Spend | None = None, uploads: Uploads | None = None
-) -> "RequestPolicy":
+) -> RequestPolicy:
     """The rules for requests. Without the stores, quotas and uploaded files are not checked."""
     from idea_explorer.usecases.request_policy import RequestPolicy
 

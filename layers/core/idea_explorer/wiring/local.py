@@ -1,11 +1,12 @@
 """The stores of this machine: SQLite, files, and locks between processes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import Clock, Idempotency, Log, Uploads
 from idea_explorer.settings import Settings
 
 if TYPE_CHECKING:
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from idea_explorer.adapters.sqlite.explorations import SqliteStore
     from idea_explorer.adapters.sqlite.queue import LocalQueue
     from idea_explorer.adapters.uploads import FilesOf, GivenFiles, LocalUploads
+    from idea_explorer.ports import Clock, Idempotency, Log, Uploads
 
 
 LOCAL_OWNER = "local"
 
 
-def local_store(settings: Settings) -> "SqliteStore":
+def local_store(settings: Settings) -> SqliteStore:
     from idea_explorer.adapters.sqlite.explorations import SqliteStore
 
     store = SqliteStore(settings.store)
@@ -29,20 +31,20 @@ def local_store(settings: Settings) -> "SqliteStore":
     return store
 
 
-def local_uploads(settings: Settings, base_url: str = "") -> "LocalUploads":
+def local_uploads(settings: Settings, base_url: str = "") -> LocalUploads:
     """Files on this machine; `base_url` is the address of its API."""
     from idea_explorer.adapters.uploads import LocalUploads
 
     return LocalUploads(settings.data_dir, base_url)
 
 
-def files_of(exploration: Exploration, uploads: Uploads) -> "FilesOf":
+def files_of(exploration: Exploration, uploads: Uploads) -> FilesOf:
     from idea_explorer.adapters.uploads import FilesOf
 
     return FilesOf(uploads, exploration.owner, exploration.request.files)
 
 
-def given_files(paths: Sequence[Path]) -> "GivenFiles":
+def given_files(paths: Sequence[Path]) -> GivenFiles:
     """Files that a person at this machine named; raises InvalidRequestError."""
     from idea_explorer.adapters.uploads import GivenFiles
 
@@ -55,13 +57,13 @@ def idempotency(settings: Settings) -> Idempotency:
     return IdempotencyStore(SqliteRecords(settings.store))
 
 
-def local_queue(settings: Settings) -> "LocalQueue":
+def local_queue(settings: Settings) -> LocalQueue:
     from idea_explorer.adapters.sqlite.queue import LocalQueue
 
     return LocalQueue(settings.store, system_clock())
 
 
-def process_lock(settings: Settings) -> "ProcessLock":
+def process_lock(settings: Settings) -> ProcessLock:
     from idea_explorer.adapters.folder.locks import ProcessLock
 
     return ProcessLock(settings.data_dir / "running")

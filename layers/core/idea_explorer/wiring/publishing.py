@@ -1,25 +1,30 @@
 """The parts of publishing: where reports go, the default webhook, and the index of research."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest, key_of
 from idea_explorer.domain.webhook import WebhookTarget
-from idea_explorer.ports import (
-    BranchLease,
-    Clock,
-    Publisher,
-    PullRequests,
-    ResearchIndex,
-    Restorer,
-    Reverter,
-)
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import cloud
 from idea_explorer.wiring.local import system_clock
 from idea_explorer.wiring.toolsets import github_client, research_repository
+
+if TYPE_CHECKING:
+    from idea_explorer.ports import (
+        BranchLease,
+        Clock,
+        Publisher,
+        PullRequests,
+        ResearchIndex,
+        Restorer,
+        Reverter,
+    )
 
 
 def publisher(settings: Settings, *, commit: bool = False) -> Publisher:
@@ -114,7 +119,7 @@ def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
 
 
 def research_index(settings: Settings) -> ResearchIndex:
-    """The index in the deployment's bucket, read by boto3 alone; here, the documents themselves."""
+    """The index in the deployment's bucket, read by botocore alone; here, the documents themselves."""
     if settings.in_cloud:
         from idea_explorer.adapters.research_index import S3ResearchIndex
         from idea_explorer.wiring.cloud import bucket

@@ -1,23 +1,25 @@
 """The toolsets with what they read from and write to."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.toolsets import TOOLSETS
-from idea_explorer.domain.transcript import AnyEntry
-from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_secrets
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.github.client import GitHubClient
+    from idea_explorer.agent.toolset import Toolset
+    from idea_explorer.domain.transcript import AnyEntry
+    from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class ToolsetContext:
         return self.exploration.owner if self.exploration else LOCAL_OWNER
 
 
-def github_client(settings: Settings, repository: str | None = None) -> "GitHubClient":
+def github_client(settings: Settings, repository: str | None = None) -> GitHubClient:
     """A client for the configured repository, or for another that the same token can access."""
     from idea_explorer.adapters.github.client import GitHubClient
 
@@ -100,9 +102,8 @@ def toolset_for(
 
 
 def _build(name: str, context: ToolsetContext) -> Toolset:
-    made = resolve_name(TOOLSETS[name].tools)(context)
-    assert isinstance(made, Toolset)
-    return made
+    build: Callable[[ToolsetContext], Toolset] = resolve_name(TOOLSETS[name].tools)
+    return build(context)
 
 
 def research(context: ToolsetContext) -> Toolset:

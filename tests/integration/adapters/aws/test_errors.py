@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import boto3
+import botocore.session
 import pytest
 from botocore.config import Config
 from botocore.stub import Stubber
@@ -13,6 +14,7 @@ from botocore.stub import Stubber
 from idea_explorer.adapters.aws import client as aws
 from idea_explorer.adapters.aws.queue import SqsWorkQueue
 from idea_explorer.adapters.aws.secrets import CloudSecrets
+from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
 from idea_explorer.adapters.dynamodb.table import Table
 from idea_explorer.domain.errors import (
@@ -91,7 +93,7 @@ def test_secrets_that_may_not_be_read_are_a_matter_of_permission() -> None:
         stub.add_client_error("get_secret_value", "AccessDeniedException")
 
         with pytest.raises(AuthFailedError):
-            CloudSecrets(lambda: api, 0).get("github")
+            CloudSecrets(lambda: api, 0, SystemClock()).get("github")
 
 
 @pytest.fixture
@@ -153,7 +155,7 @@ def test_a_process_has_one_client_per_service_and_address() -> None:
 
 
 def test_every_command_uses_the_region_of_aws_region(monkeypatch: pytest.MonkeyPatch) -> None:
-    """boto3 by itself reads AWS_DEFAULT_REGION and the profile only."""
+    """botocore by itself reads AWS_DEFAULT_REGION and the profile only."""
     assert aws.client("sqs").meta.region_name == "eu-central-1"
 
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
@@ -163,7 +165,7 @@ def test_every_command_uses_the_region_of_aws_region(monkeypatch: pytest.MonkeyP
 
 def test_a_profile_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "nope")
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    monkeypatch.setattr(aws, "_session", botocore.session.get_session)  # one that has read nothing
 
     with pytest.raises(ConfigurationError, match="There is no AWS profile nope"):
         aws.client("sns")

@@ -9,6 +9,7 @@ import requests
 
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.aws.secrets import CloudSecrets
+from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.ids import new_id
 from idea_explorer.observability.logging import SilentLog
@@ -122,7 +123,7 @@ def test_a_state_machine_that_does_not_exist_is_a_matter_of_configuration(aws: S
 
 
 def secrets(max_age_seconds: int) -> CloudSecrets:
-    return CloudSecrets(lambda: client("secretsmanager"), max_age_seconds)
+    return CloudSecrets(lambda: client("secretsmanager"), max_age_seconds, SystemClock())
 
 
 def put_secret(name: str, value: str, endpoint_url: str | None = None) -> None:

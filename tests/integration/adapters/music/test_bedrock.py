@@ -4,6 +4,7 @@ import math
 from array import array
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 import boto3
 import pytest
@@ -19,20 +20,71 @@ from idea_explorer.domain.errors import (
 from tests.fakes.json_server import Fault, JsonServer, Reply, Request
 
 COHERE = "eu.cohere.embed-v4:0"
+TITAN = "amazon.titan-embed-text-v2:0"
+COHERE_V3 = "cohere.embed-english-v3"
+PROFILES = ("us", "eu", "global")
+# Parameters and values by model, as in AWS's user guide: model-parameters-titan-embed-text,
+# model-parameters-embed-v3 and model-parameters-embed-v4.
+PURPOSES = {"search_document", "search_query", "classification", "clustering"}
+RULES: dict[str, dict[str, Any]] = {
+    TITAN: {
+        "inputText": lambda text: 0 < len(text) <= 50_000,
+        "dimensions": lambda size: size in {256, 512, 1024},
+        "normalize": lambda value: isinstance(value, bool),
+    },
+    COHERE_V3: {
+        "texts": lambda texts: len(texts) <= 96 and all(len(text) <= 2_048 for text in texts),
+        "input_type": lambda purpose: purpose in PURPOSES,
+        "truncate": lambda where: where in {"NONE", "START", "END"},
+        "embedding_types": lambda types: set(types) <= {"float", "int8", "uint8"},
+    },
+    "cohere.embed-v4:0": {
+        "texts": lambda texts: len(texts) <= 96,
+        "input_type": lambda purpose: purpose in PURPOSES,
+        "truncate": lambda where: where in {"NONE", "LEFT", "RIGHT"},
+        "embedding_types": lambda types: set(types) <= {"float", "int8", "uint8"},
+        "output_dimension": lambda size: size in {256, 512, 1024, 1536},
+        "max_tokens": lambda most: most <= 128_000,
+    },
+}
 
 
 class FakeBedrock(JsonServer):
-    """Answers with vectors that tell the texts' lengths apart."""
+    """Answers with vectors that tell the texts' lengths apart, to requests that Bedrock takes."""
 
     def handle(self, request: Request) -> Reply:
-        given = request.json()
-        if "inputText" in given:
-            size = given["dimensions"]
-            vector = [float(len(given["inputText"]))] + [1.0] * (size - 1)
+        called, given = unquote(request.path).split("/")[2], request.json()
+        region, _, model = called.partition(".")
+        if region not in PROFILES:
+            model = called
+        if model == "cohere.embed-v4:0" and model == called:
+            return _refuse(
+                f"Invocation of model ID {called} with on-demand throughput isn't supported. Retry your"
+                " request with the ID or ARN of an inference profile that contains this model."
+            )
+        if model not in RULES or (region in PROFILES and model != "cohere.embed-v4:0"):
+            return _refuse("The provided model identifier is invalid.")
+        for name, value in given.items():
+            if name not in RULES[model] or not RULES[model][name](value):
+                return _refuse(f"Malformed input request: {name}={value!r} is not permitted")
+        if model == TITAN:
+            vector = _vector(given["inputText"], given.get("dimensions", 1024))
             return Reply(200, {"embedding": vector, "inputTextTokenCount": 3})
-        size = given.get("output_dimension", 1024)
-        vectors = [[float(len(text))] + [1.0] * (size - 1) for text in given["texts"]]
-        return Reply(200, {"embeddings": {"float": vectors}, "response_type": "embeddings_by_type"})
+        size = given.get("output_dimension", 1536) if model != COHERE_V3 else 1024
+        vectors: Any = [_vector(text, size) for text in given["texts"]]
+        kind = "embeddings_floats"
+        if "embedding_types" in given:
+            vectors, kind = {"float": vectors}, "embeddings_by_type"
+        return Reply(200, {"id": "1", "embeddings": vectors, "response_type": kind})
+
+
+def _vector(text: str, size: int) -> list[float]:
+    return [float(len(text))] + [1.0] * (size - 1)
+
+
+def _refuse(message: str) -> Reply:
+    headers = {"x-amzn-errortype": "ValidationException"}
+    return Reply(400, {"message": message}, headers)
 
 
 @pytest.fixture
@@ -79,10 +131,28 @@ def test_cohere_takes_many_texts_at_once_and_is_told_what_for(bedrock: FakeBedro
     assert bedrock.requests[-1].json() == {
         "texts": ["mood"],
         "input_type": "search_query",
-        "truncate": "END",
+        "truncate": "RIGHT",
         "embedding_types": ["float"],
         "output_dimension": 512,
     }
+
+
+def test_the_third_version_has_other_names_for_where_a_text_is_cut(bedrock: FakeBedrock) -> None:
+    (vector,) = embedder(bedrock, COHERE_V3).embed(["mood"], "query")
+
+    assert len(vector) == 1024
+    assert bedrock.requests[-1].json()["truncate"] == "END"
+    assert "output_dimension" not in bedrock.requests[-1].json()
+
+
+def test_the_fourth_version_is_called_by_inference_profile_only(bedrock: FakeBedrock) -> None:
+    with pytest.raises(ConfigurationError, match="only through an inference profile") as raised:
+        embedder(bedrock, "cohere.embed-v4:0")
+
+    for profile in PROFILES:
+        assert f"{profile}.cohere.embed-v4:0" in (raised.value.hint or "")
+        embedder(bedrock, f"{profile}.cohere.embed-v4:0").embed(["mood"], "query")
+        assert unquote(bedrock.requests[-1].path) == f"/model/{profile}.cohere.embed-v4:0/invoke"
 
 
 def test_model_and_size_make_the_name_that_vectors_are_kept_under(bedrock: FakeBedrock) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from idea_explorer.adapters.snapshots.cache import Snapshots
 from idea_explorer.adapters.snapshots.packs import Pack
-from idea_explorer.domain.code import blob_sha
+from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.errors import (
     ConfigurationError,
     InvalidRequestError,

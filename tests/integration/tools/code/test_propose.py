@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.domain.code import blob_sha
+from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.paths import RepositoryPath
 from tests.fakes.code_repository import PROJECT, CodeBench, fill, garden_kit
 

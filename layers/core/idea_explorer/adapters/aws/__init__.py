@@ -1,1 +1,1 @@
-"""AWS services. boto3 is imported when the first client is created, not with these modules."""
+"""AWS services. botocore is imported when the first client is created, not with these modules."""

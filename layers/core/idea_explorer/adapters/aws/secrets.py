@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from idea_explorer.adapters.aws.client import error_code, map_aws_errors, map_error
+from idea_explorer.adapters.aws.client import ExpectedError, error_code, map_aws_errors
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.text import is_header_safe
 
 if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.parameters import SecretsProvider
+    from idea_explorer.ports import Clock
 
 SYSTEM = "Secrets Manager"
 HINT = "Set it with 'idea admin secret set'."
@@ -18,10 +18,11 @@ HINT = "Set it with 'idea admin secret set'."
 class CloudSecrets:
     """Values never enter a message or a log."""
 
-    def __init__(self, connect: Callable[[], Any], max_age_seconds: int) -> None:
+    def __init__(self, connect: Callable[[], Any], max_age_seconds: int, clock: "Clock") -> None:
         self._connect = connect
         self._max_age = max_age_seconds
-        self._provider: SecretsProvider | None = None
+        self._clock = clock
+        self._fetched: dict[str, tuple[float, str]] = {}  # when, and the value
 
     def get(self, name: str, field: str | None = None, *, fresh: bool = False) -> str:
         value = self._fetch(name, fresh=fresh).strip()
@@ -36,19 +37,21 @@ class CloudSecrets:
         return value
 
     def _fetch(self, name: str, *, fresh: bool) -> str:
-        from aws_lambda_powertools.utilities.parameters import GetParameterError, SecretsProvider
-        from botocore.exceptions import ClientError
-
-        if self._provider is None:
-            self._provider = SecretsProvider(boto3_client=self._connect())
+        at, value = self._fetched.get(name, (0.0, None))
+        if value is not None and not fresh and self._clock.monotonic() - at < self._max_age:
+            return value
         try:
-            value = self._provider.get(name, max_age=self._max_age, force_fetch=fresh)
-        except GetParameterError as error:
-            cause = error.__context__
-            if isinstance(cause, ClientError) and error_code(cause) == "ResourceNotFoundException":
-                raise ConfigurationError(f"The secret {name} has no value.", hint=HINT) from error
-            raise map_error(SYSTEM, cause) from error
-        return value.decode() if isinstance(value, bytes) else str(value)
+            with map_aws_errors(SYSTEM, expected={"ResourceNotFoundException"}):
+                found = self._connect().get_secret_value(SecretId=name)
+        except ExpectedError as error:
+            raise ConfigurationError(f"The secret {name} has no value.", hint=HINT) from error
+        value = (
+            str(found["SecretString"])
+            if "SecretString" in found
+            else found["SecretBinary"].decode()
+        )
+        self._fetched[name] = (self._clock.monotonic(), value)
+        return value
 
 
 def _read_field(name: str, value: str, field: str) -> str:

@@ -111,10 +111,16 @@ class Claude:
         message = MessageBuilder(watcher)
 
         def connect() -> anthropic.Stream[Any]:
-            stream: anthropic.Stream[Any] = self.client.messages.create(
-                **_parameters(request), stream=True, timeout=timeout
+            # as `messages.create`, but without its types: they take half a second to load, and
+            # the events are needed as they came
+            return self.client.post(
+                "/v1/messages",
+                body=_body(request),
+                options={"headers": _headers(request), "timeout": timeout},
+                cast_to=object,
+                stream=True,
+                stream_cls=anthropic.Stream[Any],
             )
-            return stream
 
         reader = StreamReader(connect, watcher.tick, grace_seconds=self.grace_seconds)
         with errors.name_system(SYSTEM), map_sdk_errors(self.account), reader as events:
@@ -122,7 +128,7 @@ class Claude:
                 if isinstance(event, UnstreamedMessage):
                     message.add_message(event.message)
                 else:
-                    message.add_event(event.model_dump(mode="json", exclude_unset=True))
+                    message.add_event(event)
                 # an event's usage is counted before the deadline can end the call, and a complete
                 # response is paid for, so it is returned
                 if not message.is_complete:
@@ -130,23 +136,27 @@ class Claude:
             return message.build()
 
 
-def _parameters(request: ModelRequest) -> dict[str, Any]:
-    parameters: dict[str, Any] = {
+def _body(request: ModelRequest) -> dict[str, Any]:
+    body: dict[str, Any] = {
         "model": request.model_id,
         "max_tokens": request.max_tokens,
         "system": _cached(request.system),
         "messages": _cached_messages(request.messages),
+        "stream": True,
     }
     if request.tools:
-        parameters["tools"] = list(request.tools)
-        parameters["tool_choice"] = {"type": "none" if request.tools_off else "auto"}
+        body["tools"] = list(request.tools)
+        body["tool_choice"] = {"type": "none" if request.tools_off else "auto"}
     if request.thinking is not None:
-        parameters["thinking"] = request.thinking
+        body["thinking"] = request.thinking
     if request.effort is not None:
-        parameters["output_config"] = {"effort": request.effort}
-    if any("output_config" in message for message in request.messages):
-        parameters["extra_headers"] = {"anthropic-beta": EFFORT_BETA}
-    return parameters
+        body["output_config"] = {"effort": request.effort}
+    return body
+
+
+def _headers(request: ModelRequest) -> dict[str, str]:
+    changes_effort = any("output_config" in message for message in request.messages)
+    return {"anthropic-beta": EFFORT_BETA} if changes_effort else {}
 
 
 def _cached(blocks: Sequence[Block]) -> list[Block]:

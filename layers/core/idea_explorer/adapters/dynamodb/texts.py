@@ -27,7 +27,6 @@ from idea_explorer.adapters.dynamodb.table import (
     begins_with,
 )
 from idea_explorer.adapters.records import (
-    LeasedTranscript,
     lease_lost,
     no_report,
     no_such_approval,
@@ -67,6 +66,8 @@ class CloudTranscripts(_TextStore):
                 )
             except ConditionNotMetError as refused:
                 raise lease_lost(exploration_id) from refused
+
+        from idea_explorer.adapters.transcripts import LeasedTranscript
 
         return LeasedTranscript(self._bucket.get_all([item["object"] for item in items]), write)
 

@@ -10,7 +10,7 @@ from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.folder.publisher import FolderTree, has_link
 from idea_explorer.adapters.trailers import exploration_trailer, revert_message
 from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.code import blob_sha
+from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.errors import (
     BaseMovedError,
     ConflictError,

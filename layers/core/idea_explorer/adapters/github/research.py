@@ -21,7 +21,7 @@ from idea_explorer.adapters.github.code import GitHubCode
 from idea_explorer.adapters.github.responses import GitRef, parse, unreadable
 from idea_explorer.adapters.snapshots.tarballs import read_tarball
 from idea_explorer.domain import limits
-from idea_explorer.domain.code import blob_sha
+from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.errors import (
     ContentMismatchError,
     DocumentMissingError,

@@ -37,7 +37,8 @@ class CohereResponse(BaseModel):
 class ModelFamily:
     """The request and response format of a maker's models.
 
-    `floor` is about what these models give unrelated texts; some collections may need another.
+    `floor` is about what these models give unrelated texts; some collections may need another. `profiles`
+    are the inference profiles of a model that can be called only through one.
     """
 
     batch: int
@@ -45,6 +46,7 @@ class ModelFamily:
     floor: float
     request: Callable[[Sequence[str], Purpose, int], JsonObject]
     parse: Callable[[bytes], list[list[float]]]
+    profiles: tuple[str, ...] = ()
 
 
 FAMILIES = {
@@ -64,16 +66,17 @@ FAMILIES = {
         dimensions=512,
         floor=0.3,
         request=lambda texts, purpose, size: {
-            **_cohere_request(texts, purpose),
+            **_cohere_request(texts, purpose, truncate="RIGHT"),
             "output_dimension": size,
         },
         parse=lambda body: CohereResponse.model_validate_json(body).embeddings,
+        profiles=("us.cohere.embed-v4:0", "eu.cohere.embed-v4:0", "global.cohere.embed-v4:0"),
     ),
     "cohere.embed": ModelFamily(
         batch=96,
         dimensions=1024,
         floor=0.3,
-        request=lambda texts, purpose, _: _cohere_request(texts, purpose),
+        request=lambda texts, purpose, _: _cohere_request(texts, purpose, truncate="END"),
         parse=lambda body: CohereResponse.model_validate_json(body).embeddings,
     ),
 }
@@ -100,6 +103,11 @@ class BedrockEmbedder:
         self._connect = connect
         self._model_id = model_id
         self._family = families[0]
+        if self._family.profiles and model_id.startswith("cohere."):
+            raise ConfigurationError(
+                f"Bedrock offers {model_id} only through an inference profile.",
+                hint=f"Choose one of: {', '.join(self._family.profiles)}.",
+            )
         self.dimensions = dimensions or self._family.dimensions
         self.floor = self._family.floor if floor is None else floor
         self.name = f"{model_id}/{self.dimensions}"
@@ -132,11 +140,12 @@ class BedrockEmbedder:
         return [_normalize(vector) for vector in vectors]
 
 
-def _cohere_request(texts: Sequence[str], purpose: Purpose) -> JsonObject:
+def _cohere_request(texts: Sequence[str], purpose: Purpose, *, truncate: str) -> JsonObject:
+    """`truncate` says where a text that is too long is cut: the end is END for v3, and RIGHT for v4."""
     return {
         "texts": [*texts],
         "input_type": f"search_{purpose}",
-        "truncate": "END",
+        "truncate": truncate,
         "embedding_types": ["float"],
     }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
 from idea_explorer.domain.json import text_of
-from idea_explorer.domain.report import find_title, find_verdict
+from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.text import escape_markdown, one_line
 
 DOCUMENTS_READ = 3

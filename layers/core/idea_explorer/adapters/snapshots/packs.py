@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, blob_sha, ensure_newline
+from idea_explorer.domain.blobs import blob_sha
+from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, ensure_newline
 from idea_explorer.domain.errors import RejectedError, ToolError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import check_repository_path, encode_name

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from idea_explorer.adapters.records import LeasedTranscript, no_report, no_such_approval
+from idea_explorer.adapters.records import no_report, no_such_approval
 from idea_explorer.adapters.sqlite.database import StoreFile
 from idea_explorer.adapters.sqlite.schema import check_lease
 from idea_explorer.domain.approvals import Approval
@@ -19,6 +19,8 @@ class SqliteTranscripts(StoreFile):
             with self._db.transaction() as db:
                 check_lease(db, exploration_id, lease)
                 db.execute("INSERT INTO entries VALUES (?, ?, ?)", (exploration_id, number, data))
+
+        from idea_explorer.adapters.transcripts import LeasedTranscript
 
         return LeasedTranscript(entries, write)
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, blob_sha, ensure_newline
+from idea_explorer.domain.blobs import blob_sha
+from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, ensure_newline
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import Snapshot

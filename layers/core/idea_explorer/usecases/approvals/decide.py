@@ -2,9 +2,10 @@
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from idea_explorer.domain.approvals import Approval, Decision
+from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.events import ApprovalDecided
 from idea_explorer.domain.request import Text
@@ -16,7 +17,7 @@ MAX_CONTENT = 1_000_000  # as large as a file that the tools read
 MAX_REASON = 2_000  # it goes back to the model
 
 
-class DecisionRequest(BaseModel):
+class DecisionRequest(DomainModel):
     """`content` replaces what was proposed; `reason` tells the model why a change was rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

@@ -1,0 +1,116 @@
+"""Loads the anthropic SDK without the parts that nobody asks for.
+
+`import anthropic` loads about 2,900 modules, 1.8 s of CPU time: the types of all of Anthropic's APIs and the
+clients of other clouds. The `__init__` of its packages mostly repeats names of their modules, as in
+`from .message import Message`. Here such a package finds a name when it is first asked for; a package that
+does anything else is loaded as ever. The SDK's own tracing, which we switch off, would load 600 types: there
+their names stand for any type.
+"""
+
+import importlib
+import re
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any
+
+SDK = "anthropic"
+TRACING = "anthropic.lib._tracing"
+TYPES = "...types"  # as its modules call them
+_IMPORT = re.compile(r"^from (\.[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))$", re.MULTILINE)
+_ALL = re.compile(r"^__all__ = [\[(][^\])]*[\])]$", re.MULTILINE)
+_REST = re.compile(r"^(?:#.*|from __future__ import annotations|\s*)$")
+
+
+def load_lazily() -> None:
+    """Has no effect where the SDK is loaded already."""
+    if SDK not in sys.modules and not any(isinstance(f, _Finder) for f in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] != SDK:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec and spec.submodule_search_locations and spec.origin:
+            spec.loader = _PackageLoader(fullname, spec.origin)
+        elif spec and spec.origin and fullname.startswith(f"{TRACING}."):
+            spec.loader = _UntypedLoader(fullname, spec.origin)
+        return spec
+
+
+class _UntypedLoader(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        untyped = _IMPORT.sub(_import_any, self.get_data(self.path).decode())
+        return compile(untyped, self.path, "exec", dont_inherit=True)
+
+
+def _import_any(statement: re.Match[str]) -> str:
+    if not statement[1].startswith(TYPES):
+        return statement[0]
+    names = ", ".join(f"Any as {name}" for name in _read_names(statement[0])[0])
+    return f"from typing import {names}"
+
+
+class _PackageLoader(SourceFileLoader):
+    def exec_module(self, module: ModuleType) -> None:
+        names, rest = _read_names(self.get_data(self.path).decode())
+        # after its imports, the SDK's own `__init__` only names itself as the module of its classes
+        if not names or (rest and self.name != SDK) or _hides_a_module(names):
+            super().exec_module(module)
+            return
+        stars = [source for source, name in names.values() if name == "*"]
+
+        def find(name: str) -> Any:
+            if name in names:
+                found = _load(self.name, *names[name])
+            elif name.startswith("_"):
+                raise AttributeError(f"module {self.name!r} has no attribute {name!r}")
+            else:
+                found = _find_in(self.name, stars, name)
+            setattr(module, name, found)
+            return found
+
+        module.__dict__["__getattr__"] = find
+
+
+def _read_names(text: str) -> tuple[dict[str, tuple[str, str]], str]:
+    """What a package imports, as name: (module, name there), and whatever else it does."""
+    names: dict[str, tuple[str, str]] = {}
+
+    def take(statement: re.Match[str]) -> str:
+        lines = (statement[2] or statement[3]).splitlines()
+        for part in ",".join(line.partition("#")[0] for line in lines).split(","):
+            original, _, name = part.strip().partition(" as ")
+            if original == "*":
+                names[f"* of {statement[1]}"] = (statement[1], "*")
+            elif original:
+                names[name or original] = (statement[1], original)
+        return ""
+
+    left = _ALL.sub("", _IMPORT.sub(take, text))
+    return names, "".join(line for line in left.splitlines() if not _REST.match(line))
+
+
+def _hides_a_module(names: dict[str, tuple[str, str]]) -> bool:
+    """A module is set on its package when it is loaded, and would replace a name that is spelled alike."""
+    return any(source.lstrip(".") == name for name, (source, _) in names.items())
+
+
+def _load(package: str, source: str, name: str) -> Any:
+    if not source.strip("."):
+        return importlib.import_module(f"{source}{name}", package)
+    return getattr(importlib.import_module(source, package), name)
+
+
+def _find_in(package: str, sources: Sequence[str], name: str) -> Any:
+    for source in sources:
+        module = importlib.import_module(source, package)
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")

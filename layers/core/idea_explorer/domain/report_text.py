@@ -1,0 +1,41 @@
+"""What the text of a report says: where it begins, its title and its verdict."""
+
+import re
+from typing import Literal, TypeAlias, get_args
+
+from idea_explorer.domain.text import one_line, unescape_markdown
+
+Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
+
+_FIRST_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
+_TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
+_VERDICT_SECTION = re.compile(r"^#{1,6} .*verdict.*$", re.MULTILINE | re.IGNORECASE)
+_VERDICT = re.compile(r"\b(" + "|".join(get_args(Verdict)) + r")\b")
+_VERDICT_LINE = re.compile(
+    rf"^[\W_]{{0,8}}verdict[\W_]{{1,8}}({'|'.join(get_args(Verdict))})\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def has_heading(text: str) -> bool:
+    return _FIRST_HEADING.search(text) is not None
+
+
+def strip_preamble(text: str) -> str:
+    """The report from its first heading on, if it has one."""
+    heading = _FIRST_HEADING.search(text)
+    return text[heading.start() :].strip() if heading else text.strip()
+
+
+def find_title(report: str, idea: str) -> str:
+    found = _TITLE.search(report)
+    return one_line(unescape_markdown(found.group(1)) if found else idea, 120)
+
+
+def find_verdict(report: str) -> str | None:
+    """The verdict of the business framework: from its section, or else from the line `Verdict: …`, which
+    is in English in every language."""
+    sections = list(_VERDICT_SECTION.finditer(report))
+    section = sections[-1].end() if sections else len(report)
+    found = _VERDICT.search(report, section) or _VERDICT_LINE.search(report)
+    return found.group(1).upper() if found else None

@@ -1,0 +1,106 @@
+"""The anthropic SDK, loaded without what nobody asks for."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from idea_explorer.adapters.claude.lazy_sdk import (
+    _IMPORT,
+    _hides_a_module,
+    _import_any,
+    _read_names,
+)
+
+
+def run(code: str) -> list[object]:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return list(json.loads(done.stdout))
+
+
+def test_the_client_loads_a_tenth_of_the_sdk() -> None:
+    code = (
+        "import json, sys; from idea_explorer.adapters.claude import Claude; Claude.with_key('k');"
+        "print(json.dumps([name for name in sys.modules if name.startswith('anthropic')]))"
+    )
+    loaded = run(code)
+
+    assert "anthropic._client" in loaded
+    assert len(loaded) < 300  # of 2,900
+    assert not [name for name in loaded if str(name).startswith("anthropic.resources.")]
+    assert not {"anthropic.lib.bedrock", "anthropic.lib.vertex", "anthropic.lib.streaming"} & {
+        *loaded
+    }
+
+
+def test_every_other_name_of_the_sdk_is_found_when_it_is_asked_for() -> None:
+    code = (
+        "import json, idea_explorer.adapters.claude, anthropic;"
+        "from anthropic.types import Message; from anthropic.types.beta import BetaMessage;"
+        "names = [anthropic.AnthropicAWS, anthropic.AnthropicBedrock, anthropic.types.TextBlock,"
+        " anthropic.RateLimitError, Message, BetaMessage];"
+        "print(json.dumps([[n.__name__ for n in names], hasattr(anthropic, 'Nonsense')]))"
+    )
+
+    assert run(code) == [
+        [
+            "AnthropicAWS",
+            "AnthropicBedrock",
+            "TextBlock",
+            "RateLimitError",
+            "Message",
+            "BetaMessage",
+        ],
+        False,
+    ]
+
+
+def test_what_a_package_only_repeats_is_told_from_what_it_does() -> None:
+    text = """# comment
+from __future__ import annotations
+
+from .a import One as One, Two
+from .b import (
+    Three as Drei,  # of b
+    Four,
+)
+from . import five
+from .lib import *
+
+__all__ = [
+    "One",
+]
+"""
+    names, rest = _read_names(text)
+
+    assert rest == ""
+    assert names == {
+        "One": (".a", "One"),
+        "Two": (".a", "Two"),
+        "Drei": (".b", "Three"),
+        "Four": (".b", "Four"),
+        "five": (".", "five"),
+        "* of .lib": (".lib", "*"),
+    }
+
+
+@pytest.mark.parametrize("more", ["def f(): ...", "import os", "if True:\n    from .c import Six"])
+def test_a_package_that_does_more_is_seen(more: str) -> None:
+    assert _read_names(f"from .a import One\n{more}\n")[1] != ""
+
+
+def test_types_that_only_tracing_names_are_not_loaded() -> None:
+    text = (
+        "from ...types.beta import (\n    A as A,\n    B,\n)\n"
+        "from ...types.c import C as D\nfrom ._e import E\n"
+    )
+
+    assert _IMPORT.sub(_import_any, text) == (
+        "from typing import Any as A, Any as B\nfrom typing import Any as D\nfrom ._e import E\n"
+    )
+
+
+def test_a_name_that_a_module_would_replace_is_seen() -> None:
+    assert _hides_a_module({"count": (".count", "count")})
+    assert not _hides_a_module({"Count": (".count", "Count")})

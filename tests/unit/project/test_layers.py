@@ -1,0 +1,99 @@
+"""The layers: what is installed where, and what is left of botocore."""
+
+import gzip
+import json
+import re
+import runpy
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.harness.template import ROOT, properties, resources_of, template
+
+LAYERS = {"dependencies": "DependenciesLayer", "explore": "ExploreLayer", "console": "ConsoleLayer"}
+LEFT_OUT = {"rich"}  # nothing on Lambda draws on a terminal
+TRIM: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-botocore"))
+
+
+def names_in(lines: list[str]) -> set[str]:
+    found = [re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", line) for line in lines]
+    return {match[0].lower() for match in found if match}
+
+
+def wanted(layer: str) -> set[str]:
+    return names_in((ROOT / "layers" / layer / "requirements.in").read_text().splitlines())
+
+
+def locked(file: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", file.read_text(), re.MULTILINE))
+
+
+def layers_of(function: str) -> list[str]:
+    shared = template()["Globals"]["Function"]["Layers"]
+    return [layer["Ref"] for layer in [*shared, *properties(function).get("Layers", [])]]
+
+
+def test_every_dependency_is_in_one_layer() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    in_layers = [name for layer in LAYERS for name in wanted(layer)]
+
+    assert len(in_layers) == len(set(in_layers))
+    assert set(in_layers) == names_in(project["dependencies"]) - LEFT_OUT
+
+
+def test_layers_have_the_versions_that_are_tested_and_nothing_twice() -> None:
+    tested = locked(ROOT / "requirements.lock")
+    installed = {layer: locked(ROOT / "layers" / layer / "requirements.txt") for layer in LAYERS}
+
+    for layer, packages in installed.items():
+        assert packages.items() <= tested.items()
+        assert wanted(layer) <= packages.keys()
+    names = [name for packages in installed.values() for name in packages]
+    assert len(names) == len(set(names))
+
+
+def test_only_explore_has_the_model_and_only_the_api_shows_html() -> None:
+    for function in resources_of("AWS::Serverless::Function"):
+        expected = ["CoreLayer", "DependenciesLayer"]
+        expected += ["ExploreLayer"] if function == "ExploreFunction" else []
+        expected += ["ConsoleLayer"] if function == "ApiFunction" else []
+        assert layers_of(function) == expected
+
+
+def test_botocore_keeps_every_service_that_a_function_calls() -> None:
+    source = ROOT / "layers" / "core" / "idea_explorer"
+    operators = source / "adapters" / "aws" / "deployment.py"  # called by the command line only
+    files = [path for path in source.rglob("*.py") if path != operators]
+    text = "".join(path.read_text("utf-8") for path in files)
+    called = set(re.findall(r"(?:connect\(|client, ?)\"([a-z0-9-]+)\"", text))
+
+    assert {"dynamodb", "s3", "secretsmanager"} <= called
+    assert called <= TRIM["SERVICES"]
+
+
+def test_botocore_is_left_with_our_services_without_their_documentation(tmp_path: Path) -> None:
+    model = {
+        "metadata": {"endpointPrefix": "states"},
+        "documentation": "long",
+        "shapes": {"A": {"members": {"documentation": {"shape": "B", "documentation": "long"}}}},
+    }
+    for service in [*TRIM["SERVICES"], "ec2"]:
+        folder = tmp_path / service / "2016-11-23"
+        folder.mkdir(parents=True)
+        (folder / "service-2.json.gz").write_bytes(gzip.compress(json.dumps(model).encode()))
+        (folder / "examples-1.json").write_text("{}")
+    endpoints = {"partitions": [{"services": {"states": {"a": 1}, "ec2": {}}}], "version": 3}
+    (tmp_path / "endpoints.json").write_text(json.dumps(endpoints))
+
+    TRIM["main"](tmp_path)
+
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == TRIM["SERVICES"]
+    (kept,) = (tmp_path / "stepfunctions" / "2016-11-23").iterdir()
+    assert kept.name == "service-2.json"
+    assert json.loads(kept.read_text()) == {
+        "metadata": {"endpointPrefix": "states"},
+        "documentation": "",  # botocore reads some of them
+        "shapes": {"A": {"members": {"documentation": {"shape": "B", "documentation": ""}}}},
+    }
+    left = json.loads((tmp_path / "endpoints.json").read_text())
+    assert left == {"partitions": [{"services": {"states": {"a": 1}}}], "version": 3}
