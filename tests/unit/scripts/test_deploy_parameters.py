@@ -102,7 +102,7 @@ def test_the_templates_defaults_and_samconfig_are_allowed() -> None:
     defaults = {name: str(rule["Default"]) for name, rule in declared.items()}
 
     for stage in ("default", "dev", "prod"):
-        values = defaults | read_stage(SAMCONFIG, stage).parameters
+        values = {**defaults, **read_stage(SAMCONFIG, stage).parameters}
         check_values(values, declared, "samconfig.toml")
         check_rules(template["Rules"], values)
 
