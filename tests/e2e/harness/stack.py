@@ -350,6 +350,7 @@ class Stack:
             if ":function:" in reference and not role.allows(need):
                 raise PermissionError(f"WorkflowRole does not allow {need}")
         self._names["ExplorationWorkflow"] = self._new_machine(self.name, self._names)
+        self._names["ExplorationWorkflow.Name"] = self.name
 
     def _new_machine(self, name: str, names: Mapping[str, Any]) -> str:
         given = properties("ExplorationWorkflow")["DefinitionSubstitutions"]

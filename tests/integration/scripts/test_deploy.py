@@ -317,6 +317,7 @@ def test_without_a_terminal_no_token_is_printed_into_a_log(operator: Operator) -
 def test_reservations_of_samconfig_stay_as_they_are(operator: Operator) -> None:
     samconfig = operator.root / "samconfig.toml"
     text = samconfig.read_text("utf-8")
+    samconfig.unlink()  # a link to the project's own
     samconfig.write_text(
         text.replace("Stage=dev ", "Stage=dev ApiReservedConcurrency=20 "), "utf-8"
     )
