@@ -8,7 +8,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from idea_explorer.domain.errors import ConfigurationError
-from idea_explorer.wiring.local import system_clock
 
 TOKENS_REREAD_SECONDS = 5.0
 
@@ -136,7 +135,9 @@ class ApiTokens:
     def __init__(self, settings: TokensSettings) -> None:
         self._name = named("API_TOKENS_SECRET_ID", settings.api_tokens_secret_id)
         self._secrets = cloud_secrets(settings)
-        self._clock = system_clock()
+        from idea_explorer.adapters.clock import SystemClock
+
+        self._clock = SystemClock()
         self._fetched = -math.inf
 
     def read(self) -> str:

@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from idea_explorer.domain.exploration import Exploration
-from idea_explorer.settings import Settings
-
 if TYPE_CHECKING:
     from idea_explorer.adapters.folder.locks import ProcessLock
     from idea_explorer.adapters.sqlite.explorations import SqliteStore
     from idea_explorer.adapters.sqlite.queue import LocalQueue
     from idea_explorer.adapters.uploads import FilesOf, GivenFiles, LocalUploads
+    from idea_explorer.domain.exploration import Exploration
     from idea_explorer.ports import Clock, Idempotency, Log, Uploads
+    from idea_explorer.settings import Settings
 
 
 LOCAL_OWNER = "local"
