@@ -36,6 +36,31 @@ def test_sixty_messages_complete_a_few_at_a_time(machine: Machine, options: Opti
         assert len(stack.executions()) == EXPLORATIONS
 
 
+def test_one_owners_single_request_does_not_wait_for_the_many_of_others(
+    machine: Machine, options: Options
+) -> None:
+    few = dataclasses.replace(options, parameters={"MaxRunning": 2, **OFFLINE})
+    with machine.stack(few) as stack:
+        many = [stored(stack, f"Idea {n}", owner=("ada", "bob")[n % 2]) for n in range(30)]
+        stack.send({"id": many[0].id})
+        stack.wait(lambda: len(stack.stores.admission.slots().holders) == 2)
+        single = stored(stack, "A single idea", owner="eve")
+        finish(stack, [exploration.id for exploration in (*many, single)])
+
+        waits: dict[str, list[float]] = {"ada": [], "bob": [], "eve": []}
+        for exploration in (*many, single):
+            ended = stack.load(exploration.id)
+            assert ended.run.started_at is not None
+            waited = (ended.run.started_at - ended.created_at).total_seconds()
+            waits[ended.owner].append(waited)
+        for owner, seconds in waits.items():
+            ordered = sorted(seconds)
+            p50, p95 = ordered[len(ordered) // 2], ordered[int(0.95 * (len(ordered) - 1))]
+            print(f"{owner}: {len(ordered)} explorations, waits p50 {p50:.1f} s, p95 {p95:.1f} s")
+        assert waits["eve"][0] < sorted(waits["ada"])[5]
+        assert waits["eve"][0] < sorted(waits["bob"])[5]
+
+
 def test_the_hard_cap_on_explore_delays_and_loses_nothing(
     machine: Machine, options: Options
 ) -> None:

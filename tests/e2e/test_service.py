@@ -25,11 +25,18 @@ def slowly(*, words: int = 2_000, drip: float = 0.5) -> Turn:
     return answer(found([]), text(" ".join(["word"] * words)), drip=drip)
 
 
-def stored(stack: Stack, idea: str, *, age: timedelta = timedelta(), **request: Any) -> Exploration:
+def stored(
+    stack: Stack,
+    idea: str,
+    *,
+    owner: str = "ada",
+    age: timedelta = timedelta(),
+    **request: Any,
+) -> Exploration:
     """A queued exploration that no message tells of."""
     at = datetime.now(UTC) - age
     wanted = ExploreRequest(idea=idea, **{"deadline_seconds": 60, **request})
-    exploration = Exploration.new(wanted, "ada", at=at)
+    exploration = Exploration.new(wanted, owner, at=at)
     assert stack.stores.explorations.create(exploration)
     return exploration
 

@@ -103,6 +103,16 @@ def test_starting_takes_a_slot_and_events_with_it(stores: Deps) -> None:
     assert [event.type for event in stores.events.read(exploration.id)] == ["status_changed"]
 
 
+def test_the_last_start_of_an_owner_is_known(stores: Deps) -> None:
+    start(stores, queued(stores, owner="ada"))
+    queued(stores, owner="ada", minutes=1)
+    queued(stores, owner="bob", minutes=2)
+
+    found = {w.owner: w.owner_started for w in stores.admission.longest_waiting()}
+
+    assert found == {"ada": LATER, "bob": None}
+
+
 def test_without_a_free_slot_nothing_changes(stores: Deps) -> None:
     held, refused = queued(stores), queued(stores, minutes=1)
     start(stores, held, slots=1)

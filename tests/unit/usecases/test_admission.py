@@ -107,6 +107,17 @@ def test_the_owner_with_the_fewest_running_is_next_then_the_oldest(
     assert found.id == chosen
 
 
+def test_owners_with_as_many_running_take_turns(service: Service) -> None:
+    many = [service.submitted(owner).id for owner in ("ada", "bob") * 3]
+    admit(service.deps)  # one of each
+    single = service.submitted("eve").id
+
+    service.clock.pass_time(1)
+    service.write_report(many[0])
+
+    assert admit(service.deps) == [single]  # ada has none running either, and waited longer
+
+
 def test_as_many_start_as_there_are_slots_the_oldest_first(service: Service) -> None:
     submitted = [service.submitted().id for _ in range(4)]
 

@@ -52,11 +52,12 @@ def no_events(_before: Exploration, _after: Exploration) -> Sequence[AnyEvent]:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An exploration that waits for a slot."""
+    """An exploration that waits for a slot. `owner_started` is when its owner last got one."""
 
     id: ExplorationId
     owner: str
     since: datetime
+    owner_started: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import (
@@ -24,6 +25,7 @@ from idea_explorer.usecases.run_events import emit_end, end_events
 if TYPE_CHECKING:
     from idea_explorer.ports import Slots, Waiting
 
+NEVER = datetime.min.replace(tzinfo=UTC)
 MAX_STARTS = 50  # in one call, which has seconds; the next message or sweep goes on
 
 
@@ -71,9 +73,13 @@ def admit_or_log(deps: Deps) -> None:
 
 
 def choose(waiting: Sequence[Waiting], slots: Slots) -> Waiting | None:
-    """One owner's thousands do not delay another owner's first."""
+    """One owner's thousands do not delay another owner's first: owners with as many running take turns."""
     running = Counter(slots.holders.values())
-    return min(waiting, key=lambda w: (running[w.owner], w.since), default=None)
+
+    def turn(entry: Waiting) -> tuple[int, datetime, datetime]:
+        return running[entry.owner], entry.owner_started or NEVER, entry.since
+
+    return min(waiting, key=turn, default=None)
 
 
 def take_slot(exploration_id: ExplorationId, deps: Deps) -> Exploration:

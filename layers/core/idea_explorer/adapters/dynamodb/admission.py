@@ -5,10 +5,11 @@ The store of the records writes these items in the same transaction as the recor
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from idea_explorer.adapters import records
-from idea_explorer.adapters.dynamodb.schema import PK, SK, Item, Value, record_key
+from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK, Item, Value, record_key
 from idea_explorer.adapters.dynamodb.table import (
     Check,
     Condition,
@@ -27,6 +28,7 @@ from idea_explorer.ports.stores import Slots, Waiting
 
 WAITING = "WAITING"
 SLOTS = {PK: "SLOTS", SK: "SLOTS"}
+TURN_RETENTION = timedelta(days=2)  # whoever started nothing for so long comes first anyway
 PAGE = 25  # one read unit's worth; most often all that waits
 AFTER_ALL = "~"  # sorts after every time and id
 NOT_PAUSED = "attribute_not_exists(#paused)"
@@ -43,7 +45,9 @@ class DynamoAdmission:
         with many is skipped."""
         if owner is not None:
             where = begins_with(WAITING, f"{_owner_part(owner)}#")
-            return [_waiting(item) for item in next(self._table.query(where, limit=1))]
+            return self._with_turns(
+                [_waiting(item) for item in next(self._table.query(where, limit=1))]
+            )
         found: dict[str, Waiting] = {}
         after = ""
         while True:
@@ -51,8 +55,13 @@ class DynamoAdmission:
             for item in page:
                 found.setdefault(item["owner"], _waiting(item))
             if len(page) < PAGE:
-                return list(found.values())
+                return self._with_turns(list(found.values()))
             after = f"{_owner_part(page[-1]['owner'])}#{AFTER_ALL}"
+
+    def _with_turns(self, found: Sequence[Waiting]) -> Sequence[Waiting]:
+        items = self._table.get_many([_turn_key(waiting.owner) for waiting in found])
+        started = {item["owner"]: datetime.fromisoformat(item["started"]) for item in items}
+        return [replace(waiting, owner_started=started.get(waiting.owner)) for waiting in found]
 
     def count_waiting(self) -> int:
         return self._table.count(Condition(f"#{PK} = :partition", {"partition": WAITING}))
@@ -129,6 +138,18 @@ def waiting_writes(before: Exploration, after: Exploration) -> list[Write]:
     return [*gone, *map(Put, waiting_items(after))]
 
 
+def record_turn(exploration: Exploration) -> Put:
+    """Its owner got a slot now, so the turn is with others."""
+    at = exploration.updated_at
+    item: Item = {
+        **_turn_key(exploration.owner),
+        "owner": exploration.owner,
+        "started": records.format_sortable(at),
+        EXPIRES: int((at + TURN_RETENTION).timestamp()),
+    }
+    return Put(item)
+
+
 def take_slot(exploration: Exploration, slots: int) -> Update:
     """Fails unless one of so many slots is free and starting is not paused."""
     holder = frozenset({_holder(exploration.id, exploration.owner)})
@@ -165,6 +186,10 @@ def _owner_part(owner: str) -> str:
 def _waiting_key(owner: str, since: datetime, exploration_id: str) -> dict[str, str]:
     time = records.format_sortable(since)
     return {PK: WAITING, SK: f"{_owner_part(owner)}#{time}#{exploration_id}"}
+
+
+def _turn_key(owner: str) -> dict[str, str]:
+    return {PK: "TURN", SK: _owner_part(owner)}
 
 
 def _key_of(item: Item) -> dict[str, str]:

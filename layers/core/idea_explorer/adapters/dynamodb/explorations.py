@@ -10,6 +10,7 @@ from idea_explorer.adapters import records
 from idea_explorer.adapters.dynamodb.admission import (
     DynamoAdmission,
     free_slot,
+    record_turn,
     take_slot,
     waiting_items,
     waiting_writes,
@@ -205,7 +206,7 @@ class DynamoExplorations:
 
 def _slot_writes(before: Exploration, after: Exploration, slots: int | None) -> list[Write]:
     if after.is_exploring and slots is not None:
-        return [take_slot(after, slots)]
+        return [record_turn(after), take_slot(after, slots)]
     return [free_slot(after)] if before.is_exploring and not after.is_exploring else []
 
 

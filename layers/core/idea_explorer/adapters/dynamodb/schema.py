@@ -13,6 +13,7 @@
 | LEASE#branch    | LEASE           | who publishes to a branch at the moment                     |
 | WAITING         | owner#time#id   | an exploration that waits for a free slot                   |
 | SLOTS           | SLOTS           | the explorations that hold a slot; whether starting pauses  |
+| TURN            | owner           | when an owner last got a slot                               |
 
 template.yaml declares the same table; a test compares the two.
 """

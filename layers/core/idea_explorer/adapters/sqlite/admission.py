@@ -14,11 +14,17 @@ from idea_explorer.ports.stores import Slots, Waiting
 class SqliteAdmission(StoreFile):
     def longest_waiting(self, owner: str | None = None) -> Sequence[Waiting]:
         # SQLite takes the other columns from the row that has the minimum
-        query = "SELECT id, owner, min(since) FROM waiting WHERE owner = ifnull(?, owner) GROUP BY owner"
-        rows = self._db.rows(query, [owner])
+        query = """
+            SELECT id, owner, min(since), started FROM waiting LEFT JOIN turns USING (owner)
+            WHERE owner = ifnull(?, owner) GROUP BY owner"""
         return [
-            Waiting(id=ExplorationId(name), owner=owner, since=datetime.fromisoformat(since))
-            for name, owner, since in rows
+            Waiting(
+                id=ExplorationId(name),
+                owner=owner,
+                since=datetime.fromisoformat(since),
+                owner_started=datetime.fromisoformat(started) if started else None,
+            )
+            for name, owner, since, started in self._db.rows(query, [owner])
         ]
 
     def count_waiting(self) -> int:
@@ -75,6 +81,8 @@ def take_slot(db: sqlite3.Connection, exploration: Exploration, slots: int) -> N
     if paused or taken >= slots:
         raise records.no_free_slot(exploration.id)
     db.execute("INSERT OR IGNORE INTO slots VALUES (?, ?)", (exploration.id, exploration.owner))
+    started = records.format_sortable(exploration.updated_at)
+    db.execute("INSERT OR REPLACE INTO turns VALUES (?, ?)", (exploration.owner, started))
 
 
 def free_slot(db: sqlite3.Connection, exploration: Exploration) -> None:
