@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from idea_explorer.domain import limits
@@ -60,18 +61,23 @@ class Folder:
         ]
 
     def read_all(self) -> Sequence[tuple[str, str]]:
-        return [
-            (_displayable(path), self.read(ResearchPath(path)).content)
-            for path, info in sorted(self._files())
-            if path.endswith(SEARCHABLE) and info.st_size <= limits.MAX_DOCUMENT_BYTES
-        ]
+        """A document that cannot be read is left out: it must not hide the others."""
+        documents = []
+        for path, info in sorted(self._files()):
+            if path.endswith(SEARCHABLE) and info.st_size <= limits.MAX_DOCUMENT_BYTES:
+                with suppress(ExternalError):
+                    documents.append((_displayable(path), self.read(ResearchPath(path)).content))
+        return documents
 
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         for folder, folders, names in os.walk(self._ideas, followlinks=False):
             folders[:] = [name for name in folders if not name.startswith(".")]
             for name in names:
                 file = Path(folder, name)
-                info = file.lstat()
+                try:
+                    info = file.lstat()
+                except OSError:
+                    continue  # deleted since its folder was read
                 if stat.S_ISREG(info.st_mode) and not name.startswith("."):
                     yield file.relative_to(self._ideas).as_posix(), info
 
