@@ -21,6 +21,7 @@ SIZES = (MEGABYTE // 64, MEGABYTE // 16, MEGABYTE // 4, MEGABYTE)
 MAX_EXPONENT = 1.25  # n log n is about 1.08 here; the rest is noise
 MAX_SECONDS = 1.0
 NOISE_SECONDS = 0.004  # below this, a measurement says nothing about growth
+LONG_SECONDS = 0.5  # long enough that noise does not matter
 GIVE_UP_SECONDS = 4.0  # a size that takes this long is the last one
 
 
@@ -53,16 +54,19 @@ class Growth:
         return self.exponent <= MAX_EXPONENT and self.at_a_megabyte < MAX_SECONDS
 
 
+def time_once(surface: Surface, text: str) -> float:
+    """The CPU seconds of a call."""
+    began = time.process_time()
+    surface(text)
+    return time.process_time() - began
+
+
 def measure(surface: Surface, text: str) -> float:
-    """The CPU seconds of a call, the best of up to three."""
-    best = math.inf
-    for _ in range(3):
-        began = time.process_time()
-        surface(text)
-        best = min(best, time.process_time() - began)
-        if best > 0.25:
-            break
-    return best
+    """The best of three calls; of a call that takes long, its time."""
+    first = time_once(surface, text)
+    if first > LONG_SECONDS:
+        return first
+    return min(first, time_once(surface, text), time_once(surface, text))
 
 
 def grow(surface: Surface, shape: str, sizes: Sequence[int] = SIZES) -> Growth:

@@ -15,6 +15,7 @@ from idea_explorer.adapters.offline.conversation import Conversation
 from idea_explorer.adapters.offline.research import research
 from idea_explorer.adapters.offline.scripts import answer_question, explain_code
 from idea_explorer.agent.prompts import framework
+from idea_explorer.cli.targets.deployment import last_comment, retry_seconds
 from idea_explorer.console.markdown import render_report
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
@@ -46,11 +47,15 @@ from idea_explorer.domain.text import (
     unescape_markdown,
 )
 from idea_explorer.domain.tools import make_passage
+from idea_explorer.domain.transcript import Opening
 from idea_explorer.ports import ModelRequest, UploadedFile
 from idea_explorer.tools.assistant import MAX_EXPRESSION
 from idea_explorer.tools.calculator import calculate
+from idea_explorer.tools.code.parsing.modules import module_segments, path_module, rust_uses
+from idea_explorer.tools.code.patterns import MAX_TEXT, glob, line_pattern
 from idea_explorer.tools.fulltext import FullText, UploadIndex
 from idea_explorer.tools.readable import decode, readable
+from idea_explorer.usecases.outcome import asked_for
 
 Surface = Callable[[str], object]
 
@@ -90,6 +95,7 @@ UNITS = {
     "updates": "## Update - 2026-11-17\n",
     "urls": "http://a.b/(",
     "folders": "../",
+    "braces": "a{b,",
 }
 SHAPES: dict[str, Callable[[int], str]] = {
     **{name: partial(repeat, unit) for name, unit in UNITS.items()},
@@ -197,6 +203,18 @@ SURFACES: dict[str, Surface] = {
         shorten(text),
     ),
     "music meaning": lambda text: LexiconEmbedder().embed([text], "query"),
+    "events of an API": lambda text: (retry_seconds(text), last_comment(text)),
+    "first message": lambda text: asked_for(
+        Opening(
+            model_id="a",
+            system=[],
+            tools=[],
+            content=[{"type": "text", "text": f"Today is a\n\n<idea>\n{text}"}],
+        )
+    ),
+    "imports of code": lambda text: (module_segments(text), path_module(text), rust_uses(text)),
+    "pattern for code": refuse(lambda text: line_pattern(text[:MAX_TEXT])),
+    "files of code": refuse(lambda text: glob(text[:MAX_TEXT])),
     "offline research": lambda text: research(found(text)),
     "offline answer": lambda text: answer_question(question(text)),
     "offline code": lambda text: explain_code(question(text)),

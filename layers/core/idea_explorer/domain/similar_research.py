@@ -96,16 +96,6 @@ def index_documents(documents: Iterable[tuple[str, str]]) -> tuple[IndexEntry, .
     return tuple(index_document(path, text) for path, text in documents)
 
 
-def index_document(path: str, text: str) -> IndexEntry:
-    """Takes any path and text: whatever is wrong with one document, the others must be found."""
-    storable = path.encode("utf-8", "replace").decode()
-    try:
-        return _index(storable, text)
-    except Exception as error:  # noqa: BLE001  a document that no rule foresaw
-        problem = f"it cannot be indexed ({type(error).__name__})"
-        return IndexEntry(path=storable, title=one_line(storable, MAX_FIELD), problem=problem)
-
-
 def describe_problems(index: Index) -> JsonObject:
     """The documents of which something could not be read, for one line of the log; empty if there are
     none."""
@@ -113,8 +103,9 @@ def describe_problems(index: Index) -> JsonObject:
     return {"count": len(named), "documents": [*named[:MAX_LOGGED]]} if named else {}
 
 
-def _index(path: str, text: str) -> IndexEntry:
-    """Documents that people wrote need no front matter."""
+def index_document(path: str, text: str) -> IndexEntry:
+    """Takes any path and text. Documents that people wrote need no front matter."""
+    path, text = _storable(path), _storable(text)
     parsed = parse_document(text)
     matter = parsed.matter
     idea = matter.get("idea", "")
@@ -133,6 +124,11 @@ def _index(path: str, text: str) -> IndexEntry:
         terms=tuple(term for term, _ in counted.most_common(MAX_TERMS)),
         problem=parsed.problem and f"front matter ignored: {parsed.problem}",
     )
+
+
+def _storable(text: str) -> str:
+    """Half of a surrogate pair cannot be stored, and would make the whole index unreadable."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _field(matter: dict[str, str], name: str) -> str:
