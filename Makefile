@@ -157,7 +157,7 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.caching
 
 .PHONY: growth
-growth: $(DEV) ## How the time of everything that reads foreign text grows with its size, up to 1 MB
+growth: $(DEV) ## How the time of everything that reads foreign text grows, up to 1 MB; about ten minutes
 	@$(BIN)/python -m tests.performance.growth
 
 SUBMISSIONS ?= 1000 10000
