@@ -23,7 +23,7 @@ MAX_SOURCE = (
     262_144  # of a file: hostile code takes seconds for so much, and people write no larger files
 )
 READ_BYTES = 4_096
-QUERY_BYTES = 16_384
+QUERY_BYTES = 32_768
 # How much of what a stranger wrote is looked at for one symbol: a file may be a single line of a megabyte.
 MAX_NAME = 400
 MAX_LINE = 1_600  # four times what is shown, in bytes
