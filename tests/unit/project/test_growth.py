@@ -165,7 +165,6 @@ NOT_MEASURED = {
     "observability.spans._TRACE_HEADER": FIXED,
     "tools.code.parsing.treesitter._MODIFIERS": FIXED,
     "tools.code.symbol_search._SEPARATOR": FIXED,
-    "tools.code.workspace.SymbolIndex": "a literal",
     "tools.readable._KNOWN": SHORT,
 }
 
