@@ -25,6 +25,7 @@ from tests.fakes.api import Api
 from tests.fakes.explorations import NOW
 from tests.fakes.serving import Listening
 from tests.fakes.terminal import (
+    COLUMNS,
     OWN_CONTROLS,
     Terminal,
     run_into_pipe,
@@ -284,7 +285,11 @@ def test_the_question_for_approval_shows_the_change_as_it_is(tmp_path: Path) -> 
     assert r"\x0d+forged" in shown
 
 
-def test_what_is_printed_while_the_live_view_moves_is_shown_too() -> None:
+def test_what_is_printed_while_the_live_view_moves_is_shown_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))  # rich looks at the streams of the process
+
     def print_while_moving() -> None:
         streams.prepare()
         screen = open_screen()

@@ -62,6 +62,14 @@ def test_it_is_there_again_once_it_is_allowed_again(api: Api, exploration: Explo
     assert api.get(f"/explorations/{exploration.id}/report").text == "# Secret\n"
 
 
+def test_without_any_repository_set_up_what_is_stored_can_be_read(
+    api: Api, exploration: Exploration
+) -> None:
+    allow(api)
+
+    assert api.get(f"/explorations/{exploration.id}/report").status == 200
+
+
 def test_its_run_can_still_be_seen_and_stopped(api: Api, exploration: Exploration) -> None:
     allow(api, "acme/ideas")
 

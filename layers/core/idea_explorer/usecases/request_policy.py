@@ -70,9 +70,10 @@ class RequestPolicy:
 
     def check_access(self, exploration: Exploration) -> None:
         """Raises MissingError for an exploration of a repository that may no longer be explored: what it
-        read and wrote of the code is as closed as the code itself."""
+        read and wrote of the code is as closed as the code itself. Where no repository is set up there is
+        no list to be taken off: people read on their machine what they explored with other settings."""
         repository = exploration.request.repository
-        if not self._allows(repository):
+        if self.code_repositories and not self._allows(repository):
             raise MissingError(
                 f"Exploration {exploration.id} is closed: {repository} may not be explored here any more.",
                 hint="An operator can allow it again.",
