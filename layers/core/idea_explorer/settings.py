@@ -24,7 +24,12 @@ from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, find_profile
-from idea_explorer.domain.names import check_ref, check_repository_name
+from idea_explorer.domain.names import (
+    check_ref,
+    check_repository_name,
+    check_repository_names,
+    split_names,
+)
 from idea_explorer.domain.request import WebhookUrl, key_of
 from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.usage import Price
@@ -86,17 +91,6 @@ def _signing_key(secret: SecretStr) -> SecretStr:
     return secret
 
 
-def _repositories(names: str) -> str:
-    for name in _split(names):
-        check_repository_name(name)
-    return names
-
-
-def _split(names: str) -> tuple[str, ...]:
-    """Names that are separated by spaces or commas."""
-    return tuple(names.replace(",", " ").split())
-
-
 def _overrides(defaults: Mapping[str, object]) -> BeforeValidator:
     """Reads a JSON object that names only the entries it changes."""
 
@@ -143,7 +137,7 @@ class Settings(DomainModel):
     github_branch: Annotated[str, AfterValidator(check_ref)] | None = env("GITHUB_BRANCH")
     github_api_url: Url = env("GITHUB_API_URL", "https://api.github.com")
     research_dir: Path = env("IDEA_RESEARCH_DIR", Path())
-    code_repositories: Annotated[str, AfterValidator(_repositories)] = env(
+    code_repositories: Annotated[str, AfterValidator(check_repository_names)] = env(
         "IDEA_CODE_REPOSITORIES", ""
     )
     code_limits: limits.CodeLimits = limits.CodeLimits()  # each is a variable: CODE_VARIABLES
@@ -261,7 +255,7 @@ class Settings(DomainModel):
         """The repositories whose code may be explored."""
         if self.github_repository is None:
             return ()
-        return (self.github_repository, *_split(self.code_repositories))
+        return (self.github_repository, *split_names(self.code_repositories))
 
     @property
     def store(self) -> Path:

@@ -43,3 +43,15 @@ def check_repository_name(name: str) -> str:
     if repository in {".", ".."} or repository.endswith(".git"):
         raise ValueError("must not be '.' or '..' or end in '.git' after the slash")
     return name
+
+
+def check_repository_names(names: str) -> str:
+    """A list of repositories; raises ValueError."""
+    for name in split_names(names):
+        check_repository_name(name)
+    return names
+
+
+def split_names(names: str) -> tuple[str, ...]:
+    """Names that are separated by spaces or commas."""
+    return tuple(names.replace(",", " ").split())
