@@ -27,12 +27,14 @@ STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
 
 class ApprovalView(DomainModel):
     """A proposed change and its outcome. `content` is the proposed file while the change is pending, and
-    null if the response would be too large; a diff that is cut ends in a line that says so."""
+    null if the response would be too large; a diff that is cut ends in a line that says so. `danger` says
+    why approving the change takes `confirm_danger`; it is null for an ordinary file."""
 
     id: str
     status: ApprovalStatus
     path: str
     kind: ProposalKind
+    danger: str | None = None
     description: str
     diff: str
     base_sha: str | None
@@ -90,6 +92,7 @@ def build_approval_view(approval: Approval, exploration: Exploration) -> Approva
         status=STATUSES[approval.decision] if approval.decision else open_ended,
         path=proposal.path,
         kind=proposal.kind,
+        danger=proposal.danger,
         description=proposal.description,
         diff=proposal.diff,
         base_sha=proposal.base_sha,

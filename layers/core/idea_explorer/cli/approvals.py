@@ -19,6 +19,7 @@ from idea_explorer.domain.request import invalid_request
 from idea_explorer.usecases.approvals.decide import DecisionRequest
 
 QUESTION = "[a]pprove, [e]dit, [r]eject, or decide [l]ater? "
+CAREFUL = "Careful!"
 ANSI = {"+++": "1", "---": "1", "+": "32", "-": "31", "@@": "36"}  # bold, green, red, cyan
 
 
@@ -30,6 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
         _print_approvals(approvals, arguments)
         return 0
     for approval in _select(approvals, arguments):
+        if arguments.approves and approval.danger and not request.confirm_danger:
+            warn(_explain_danger(approval, arguments.id))
+            continue
         target.decide(arguments.id, approval.id, request)
         if not arguments.quiet:
             print(f"{approval.path}: {'approved' if arguments.approves else 'rejected'}")
@@ -43,7 +47,7 @@ def _read_decision(arguments: argparse.Namespace) -> DecisionRequest:
     if not arguments.approves:
         given: JsonObject = {"decision": "reject", "reason": arguments.reason}
     else:
-        given = {"decision": "approve"}
+        given = {"decision": "approve", "confirm_danger": arguments.confirm_danger}
         if arguments.content:
             given["content"] = _read_content(arguments.content)
     try:
@@ -68,6 +72,11 @@ def _select(approvals: list[ApprovalView], arguments: argparse.Namespace) -> lis
                 f"Exploration {arguments.id} has no proposed change {arguments.approval}."
             )
         return selected
+    if arguments.approves and arguments.confirm_danger:
+        raise InvalidRequestError(
+            "--confirm-danger is for one change, which has to be named.",
+            hint=f"See them with: idea approve {arguments.id} --list",
+        )
     pending = [a for a in approvals if a.status == "pending"]
     if not pending:
         raise ConflictError(f"Exploration {arguments.id} has no changes to decide on.")
@@ -96,12 +105,12 @@ def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
     try:
         while True:
             match _ask(QUESTION).lower()[:1]:
-                case "a":
-                    return DecisionRequest(decision="approve")
+                case "a" if _confirm(approval):
+                    return _approve(approval)
                 case "e":
                     content = _edit(approval.content or "", approval.path)
-                    if content is not None:
-                        return DecisionRequest(decision="approve", content=content)
+                    if content is not None and _confirm(approval):
+                        return _approve(approval, content)
                 case "r":
                     return DecisionRequest(decision="reject", reason=_ask("Why? ") or None)
                 case "l":
@@ -110,6 +119,27 @@ def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
                     pass
     except (EOFError, KeyboardInterrupt):
         return None
+
+
+def _confirm(approval: ApprovalView) -> bool:
+    """Whether the person approves a dangerous change a second time, in a word of its own."""
+    if not approval.danger:
+        return True
+    question = f"{CAREFUL} {_printable(approval.path)} {approval.danger}. Type yes to approve it: "
+    return _ask(question).lower() == "yes"
+
+
+def _approve(approval: ApprovalView, content: str | None = None) -> DecisionRequest:
+    return DecisionRequest(
+        decision="approve", content=content, confirm_danger=approval.danger is not None
+    )
+
+
+def _explain_danger(approval: ApprovalView, exploration_id: str) -> str:
+    return (
+        f"{_printable(approval.path)} {approval.danger}, so it was not approved with the others. Read the"
+        f" change, then: idea approve {exploration_id} {approval.id} --confirm-danger"
+    )
 
 
 def _ask(question: str) -> str:
@@ -136,7 +166,8 @@ def _edit(content: str, path: str) -> str | None:
 def _format_change(approval: ApprovalView, *, in_colour: bool) -> str:
     """What a model wrote cannot steer the terminal."""
     title = f"{approval.path}: {_printable(approval.description)}"
-    lines = [title, *map(_printable, approval.diff.splitlines())]
+    warning = [f"{CAREFUL} This file {approval.danger}."] if approval.danger else []
+    lines = [title, *warning, *map(_printable, approval.diff.splitlines())]
     return "\n".join(_colour(line) if in_colour else line for line in lines)
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.blobs import blob_sha
+from idea_explorer.domain.dangerous_paths import find_danger
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 
@@ -28,6 +29,11 @@ class Proposal(DomainModel, frozen=True):
     base_sha: str | None
     content_hash: str
     description: str
+
+    @property
+    def danger(self) -> str | None:
+        """What makes this file dangerous to change; None for an ordinary one."""
+        return find_danger(self.path)
 
 
 def propose(path: RepositoryPath, content: str, description: str, base: bytes | None) -> Proposal:

@@ -123,6 +123,7 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     ) = None
     ref: Annotated[Text, Field(pattern=r"^[A-Za-z0-9_.][A-Za-z0-9_./-]{0,199}$")] | None = None
     files: Annotated[tuple[Text, ...], Field(max_length=limits.MAX_FILES, strict=False)] = ()
+    allow_fetch_after_private: bool = False
 
     @model_validator(mode="after")
     def _not_both(self) -> Self:

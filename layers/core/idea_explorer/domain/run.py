@@ -57,6 +57,7 @@ class Stats(DomainModel, frozen=True):
     stop_reason: str | None = None
     citations: int = 0
     unmatched_citations: int = 0
+    private_text_read: bool = False  # from then on only addresses open that the request names
     step_durations: tuple[int, ...] = ()
     tool_calls: tuple[ToolRecord, ...] = ()
 
