@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
 from idea_explorer.api.http import ApiCall, ApiResponse
 from idea_explorer.domain.approvals import Approval, ApprovalOutcome, ProposalKind
 from idea_explorer.domain.base import DomainModel
@@ -28,13 +30,13 @@ STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
 class ApprovalView(DomainModel):
     """A proposed change and its outcome. `content` is the proposed file while the change is pending, and
     null if the response would be too large; a diff that is cut ends in a line that says so. `danger` says
-    why approving the change takes `confirm_danger`; it is null for an ordinary file."""
+    why approving the change takes `confirm_danger`; an ordinary file has none."""
 
     id: str
     status: ApprovalStatus
     path: str
     kind: ProposalKind
-    danger: str | None = None
+    danger: str | None = Field(default=None, exclude_if=lambda danger: danger is None)
     description: str
     diff: str
     base_sha: str | None

@@ -23,8 +23,8 @@ export function showSubmit(root, from, signal) {
 		research: field("mode", "Framework", select({ business: "Business: market and verdict", exploration: "Exploration: directions and questions" })),
 		code: t("div.pair", field("repository", "Repository", input({ placeholder: "owner/name" }), "Leave empty to use the configured repository."),
 			field("ref", "Branch, tag or commit", input())),
-		assistant: t("div.pair", field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
-			field("allow_fetch_after_private", "Pages after reading files", select({ "": "Those I name", true: "Any" }))),
+		assistant: t("div", field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
+			field("allow_fetch_after_private", "Pages after files", select({ "": "Named", true: "Any" }))),
 	};
 	const earlier = t("details", t("summary", "Existing research and notifications"),
 		field("before", "If this idea was researched before", before),

@@ -71,6 +71,8 @@ class Stats(DomainModel, frozen=True):
         """The stats for people and scripts, who know the token counts as fields of the stats."""
         shown: JsonObject = self.model_dump(mode="json", exclude={"usage", "tool_calls"})
         shown |= self.usage.model_dump()
+        if not self.private_text_read:
+            del shown["private_text_read"]
         if tool_calls:
             shown["tool_calls"] = [record.as_json() for record in self.tool_calls]
         return shown
