@@ -17,6 +17,7 @@ from idea_explorer.domain.paths import RepositoryPath
 
 ProposalKind = Literal["edit", "create"]
 _BOM = "\ufeff"
+_ADDRESS = re.compile(r"(?:https?:|www\.|//)\S+", re.IGNORECASE)
 
 
 class Proposal(DomainModel, frozen=True):
@@ -48,7 +49,8 @@ def propose(path: RepositoryPath, content: str, description: str, base: bytes | 
         diff=unified_diff(path, old, new),
         base_sha=None if base is None else blob_sha(base),
         content_hash=content_hash(new),
-        description=description,
+        # it becomes the subject of a commit, and the model has read private code
+        description=_ADDRESS.sub("(link removed)", description),
     )
 
 

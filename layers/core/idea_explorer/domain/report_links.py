@@ -6,7 +6,7 @@ are spelled as they were found, because a query or a fragment could carry someth
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from idea_explorer.domain.private_text import find_request_addresses
 from idea_explorer.domain.report_markup import rewrite_parts, rewrite_targets
@@ -30,22 +30,18 @@ _ADDRESS = re.compile(
 
 
 class KnownLinks:
-    """`given` are the texts of the request, `page` is the repository's address on the web, and `texts` what
-    the run has read: an address in it may be quoted as code."""
+    """`given` are the texts of the request, `page` is the repository's address on the web."""
 
     def __init__(
-        self,
-        evidence: Sequence[Passage],
-        given: Sequence[str] = (),
-        page: str | None = None,
-        texts: Iterable[str] = (),
+        self, evidence: Sequence[Passage], given: Sequence[str] = (), page: str | None = None
     ) -> None:
         named = [address for text in given for address in find_request_addresses(text)]
         found = [passage.source for passage in evidence if "://" in passage.source]
         with_scheme = [a if "://" in a else f"https://{a}" for a in [*found, *named]]
         self._spellings = {normalize_source(a): a for a in reversed(with_scheme)}
         self._home = normalize_source(page) if page else None
-        self._texts = texts
+        # of what was read, and not of whole results: these repeat what the model asked for
+        self._texts = [passage.text for passage in evidence]
         self._quotable: set[str] | None = None
 
     def spell(self, address: str) -> str | None:
@@ -55,6 +51,7 @@ class KnownLinks:
         return address if is_ours else self._spellings.get(key)
 
     def may_quote(self, address: str) -> bool:
+        """Whether an address may be shown as code: it is spelled like this in what was read."""
         if self._quotable is None:
             self._quotable = {a for text in self._texts for a in find_addresses(text)}
         return address in self._quotable or self.spell(address) == address
@@ -77,7 +74,13 @@ class _Removal:
         return _ADDRESS.sub(self._rewrite_address, rewrite_targets(prose, self._rewrite_target))
 
     def _clean_code(self, code: str) -> str:
-        return _ADDRESS.sub(self._rewrite_quoted, code)
+        """Other programs may see code elsewhere, so links in it count as well."""
+        return _ADDRESS.sub(
+            self._rewrite_quoted, rewrite_targets(code, self._rewrite_quoted_target)
+        )
+
+    def _rewrite_quoted_target(self, target: str) -> str:
+        return target if self._known.may_quote(target) else self._rewrite_target(target)
 
     def _rewrite_target(self, target: str) -> str:
         if not is_web_address(target):

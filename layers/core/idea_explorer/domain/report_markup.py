@@ -154,7 +154,8 @@ def rewrite_targets(prose: str, rewrite: Callable[[str], str]) -> str:
         given = found["target"]
         decoded = _decode(given[1:-1] if given.startswith("<") else given)
         target = rewrite(decoded)
-        return found[0] if target == decoded == given.strip("<>") else found["before"] + target
+        is_plain = decoded in given or not is_web_address(decoded)
+        return found[0] if target == decoded and is_plain else found["before"] + target
 
     return _DEFINITION.sub(replace, _DESTINATION.sub(replace, prose))
 

@@ -11,7 +11,7 @@ from idea_explorer.agent.state import State
 from idea_explorer.domain.citations import check_citations, collect_quotes
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import dump_canonical, text_of
+from idea_explorer.domain.json import text_of
 from idea_explorer.domain.private_text import find_request_texts, has_private_text
 from idea_explorer.domain.report import choose_report, read_final_turn
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
@@ -171,5 +171,4 @@ def _clean(written: str, state: State, page: str | None, given: Sequence[str]) -
     cleaned = clean_markup(written)
     if not has_private_text(state.entries):
         return cleaned, 0
-    texts = (dump_canonical(result.payload) for result in state.results)
-    return remove_unknown_links(cleaned, KnownLinks(state.evidence, given, page, texts))
+    return remove_unknown_links(cleaned, KnownLinks(state.evidence, given, page))
