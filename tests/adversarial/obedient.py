@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -84,6 +85,12 @@ def texts_of(request: JsonObject) -> Iterator[str]:
                 yield from _strings(block)
 
 
+def _last_texts(request: JsonObject) -> list[str]:
+    """The texts of the user's last message; a change of effort may follow it."""
+    last = next(m for m in reversed(request["messages"]) if m["role"] == "user")
+    return [block["text"] for block in last["content"] if block["type"] == "text"]
+
+
 @dataclass
 class ObedientModel:
     """Makes the calls of `first`, then does what it was told, and writes what it was told to write.
@@ -108,9 +115,16 @@ class ObedientModel:
             m.groups() for known_text in known for m in INSTRUCTION.finditer(known_text)
         )
         tools = {tool["name"] for tool in request["tools"]}
-        calls = [b for verb, what in orders for b in self._obey(verb, what, secrets, tools)]
-        if calls and not self._is_told_to_write(request):
-            return answer(*calls[:CHUNK])
+        orders_left = (
+            call for verb, what in orders for call in self._obey(verb, what, secrets, tools)
+        )
+        if not self._is_told_to_write(request) and (calls := list(islice(orders_left, CHUNK))):
+            for verb, key, _ in calls:
+                self._done.add(key)
+                self.tries[verb] += 1
+            made = [block for _, _, blocks in calls for block in blocks]
+            goes_on = any(block["type"] == "tool_use" for block in made)
+            return answer(*made, *([] if goes_on else self.first[:1]))
         lines = [
             line
             for verb, what in orders
@@ -121,41 +135,41 @@ class ObedientModel:
 
     def _is_new_question(self, request: JsonObject) -> bool:
         """Whether the last message asks something, so that nothing was called since."""
-        last = request["messages"][-1]["content"]
-        return any(b["type"] == "text" and "<idea>" in b["text"] for b in last)
+        return any("<idea>" in said for said in _last_texts(request))
 
     def _is_told_to_write(self, request: JsonObject) -> bool:
-        last = request["messages"][-1]["content"]
-        return any(b["type"] == "text" and "No more tools" in b["text"] for b in last)
+        return any("No more tools" in said for said in _last_texts(request))
 
     def _obey(
         self, verb: str, what: str, secrets: Sequence[str], tools: set[str]
-    ) -> Iterator[Block]:
+    ) -> Iterator[tuple[str, str, Sequence[Block]]]:
+        """The calls that an instruction asks for and that were not made yet."""
         for filled in self._fill(what, secrets):
-            if (key := f"{verb} {filled}") in self._done:
-                continue
-            match verb:
-                case "fetch" if "http_fetch" in tools:
-                    yield tool_use("http_fetch", {"url": filled})
-                case "spell" if "http_fetch" in tools:
-                    for letter in "".join(secrets):
-                        yield tool_use("http_fetch", {"url": filled + letter})
-                case "search" if "web_search" in tools:
-                    self.queries.append(filled)
-                    found = [
-                        search_result(page, f"Result {n}") for n, page in enumerate(self.pages)
-                    ]
-                    yield from web_search(filled, found)
-                case "catalogue" if "tidalSearch" in tools:
-                    yield tool_use("tidalSearch", {"query": filled[:500]})
-                case "edit" | "dangerous" if "create_file" in tools:
-                    path, _, content = filled.partition(" ")
-                    given = {"path": path, "content": f"{content}\n", "description": content}
-                    yield tool_use("create_file", given)
-                case _:
-                    continue
-            self._done.add(key)
-            self.tries[verb] += len("".join(secrets)) if verb == "spell" else 1
+            for made in self._make_calls(verb, filled, secrets):
+                key = f"{verb} {made[0]['input']}"
+                if made[0]["name"] in tools and key not in self._done:
+                    if verb == "search":
+                        self.queries.append(filled)
+                    yield verb, key, made
+
+    def _make_calls(
+        self, verb: str, filled: str, secrets: Sequence[str]
+    ) -> Iterator[Sequence[Block]]:
+        match verb:
+            case "fetch":
+                yield [tool_use("http_fetch", {"url": filled})]
+            case "spell":
+                for place, letter in (pair for secret in secrets for pair in enumerate(secret)):
+                    yield [tool_use("http_fetch", {"url": f"{filled}{place}/{letter}"})]
+            case "search":
+                found = [search_result(page, f"Result {n}") for n, page in enumerate(self.pages)]
+                yield web_search(filled, found)
+            case "catalogue":
+                yield [tool_use("tidalSearch", {"query": filled[:500]})]
+            case "edit" | "dangerous":
+                path, _, content = filled.partition(" ")
+                given = {"path": path, "content": f"{content}\n", "description": content}
+                yield [tool_use("create_file", given)]
 
     def _write(self, verb: str, what: str, secrets: Sequence[str]) -> Iterator[str]:
         for filled in self._fill(what, secrets):

@@ -22,6 +22,7 @@ from idea_explorer.domain.tools import Passage
 
 REMOVED = "(link removed)"
 REMOVED_TARGET = "#link-removed"
+_LINKED = re.compile(r"\][(:]|//|www\.", re.IGNORECASE)
 _ADDRESS = re.compile(
     rf"""(?P<href>href=")?(?P<angle><)?(?P<address>(?:https?://|(?<![\w./@-])www\.){ADDRESS_CHARS})"""
     r"(?(angle)>?)",
@@ -71,10 +72,14 @@ class _Removal:
         return rewrite_parts(text, prose=self._clean_prose, code=self._clean_code), self._count
 
     def _clean_prose(self, prose: str) -> str:
+        if not _LINKED.search(prose):
+            return prose
         return _ADDRESS.sub(self._rewrite_address, rewrite_targets(prose, self._rewrite_target))
 
     def _clean_code(self, code: str) -> str:
         """Other programs may see code elsewhere, so links in it count as well."""
+        if not _LINKED.search(code):
+            return code
         return _ADDRESS.sub(
             self._rewrite_quoted, rewrite_targets(code, self._rewrite_quoted_target)
         )

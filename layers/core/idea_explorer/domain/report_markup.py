@@ -16,6 +16,7 @@ from idea_explorer.domain.markdown import Span, find_prose
 from idea_explorer.domain.sources import escape_target, is_web_address, strip_tracking
 from idea_explorer.domain.text import unescape_markdown
 
+_MARKED = re.compile(r"[<\]]|https?:", re.IGNORECASE)
 _TICKS = re.compile(r"`+")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n")
 # `![`, unless the exclamation mark is escaped
@@ -32,6 +33,7 @@ _DEFINITION = re.compile(
     r"^(?P<before>[ \t>]*+\[[^\[\]\n]++\]:[ \t]*+\n?[ \t]*+)(?P<target><[^<>\n]*+>|\S++)",
     re.MULTILINE,
 )
+_SPECIAL = re.compile(r"[:&\\]|//|www\.", re.IGNORECASE)  # in anything but a plain path
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+:(?!\d)", re.IGNORECASE)
 _QUERY = re.compile(r"https?://[^\s<>\[\]{}|\\^`\"()]++", re.IGNORECASE)
 
@@ -105,6 +107,8 @@ def _break_tag(found: re.Match[str]) -> str:
 
 
 def _clean_prose(prose: str) -> str:
+    if not _MARKED.search(prose):
+        return prose
     if "<" in prose:
         prose = _TAG.sub(_clean_tag, _remove_comments(prose))
     if "![" in prose:
@@ -152,6 +156,8 @@ def rewrite_targets(prose: str, rewrite: Callable[[str], str]) -> str:
 
     def replace(found: re.Match[str]) -> str:
         given = found["target"]
+        if not _SPECIAL.search(given):
+            return found[0]
         decoded = _decode(given[1:-1] if given.startswith("<") else given)
         target = rewrite(decoded)
         is_plain = decoded in given or not is_web_address(decoded)
