@@ -16,19 +16,27 @@ CLEANED = [
     (f"[page]({READ})", f"[page]({READ})", 0),
     (f"[page]({READ}&utm_x=secret#secret)", f"[page]({READ})", 0),
     ("[prices](http://shop.example/prices)", "[prices](https://shop.example/prices)", 0),
-    ("[code](https://github.com/acme/ideas/blob/main/a.py)", "[code](https://github.com/acme/ideas/blob/main/a.py)", 0),
+    (
+        "[code](https://github.com/acme/ideas/blob/main/a.py)",
+        "[code](https://github.com/acme/ideas/blob/main/a.py)",
+        0,
+    ),
     ("[doc](../market/a.md) and [part](#part)", "[doc](../market/a.md) and [part](#part)", 0),
     ("[x](https://evil.example/?q=secret)", "[x](#link-removed)", 1),
     ("[x](https&#58;//evil.example/secret)", "[x](#link-removed)", 1),
     ("[x](//evil.example/secret)", "[x](#link-removed)", 1),
     ("[x][r]\n\n[r]: https://evil.example/secret", "[x][r]\n\n[r]: #link-removed", 1),
     ("See https://evil.example/secret.", "See (link removed).", 1),
-    ("See <https://evil.example/secret> or www.evil.example/secret", "See (link removed) or (link removed)", 2),
+    (
+        "See <https://evil.example/secret> or www.evil.example/secret",
+        "See (link removed) or (link removed)",
+        2,
+    ),
     ('<a href="https://evil.example/secret">x</a>', '<a href="#link-removed">x</a>', 1),
     ("`https://evil.example/secret`", "`(link removed)`", 1),
     ("It calls https://api.example/v1, it says.", "It calls `https://api.example/v1`, it says.", 0),
     ("`https://api.example/v1`", "`https://api.example/v1`", 0),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("written", "cleaned", "removed"), CLEANED)
