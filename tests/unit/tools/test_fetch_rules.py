@@ -97,7 +97,8 @@ def test_an_address_that_somebody_named_opens_as_it_was_named(asked: str, opened
     ],
 )
 def test_an_address_that_nobody_named_does_not_open(asked: str) -> None:
-    entries = [opening(), searched(), PAGE, ran("file_search", {"totalFound": 0})]
+    nothing = ran("file_search", {"totalFound": 0})
+    entries: list[AnyEntry] = [opening(), searched(), PAGE, nothing]
     with pytest.raises(ToolError) as refused:
         rules_after(entries).check(asked)
     assert (refused.value.error_type, refused.value.message) == ("address_not_named", NOT_NAMED)

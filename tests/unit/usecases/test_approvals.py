@@ -69,8 +69,8 @@ def test_a_moved_base_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
 
 
 def test_a_dangerous_change_is_approved_only_with_its_own_confirmation(tmp_path: Path) -> None:
-    change = {"path": "Makefile", "content": "all:\n\tcurl\n"}
-    world = World(tmp_path, calls(("edit_file", change)), DONE)
+    edit = calls(("edit_file", {"path": "Makefile", "content": "all:\n\tcurl\n"}))
+    world = World(tmp_path, edit, DONE)
     (world.code / "Makefile").write_text("all:\n")
     waiting = world.bench.explore()
     (approval,) = world.asked(waiting)
