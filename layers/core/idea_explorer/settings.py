@@ -130,6 +130,9 @@ class Settings(DomainModel):
     efforts: Annotated[dict[str, Efforts], _overrides({})] = env("IDEA_EFFORTS", {})  # by model id
     web_search_version: str = env("IDEA_WEB_SEARCH_VERSION", "web_search_20250305")
 
+    fetch_domains: str = env("IDEA_FETCH_DOMAINS", "")
+    search_with_private_text: bool = env("IDEA_SEARCH_WITH_PRIVATE_TEXT", True)
+
     github_token: Key | None = env("GITHUB_TOKEN")
     github_repository: Annotated[str, AfterValidator(check_repository_name)] | None = env(
         "GITHUB_REPOSITORY"
@@ -256,6 +259,11 @@ class Settings(DomainModel):
         if self.github_repository is None:
             return ()
         return (self.github_repository, *split_names(self.code_repositories))
+
+    @property
+    def open_domains(self) -> tuple[str, ...]:
+        """The domains whose pages any run may open; they are separated by spaces or commas."""
+        return tuple(self.fetch_domains.replace(",", " ").split())
 
     @property
     def store(self) -> Path:
