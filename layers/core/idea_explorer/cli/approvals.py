@@ -129,7 +129,7 @@ def _confirm(approval: ApprovalView) -> bool:
     """Whether the person approves a dangerous change a second time, in a word of its own."""
     if not approval.danger:
         return True
-    question = f"{CAREFUL} {_printable(approval.path)} {approval.danger}. Type yes to approve it: "
+    question = f"{CAREFUL} {approval.path} {approval.danger}. Type yes to approve it: "
     return _ask(question).lower() == "yes"
 
 
@@ -141,7 +141,7 @@ def _approve(approval: ApprovalView, content: str | None = None) -> DecisionRequ
 
 def _explain_danger(approval: ApprovalView, exploration_id: str) -> str:
     return (
-        f"{_printable(approval.path)} {approval.danger}, so it was not approved with the others. Read the"
+        f"{approval.path} {approval.danger}, so it was not approved with the others. Read the"
         f" change, then: idea approve {exploration_id} {approval.id} --confirm-danger"
     )
 
