@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import idea_explorer
-from tests.performance.growth import grow, measure, time_once
+from tests.performance.growth import MAX_EXPONENT, grow, measure, time_once
 from tests.performance.surfaces import SHAPES, SURFACES
 
 PACKAGE = Path(idea_explorer.__file__).parent
@@ -37,7 +37,7 @@ def test_what_is_quadratic_is_found() -> None:
         return len(re.findall("<!--.*?-->", text))
 
     curve = grow(count, "comments", sizes=(2_500, 5_000, 10_000))
-    assert curve.exponent > 1.6
+    assert curve.exponent > MAX_EXPONENT
     assert not curve.passes
 
 
