@@ -151,6 +151,10 @@ faults: $(DEV) ## Sixty failures of external services, one at a time
 load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, memory use with hostile pages
 	@$(BIN)/pytest tests/integration -m slow -s
 
+.PHONY: connections
+connections: $(DEV) ## 2,000 idle connections and 100 slow bodies against 'idea serve', while others use it
+	@$(BIN)/python -m tests.performance.connections
+
 benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks, savings from caching; needs a package index
 	@$(BIN)/python -m tests.performance.code_tools
 	@$(BIN)/python -m tests.performance.discover

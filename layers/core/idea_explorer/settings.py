@@ -104,6 +104,11 @@ def env(variable: str | AliasChoices, default: Any = None, **rules: Any) -> Any:
     return Field(default, validation_alias=variable, **rules)
 
 
+def _split_names(given: object) -> object:
+    return given.replace(",", " ").split() if isinstance(given, str) else given
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
 Key = Annotated[SecretStr, AfterValidator(_key)]
 Url = Annotated[str, AfterValidator(_url)]
 
@@ -141,6 +146,9 @@ class Settings(DomainModel):
     # API Gateway ends a call after 29 s
     events_wait_seconds: float | None = env("IDEA_EVENTS_WAIT_SECONDS", ge=0, le=25)
     events_poll_seconds: float | None = env("IDEA_EVENTS_POLL_SECONDS", gt=0)
+    # of `idea serve`
+    allowed_hosts: Names = env("IDEA_ALLOWED_HOSTS", ())
+    trusted_proxies: Names = env("IDEA_TRUSTED_PROXIES", ())
 
     webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = env("IDEA_WEBHOOK_URL")
     webhook_secret: Annotated[SecretStr, AfterValidator(_signing_key)] | None = env(

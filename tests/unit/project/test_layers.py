@@ -11,7 +11,7 @@ from typing import Any
 from tests.e2e.harness.template import ROOT, properties, resources_of, template
 
 LAYERS = {"dependencies": "DependenciesLayer", "explore": "ExploreLayer", "console": "ConsoleLayer"}
-LEFT_OUT = {"rich"}  # nothing on Lambda draws on a terminal
+LEFT_OUT = {"rich", "uvicorn"}  # nothing on Lambda draws on a terminal or listens on a port
 TRIM: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-botocore"))
 
 

@@ -50,7 +50,14 @@ def run(arguments: argparse.Namespace) -> int:
     token, tokens = _read_token(deps.clock)
     address = (arguments.host, arguments.port)
     with (
-        ApiServer(address, build_handler(deps), lambda: tokens, uploads.store) as server,
+        ApiServer(
+            address,
+            build_handler(deps),
+            lambda: tokens,
+            uploads.store,
+            names=settings.allowed_hosts,
+            proxies=settings.trusted_proxies,
+        ) as server,
         Workers(
             jobs,
             lambda job: run_job(job, jobs, deps),
@@ -68,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"idea: Serving the API and the console at {server.url}", file=sys.stderr)
         print(f"export IDEA_API_URL={server.url}")
         print(f"export IDEA_API_TOKEN={token}", flush=True)
-        server.serve_forever(poll_interval=0.1)
+        server.serve_forever()
     return 0
 
 
