@@ -7,6 +7,7 @@ with 1 if a request fails, if the server takes half a core, or if it does not re
 """
 
 import argparse
+import multiprocessing
 import os
 import resource
 import signal
@@ -14,11 +15,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import httpx
@@ -107,22 +108,21 @@ def use(server: Server, seconds: float) -> Measured:
     return measured
 
 
-def drip(slow: list[RawConnection], stop: threading.Event) -> None:
-    """A byte a second for each body."""
-    while not stop.wait(1):
-        for connection in slow:
-            with suppress(OSError):
-                connection.send("a")
-
-
-def attack(server: Server, idle: int, slow: int) -> list[RawConnection]:
+def attack(url: str, idle: int, slow: int, opened: Event) -> None:
+    """Hold connections that say nothing, and send a byte of each slow body a second, until killed."""
     bodies = []
     for _ in range(slow):
-        connection = RawConnection(server.url)
+        connection = RawConnection(url)
         token, length = f"Authorization: Bearer {TOKEN}", f"Content-Length: {BODY_BYTES}"
         connection.request("POST", "/explorations", token, length, body="{")
         bodies.append(connection)
-    return bodies + [RawConnection(server.url) for _ in range(idle)]
+    held = [RawConnection(url) for _ in range(idle)]
+    opened.set()
+    while held:
+        for connection in bodies:
+            with suppress(OSError):
+                connection.send("a")
+        time.sleep(1)
 
 
 def main() -> int:
@@ -138,23 +138,18 @@ def main() -> int:
         before = use(server, 5)
         files = server.open_files()
         print(f"alone:   {before}")
-        stop = threading.Event()
-        opened: list[RawConnection] = []
-        opening = threading.Thread(
-            target=lambda: opened.extend(attack(server, arguments.idle, arguments.slow))
+        opened = multiprocessing.Event()
+        attacker = multiprocessing.Process(
+            target=attack, args=(server.url, arguments.idle, arguments.slow, opened)
         )
-        opening.start()
+        attacker.start()
         burst = use(server, 5)  # while the connections are being opened
-        opening.join()
-        print(f"opening: {burst}")
-        dripping = threading.Thread(target=drip, args=(opened[: arguments.slow], stop))
-        dripping.start()
+        assert opened.wait(60)
+        print(f"opening: {burst}  {server.open_files()} files open")
         during = use(server, arguments.seconds)
         print(f"during:  {during}  {server.open_files()} files open")
-        stop.set()
-        dripping.join()
-        for connection in opened:
-            connection.socket.close()
+        attacker.kill()
+        attacker.join()
         after = use(server, 5)
         left = server.open_files()
         print(f"after:   {after}  {left} files open, {files} before")

@@ -237,23 +237,29 @@ def test_a_body_is_asked_for_only_if_it_is_wanted(server: ApiServer) -> None:
         assert unknown.answer().status == 401
 
 
-def test_a_new_connection_takes_the_place_of_the_one_that_was_idle_longest(
+def test_a_new_connection_takes_the_place_of_one_that_never_sent_a_request(
     server: ApiServer,
 ) -> None:
     with ExitStack() as stack:
-        idle = [stack.enter_context(RawConnection(server.url)) for _ in range(8)]
-        served = idle[0]
+        served = stack.enter_context(RawConnection(server.url))
         served.request("GET", "/health")
-        assert served.answer().status == 200  # has waited shorter than the others now
+        assert served.answer().status == 200  # idle for longer than the others
+        idle = [stack.enter_context(RawConnection(server.url)) for _ in range(7)]
         late = stack.enter_context(RawConnection(server.url))
         late.request("GET", "/health")
         assert late.answer().status == 200
-        dropped = idle[1].answer()
+        dropped = idle[0].answer()
         assert (dropped.status, dropped.error["type"]) == (503, "unavailable")
         assert "Too many connections" in dropped.error["message"]
         served.request("GET", "/health")
         assert served.answer().status == 200
         assert len(server.connections) == 8
+
+
+def test_the_limits_follow_from_the_files_that_may_be_open() -> None:
+    assert ConnectionLimits.for_open_files(256).connections == 128
+    assert ConnectionLimits.for_open_files(256).connections_per_peer == 96
+    assert ConnectionLimits.for_open_files(1_000_000).connections == 4_000
 
 
 def busy(stack: ExitStack, server: ApiServer, source: str) -> RawConnection:

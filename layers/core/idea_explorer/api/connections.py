@@ -31,8 +31,8 @@ _VERSIONS = (b" HTTP/1.1", b" HTTP/1.0")
 class ConnectionLimits:
     """Deadlines are for the whole of a head, body or response, not for each byte."""
 
-    connections: int = 512  # half of the open files that a process usually may have
-    connections_per_peer: int = 256  # so that one peer cannot shut out the others
+    connections: int = 512
+    connections_per_peer: int = 384  # so that one peer cannot shut out the others
     head_bytes: int = 16_384  # API Gateway takes 10 KB; browsers send every cookie of localhost
     headers: int = 100
     head_seconds: float = 10.0
@@ -42,11 +42,18 @@ class ConnectionLimits:
     response_seconds: float = 60.0
     discard_seconds: float = 1.0  # what a refused peer goes on sending is read this long
 
+    @classmethod
+    def for_open_files(cls, number: int) -> "ConnectionLimits":
+        """Half of the files that the process may have open. 4,000 idle connections need about 24 MB."""
+        connections = min(number // 2, 4_000)
+        return cls(connections=connections, connections_per_peer=connections * 3 // 4)
+
 
 @dataclass
 class Connections:
-    """The open connections. At the limit, a new one takes the place of the one that has waited longest
-    without a request; if all are busy, it is refused. Peers in `proxies` have only the common limit."""
+    """The open connections. At the limit, a new one takes the place of an idle one: of the oldest that never
+    sent a request, or else of the one that is idle for the longest time. If all are busy, the new one is
+    refused. Peers in `proxies` have only the common limit."""
 
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)
     proxies: frozenset[str] = frozenset()
@@ -88,7 +95,8 @@ class Connections:
 
     def _make_room(self, peers: Iterable[str]) -> bool:
         for peer in peers:
-            for connection in self._idle.get(peer, ()):
+            if idle := self._idle.get(peer):
+                connection = next((c for c in idle if c.exchange is None), next(iter(idle)))
                 self.remove(connection)
                 connection.drop()
                 return True

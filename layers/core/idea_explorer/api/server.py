@@ -19,7 +19,12 @@ from idea_explorer.domain.errors import ConfigurationError
 if TYPE_CHECKING:
     from idea_explorer.api.app import Handler
 
-BACKLOG = 128
+ACCEPTED_AT_ONCE = (
+    128  # before those that were accepted are read: fewer than one peer may have open
+)
+QUEUED = (
+    1_024  # by the kernel: a connection beyond that is tried again by its peer only after a second
+)
 TICK_SECONDS = 1.0  # the Date header is renewed this often
 
 
@@ -91,6 +96,11 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(QUEUED)  # asyncio set it to the number that it accepts at once
+
     async def main_loop(self) -> None:
         woken = asyncio.Event()
         self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, woken.set)
@@ -121,7 +131,7 @@ def _configure(app: LocalApp, connections: Connections) -> uvicorn.Config:
         log_config=None,
         log_level="error",
         access_log=False,  # the handler logs each request
-        backlog=BACKLOG,
+        backlog=ACCEPTED_AT_ONCE,
         timeout_keep_alive=connections.limits.idle_seconds,
         h11_max_incomplete_event_size=2 * connections.limits.head_bytes,
     )
@@ -134,7 +144,7 @@ def _listen(address: tuple[str, int]) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(BACKLOG)
+        listener.listen(QUEUED)
     except OSError as error:
         listener.close()
         port_is_taken = error.errno in {errno.EADDRINUSE, errno.EACCES}
