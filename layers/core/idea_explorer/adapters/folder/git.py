@@ -84,7 +84,7 @@ class _LastCommit:
 
 def _git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     try:
-        return subprocess.run(  # noqa: S603
+        return subprocess.run(  # noqa: S603  no shell, our own arguments
             ["git", "-C", str(root), *arguments],  # noqa: S607  the user's own git
             capture_output=True,
             text=True,
