@@ -1,5 +1,6 @@
 """What `idea serve` does with hostile connections, over raw sockets."""
 
+import statistics
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -20,15 +21,8 @@ from tests.fakes.serving import Listening
 
 TOKENS = dump_tokens([make_token_record(TOKEN, "ada", now=START)])
 BEARER = f"Authorization: Bearer {TOKEN}"
-LIMITS = ConnectionLimits(
-    connections=12,
-    connections_per_peer=8,
-    head_seconds=0.4,
-    body_seconds=0.4,
-    idle_seconds=1,
-    response_seconds=0.4,
-    discard_seconds=0.3,
-)
+LIMITS = ConnectionLimits(connections=12, connections_per_peer=8, discard_seconds=0.3)
+HASTY = replace(LIMITS, head_seconds=0.4, body_seconds=0.4, idle_seconds=1, response_seconds=0.4)
 JSON_BODY = '{"idea": "bees"}'
 
 
@@ -63,6 +57,12 @@ def serving(called: Called, **options: Any) -> Iterator[ApiServer]:
 @pytest.fixture
 def server(called: Called) -> Iterator[ApiServer]:
     with serving(called) as listening:
+        yield listening
+
+
+@pytest.fixture
+def hasty_server(called: Called) -> Iterator[ApiServer]:
+    with serving(called, limits=HASTY) as listening:
         yield listening
 
 
@@ -156,8 +156,10 @@ def test_a_bad_chunk_reaches_nothing(
 
 
 def test_heads_and_bodies_that_drip_are_ended_in_total_time(
-    server: ApiServer, called: Called
+    hasty_server: ApiServer, called: Called
 ) -> None:
+    url = hasty_server.url
+
     def drip(connection: RawConnection) -> float:
         """How long the server lets a peer send a byte every 50 ms."""
         began = time.monotonic()
@@ -169,16 +171,16 @@ def test_heads_and_bodies_that_drip_are_ended_in_total_time(
             pass
         return time.monotonic() - began
 
-    with RawConnection(server.url) as slow:
+    with RawConnection(url) as slow:
         slow.send("GET /health HTTP/1.1\r\nX: ")
         assert drip(slow) < 2
-    with RawConnection(server.url) as slow:  # also the second request of a connection
+    with RawConnection(url) as slow:  # also the second request of a connection
         slow.request("GET", "/health")
         slow.answer()
         slow.send("GET /health HTTP/1.1\r\nX: ")
         assert drip(slow) < 2
     calls = len(called.events)
-    with RawConnection(server.url) as slow:
+    with RawConnection(url) as slow:
         slow.request("POST", "/explorations", BEARER, "Content-Length: 1000", body="{")
         time.sleep(0.2)
         slow.send("a")
@@ -187,7 +189,7 @@ def test_heads_and_bodies_that_drip_are_ended_in_total_time(
 
 
 def test_a_large_upload_has_the_time_that_a_slow_link_needs(called: Called) -> None:
-    patient = replace(LIMITS, body_seconds=0.2, body_bytes_per_second=1_000)
+    patient = replace(LIMITS, body_seconds=0.2, body_bytes_per_second=300)
     with serving(called, limits=patient) as server, RawConnection(server.url) as slow:
         slow.request("POST", "/explorations", BEARER, "Content-Length: 600", body="a" * 300)
         time.sleep(0.4)
@@ -195,17 +197,19 @@ def test_a_large_upload_has_the_time_that_a_slow_link_needs(called: Called) -> N
         assert slow.answer().status == 200
 
 
-def test_a_connection_that_says_nothing_is_closed(raw: RawConnection) -> None:
-    assert raw.seconds_to_close() < 2
+def test_a_connection_that_says_nothing_is_closed(hasty_server: ApiServer) -> None:
+    with RawConnection(hasty_server.url) as silent:
+        assert silent.seconds_to_close() < 2
 
 
-def test_an_idle_connection_is_kept_longer_than_a_head_may_take(raw: RawConnection) -> None:
-    raw.request("GET", "/health")
-    raw.answer()
-    time.sleep(LIMITS.head_seconds + 0.1)
-    raw.request("GET", "/health")
-    assert raw.answer().status == 200
-    assert raw.seconds_to_close() < 3
+def test_an_idle_connection_is_kept_longer_than_a_head_may_take(hasty_server: ApiServer) -> None:
+    with RawConnection(hasty_server.url) as idle:
+        idle.request("GET", "/health")
+        idle.answer()
+        time.sleep(HASTY.head_seconds + 0.1)
+        idle.request("GET", "/health")
+        assert idle.answer().status == 200
+        assert idle.seconds_to_close() < 3
 
 
 def test_nobody_without_a_token_uploads_anything(raw: RawConnection, called: Called) -> None:
@@ -307,7 +311,7 @@ def test_a_trusted_proxy_has_only_the_common_limit(called: Called) -> None:
 
 def test_a_peer_that_does_not_read_is_dropped(called: Called) -> None:
     called.body = "a" * 20_000_000
-    with serving(called) as server, RawConnection(server.url) as deaf:
+    with serving(called, limits=HASTY) as server, RawConnection(server.url) as deaf:
         deaf.request("GET", "/health", "Connection: close")
         wait_until(called, 1)
         deadline = time.monotonic() + 5
@@ -318,11 +322,13 @@ def test_a_peer_that_does_not_read_is_dropped(called: Called) -> None:
 
 def test_responses_on_one_connection_come_without_delay(raw: RawConnection) -> None:
     """Nagle's algorithm and delayed acknowledgements together would add 40 ms to each."""
-    began = time.monotonic()
+    taken = []
     for _ in range(25):
+        began = time.monotonic()
         raw.request("POST", "/explorations", BEARER, "Content-Length: 2", body="{}")
         assert raw.answer().status == 200
-    assert time.monotonic() - began < 0.5
+        taken.append(time.monotonic() - began)
+    assert statistics.median(taken) < 0.03
 
 
 def test_requests_that_are_sent_ahead_are_answered_in_order(raw: RawConnection) -> None:
@@ -445,5 +451,5 @@ def test_idle_and_slow_peers_do_not_delay_others(called: Called) -> None:
             with RawConnection(server.url) as other:
                 other.request("GET", "/health")
                 assert other.answer().status == 200
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5
         assert len(server.connections) >= 55
