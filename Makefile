@@ -168,6 +168,10 @@ SUBMISSIONS ?= 1000 10000
 admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
 	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
 
+.PHONY: health
+health: $(DEV) ## How long /health takes while the worst pattern, source file, document and page are worked on
+	@$(BIN)/python -m tests.performance.health
+
 .PHONY: cold-start
 BEFORE ?=
 cold-start: $(DEV) ## CPU time of each function's cold start, and the size of its layers; BEFORE=revision to compare with

@@ -8,7 +8,7 @@ from scripts.supply_chain.locks import LAYERS, RUNTIME, LockedPackage, read_laye
 
 # They ask for no more than that their text is passed on; MPL-2.0 asks for changes to its own files.
 ALLOWED = frozenset(
-    "0BSD Apache-2.0 Artistic-1.0-Perl BSD-2-Clause BSD-3-Clause ISC MIT MPL-2.0 PSF-2.0 Zlib".split()
+    "0BSD Apache-2.0 Artistic-1.0-Perl BSD-2-Clause BSD-3-Clause ISC MIT MIT-0 MPL-2.0 PSF-2.0 Zlib".split()
 )
 # Packages that state no SPDX expression.
 BY_CLASSIFIER = {
