@@ -11,7 +11,7 @@ from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
+from idea_explorer.usecases.find import find_readable
 
 MAX_RESPONSE_BYTES = 5_000_000  # Lambda allows 6 MB; this leaves room for the other fields
 # a diff marks a line that is not part of the file with a backslash
@@ -52,7 +52,7 @@ class ApprovalList(DomainModel):
 
 
 def list_approvals(call: ApiCall, deps: Deps) -> ApiResponse:
-    exploration = find(call.path["exploration_id"], call.owner, deps)
+    exploration = find_readable(call.path["exploration_id"], call.owner, deps)
     views = [build_approval_view(a, exploration) for a in deps.approvals.approvals(exploration.id)]
     return ApiResponse(200, ApprovalList(approvals=_limit_texts(views)))
 

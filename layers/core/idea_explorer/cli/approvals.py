@@ -6,19 +6,23 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from idea_explorer.api.approvals import ApprovalView
-from idea_explorer.cli.output import print_json, warn
+from idea_explorer.cli.output import print_json
+from idea_explorer.cli.streams import print_coloured, warn
 from idea_explorer.cli.targets import choose_target
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, MissingError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import invalid_request
+from idea_explorer.domain.text import one_line
 from idea_explorer.usecases.approvals.decide import DecisionRequest
 
 QUESTION = "[a]pprove, [e]dit, [r]eject, or decide [l]ater? "
+MAX_DESCRIPTION = 500
 ANSI = {"+++": "1", "---": "1", "+": "32", "-": "31", "@@": "36"}  # bold, green, red, cyan
 
 
@@ -87,12 +91,12 @@ def _print_approvals(approvals: list[ApprovalView], arguments: argparse.Namespac
         warn(f"Exploration {arguments.id} has proposed no changes.")
     for approval in approvals:
         print(f"{approval.id}  {approval.status}")
-        print(_format_change(approval, in_colour=sys.stdout.isatty()))
+        print_coloured(_format_change(approval), sys.stdout)
 
 
 def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
     """Ask the person at the terminal; None where they leave it for later."""
-    print(f"\n{_format_change(approval, in_colour=True)}\n", file=sys.stderr)
+    print_coloured([("", ""), *_format_change(approval), ("", "")], sys.stderr)
     try:
         while True:
             match _ask(QUESTION).lower()[:1]:
@@ -133,17 +137,9 @@ def _edit(content: str, path: str) -> str | None:
     return None
 
 
-def _format_change(approval: ApprovalView, *, in_colour: bool) -> str:
-    """What a model wrote cannot steer the terminal."""
-    title = f"{approval.path}: {_printable(approval.description)}"
-    lines = [title, *map(_printable, approval.diff.splitlines())]
-    return "\n".join(_colour(line) if in_colour else line for line in lines)
-
-
-def _printable(line: str) -> str:
-    return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-
-
-def _colour(line: str) -> str:
-    code = next((ANSI[start] for start in ANSI if line.startswith(start)), None)
-    return f"\x1b[{code}m{line}\x1b[0m" if code else line
+def _format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
+    """The lines and their colours. They end in LF alone, so that no other separator in a file makes one
+    line of the diff look like two."""
+    yield f"{approval.path}: {one_line(approval.description, MAX_DESCRIPTION)}", ""
+    for line in approval.diff.removesuffix("\n").split("\n"):
+        yield line, next((ANSI[start] for start in ANSI if line.startswith(start)), "")

@@ -11,7 +11,7 @@ from idea_explorer.domain.events import ApprovalDecided
 from idea_explorer.domain.request import Text
 from idea_explorer.usecases.approvals.wait import all_decided, go_on
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
+from idea_explorer.usecases.find import find_readable
 
 MAX_CONTENT = 1_000_000  # as large as a file that the tools read
 MAX_REASON = 2_000  # it goes back to the model
@@ -45,7 +45,7 @@ def decide(
     Safe to repeat, and a repetition wakes the run again in case the first call was lost. Raises
     ConflictError where another decision is stored.
     """
-    exploration = find(exploration_id, owner, deps)
+    exploration = find_readable(exploration_id, owner, deps)
     asked = next((a for a in deps.approvals.approvals(exploration.id) if a.id == approval_id), None)
     if asked is None:
         raise MissingError(f"Exploration {exploration.id} did not ask for {approval_id}.")
