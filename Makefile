@@ -147,6 +147,10 @@ adversarial: $(DEV) ## A thousand models that spend all they can, against small 
 chaos: $(DEV) ## Kill a run before and after each of its side effects
 	@$(BIN)/python -m tests.chaos.run
 
+.PHONY: injection
+injection: $(DEV) ## A model that obeys every planted instruction, over each toolset: what leaves
+	@$(BIN)/python -m tests.adversarial.injection
+
 .PHONY: faults
 faults: $(DEV) ## Sixty failures of external services, one at a time
 	@$(BIN)/python -m tests.adversarial.faults

@@ -110,11 +110,6 @@ def env(variable: str | AliasChoices, default: Any = None, **rules: Any) -> Any:
     return Field(default, validation_alias=variable, **rules)
 
 
-def _split_names(given: object) -> object:
-    return given.replace(",", " ").split() if isinstance(given, str) else given
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
 Key = Annotated[SecretStr, AfterValidator(_key)]
 Url = Annotated[str, AfterValidator(_url)]
 
@@ -134,6 +129,9 @@ class Settings(DomainModel):
     prices: Annotated[dict[str, Price], _overrides(PRICES)] = env("IDEA_PRICES", PRICES)
     efforts: Annotated[dict[str, Efforts], _overrides({})] = env("IDEA_EFFORTS", {})  # by model id
     web_search_version: str = env("IDEA_WEB_SEARCH_VERSION", "web_search_20250305")
+
+    fetch_domains: str = env("IDEA_FETCH_DOMAINS", "")
+    search_with_private_text: bool = env("IDEA_SEARCH_WITH_PRIVATE_TEXT", True)
 
     github_token: Key | None = env("GITHUB_TOKEN")
     github_repository: Annotated[str, AfterValidator(check_repository_name)] | None = env(
@@ -156,9 +154,8 @@ class Settings(DomainModel):
     # API Gateway ends a call after 29 s
     events_wait_seconds: float | None = env("IDEA_EVENTS_WAIT_SECONDS", ge=0, le=25)
     events_poll_seconds: float | None = env("IDEA_EVENTS_POLL_SECONDS", gt=0)
-    # of `idea serve`
-    allowed_hosts: Names = env("IDEA_ALLOWED_HOSTS", ())
-    trusted_proxies: Names = env("IDEA_TRUSTED_PROXIES", ())
+    allowed_hosts: str = env("IDEA_ALLOWED_HOSTS", "")
+    trusted_proxies: str = env("IDEA_TRUSTED_PROXIES", "")
 
     webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = env("IDEA_WEBHOOK_URL")
     webhook_secret: Annotated[SecretStr, AfterValidator(_signing_key)] | None = env(
@@ -264,6 +261,11 @@ class Settings(DomainModel):
         if self.github_repository is None:
             return ()
         return (self.github_repository, *split_names(self.code_repositories))
+
+    @property
+    def open_domains(self) -> tuple[str, ...]:
+        """The domains whose pages any run may open; they are separated by spaces or commas."""
+        return tuple(self.fetch_domains.replace(",", " ").split())
 
     @property
     def store(self) -> Path:

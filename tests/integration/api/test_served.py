@@ -25,7 +25,8 @@ REPORT = text(business("Urban bees", verdict="PIVOT"))
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(tmp_path_factory.mktemp("served")) as server:
+    env = {"IDEA_ALLOWED_HOSTS": "ideas.example.org, ideas.lan"}
+    with Served(tmp_path_factory.mktemp("served"), env) as server:
         yield server
 
 
@@ -122,6 +123,15 @@ def test_strange_http_is_answered_in_our_shape(
     assert answer.status == status
     assert "nosniff" in answer.head
     assert answer.error.keys() >= {"type", "message"}
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("ideas.example.org", 200), ("ideas.lan:80", 200), ("other.example", 403)]
+)
+def test_it_answers_to_the_names_that_it_was_given(served: Served, host: str, status: int) -> None:
+    with RawConnection(served.url) as connection:
+        connection.request("GET", "/health", host=host)
+        assert connection.answer().status == status
 
 
 def test_a_file_is_put_where_it_was_announced(served: Served, api: httpx.Client) -> None:

@@ -23,6 +23,7 @@ from idea_explorer.usecases.approvals.decide import DecisionRequest
 
 QUESTION = "[a]pprove, [e]dit, [r]eject, or decide [l]ater? "
 MAX_DESCRIPTION = 500
+CAREFUL = "Careful!"
 ANSI = {"+++": "1", "---": "1", "+": "32", "-": "31", "@@": "36"}  # bold, green, red, cyan
 
 
@@ -34,6 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
         _print_approvals(approvals, arguments)
         return 0
     for approval in _select(approvals, arguments):
+        if arguments.approves and approval.danger and not request.confirm_danger:
+            warn(_explain_danger(approval, arguments.id))
+            continue
         target.decide(arguments.id, approval.id, request)
         if not arguments.quiet:
             print(f"{approval.path}: {'approved' if arguments.approves else 'rejected'}")
@@ -47,7 +51,7 @@ def _read_decision(arguments: argparse.Namespace) -> DecisionRequest:
     if not arguments.approves:
         given: JsonObject = {"decision": "reject", "reason": arguments.reason}
     else:
-        given = {"decision": "approve"}
+        given = {"decision": "approve", "confirm_danger": arguments.confirm_danger}
         if arguments.content:
             given["content"] = _read_content(arguments.content)
     try:
@@ -72,6 +76,11 @@ def _select(approvals: list[ApprovalView], arguments: argparse.Namespace) -> lis
                 f"Exploration {arguments.id} has no proposed change {arguments.approval}."
             )
         return selected
+    if arguments.approves and arguments.confirm_danger:
+        raise InvalidRequestError(
+            "--confirm-danger is for one change, which has to be named.",
+            hint=f"See them with: idea approve {arguments.id} --list",
+        )
     pending = [a for a in approvals if a.status == "pending"]
     if not pending:
         raise ConflictError(f"Exploration {arguments.id} has no changes to decide on.")
@@ -100,12 +109,12 @@ def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
     try:
         while True:
             match _ask(QUESTION).lower()[:1]:
-                case "a":
-                    return DecisionRequest(decision="approve")
+                case "a" if _confirm(approval):
+                    return _approve(approval)
                 case "e":
                     content = _edit(approval.content or "", approval.path)
-                    if content is not None:
-                        return DecisionRequest(decision="approve", content=content)
+                    if content is not None and _confirm(approval):
+                        return _approve(approval, content)
                 case "r":
                     return DecisionRequest(decision="reject", reason=_ask("Why? ") or None)
                 case "l":
@@ -114,6 +123,27 @@ def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
                     pass
     except (EOFError, KeyboardInterrupt):
         return None
+
+
+def _confirm(approval: ApprovalView) -> bool:
+    """Whether the person approves a dangerous change a second time, in a word of its own."""
+    if not approval.danger:
+        return True
+    question = f"{CAREFUL} {approval.path} {approval.danger}. Type yes to approve it: "
+    return _ask(question).lower() == "yes"
+
+
+def _approve(approval: ApprovalView, content: str | None = None) -> DecisionRequest:
+    return DecisionRequest(
+        decision="approve", content=content, confirm_danger=approval.danger is not None
+    )
+
+
+def _explain_danger(approval: ApprovalView, exploration_id: str) -> str:
+    return (
+        f"{approval.path} {approval.danger}, so it was not approved with the others. Read the"
+        f" change, then: idea approve {exploration_id} {approval.id} --confirm-danger"
+    )
 
 
 def _ask(question: str) -> str:
@@ -141,5 +171,7 @@ def _format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     """The lines and their colours. They end in LF alone, so that no other separator in a file makes one
     line of the diff look like two."""
     yield f"{approval.path}: {one_line(approval.description, MAX_DESCRIPTION)}", ""
+    if approval.danger:
+        yield f"{CAREFUL} This file {approval.danger}.", "1"
     for line in approval.diff.removesuffix("\n").split("\n"):
         yield line, next((ANSI[start] for start in ANSI if line.startswith(start)), "")

@@ -143,6 +143,8 @@ def format_summary(details: Details, stats: Stats) -> str:
     parts.append(format_cost(stats.cost_usd))
     if stats.unconfirmed_usd:
         parts.append(f"up to {format_cost(stats.unconfirmed_usd)} of it for interrupted calls")
+    if stats.private_text_read and TOOLSETS[details.toolset].takes("allow_fetch_after_private"):
+        parts.append("read private text")
     head = [name_status(details.status), *([details.verdict] if details.verdict else [])]
     return f"{' · '.join(head)}\n{' · '.join(parts)}"
 

@@ -16,6 +16,7 @@ from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.names import split_names
 from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.tokens import dump_tokens, issue_token, make_token_record
 from idea_explorer.ports import Clock
@@ -58,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
             build_handler(deps),
             lambda: tokens,
             uploads.store,
-            names=settings.allowed_hosts,
-            proxies=settings.trusted_proxies,
+            names=split_names(settings.allowed_hosts),
+            proxies=split_names(settings.trusted_proxies),
             limits=ConnectionLimits.for_open_files(_raise_open_files()),
         ) as server,
         Workers(

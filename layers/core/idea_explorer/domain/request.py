@@ -145,6 +145,7 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     repository: RepositoryName | None = None
     ref: Ref | None = None
     files: Annotated[tuple[Text, ...], Field(max_length=limits.MAX_FILES, strict=False)] = ()
+    allow_fetch_after_private: bool = False
 
     @model_validator(mode="after")
     def _not_both(self) -> Self:

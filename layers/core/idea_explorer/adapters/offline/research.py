@@ -14,7 +14,6 @@ DOCUMENTS_READ = 3
 UNKNOWN = "a common angle; nothing was read that speaks for or against it"
 FINDINGS_PER_SECTION = 3
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-_DOCUMENT = re.compile(r"<document [^>]*>\n(.*)\n</document>", re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?\n]{30,400}[.!?](?=\s|$)")
 _MARKUP = re.compile(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
 
@@ -92,8 +91,7 @@ def _report(conversation: Conversation) -> str:
 
 def _update(conversation: Conversation, sources: list[Source]) -> str:
     """The section that an update asks for, instead of a report."""
-    document = _DOCUMENT.search(conversation.first)
-    verdict = find_verdict(document.group(1)) if document else None
+    verdict = find_verdict(conversation.document)
     closing = (
         f"### Verdict\n\n**{verdict}**, as before: nothing new could be looked up."
         if verdict
