@@ -16,7 +16,7 @@ from idea_explorer.domain.private_text import find_request_texts, has_private_te
 from idea_explorer.domain.report import choose_report, read_final_turn
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
-from idea_explorer.domain.report_text import find_title, find_verdict, strip_preamble
+from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.domain.usage import Price, Usage, compute_cost
@@ -150,9 +150,8 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     `page` is the web address of the team's repository.
     """
     whole = finish.status == "completed"
-    written = strip_preamble(
-        read_final_turn(state.entries) if whole else choose_report(state.entries)
-    )
+    written = read_final_turn(state.entries) if whole else choose_report(state.entries)
+    written = cut_report(strip_preamble(written))
     given = find_request_texts(state.opening)
     cleaned, removed = _clean(written, state, page, given)
     quotes = collect_quotes([block for answer in state.answers for block in answer.content])
