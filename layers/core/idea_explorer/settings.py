@@ -154,6 +154,8 @@ class Settings(DomainModel):
     # API Gateway ends a call after 29 s
     events_wait_seconds: float | None = env("IDEA_EVENTS_WAIT_SECONDS", ge=0, le=25)
     events_poll_seconds: float | None = env("IDEA_EVENTS_POLL_SECONDS", gt=0)
+    allowed_hosts: str = env("IDEA_ALLOWED_HOSTS", "")
+    trusted_proxies: str = env("IDEA_TRUSTED_PROXIES", "")
 
     webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = env("IDEA_WEBHOOK_URL")
     webhook_secret: Annotated[SecretStr, AfterValidator(_signing_key)] | None = env(

@@ -158,8 +158,8 @@ def _edit(content: str, path: str) -> str | None:
         file = Path(folder) / Path(path).name
         file.write_text(content, "utf-8", newline="")
         try:
-            # the person's own choice of program, on their own machine
-            done = subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603
+            command = [*shlex.split(editor), str(file)]
+            done = subprocess.run(command, check=False)  # noqa: S603  the person's own program
             if done.returncode == 0:
                 return file.read_bytes().decode("utf-8")
         except (OSError, ValueError) as error:

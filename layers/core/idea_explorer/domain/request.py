@@ -119,7 +119,7 @@ Ref = Annotated[
 
 
 # In a loaded record, in place of a secret that is encrypted with a key which is not at hand.
-UNREADABLE_SECRET = "(unreadable)"  # noqa: S105  it is none
+UNREADABLE_SECRET = "(unreadable)"  # noqa: S105  it is none  # nosec B105
 
 
 class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):

@@ -137,7 +137,7 @@ class _LastCommit:
 def _git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     own = {n: v for n, v in os.environ.items() if n in _VARIABLES or not n.startswith("GIT_")}
     try:
-        return subprocess.run(  # noqa: S603
+        return subprocess.run(  # noqa: S603  no shell, our own arguments
             ["git", "-C", str(root), *_OPTIONS, *arguments],  # noqa: S607  the user's own git
             capture_output=True,
             text=True,
