@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Some tests wait, so one worker more than cores keeps these busy; every worker costs 15 seconds to load the tests.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help setup demo test check static format format-check lint types imports openapi lock clean
+.PHONY: help setup demo test guides check static format format-check lint types imports openapi lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ demo: $(RUNTIME) ## Run one exploration on this machine: no key, no AWS, no GitH
 
 test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope
+
+guides: $(DEV) ## Follow the guides in docs/ to the letter
+	@$(BIN)/pytest -m "slow or not slow" tests/integration/project/test_guides.py
 
 check: static ## Everything a commit must pass
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --cov --cov-report=term:skip-covered
@@ -159,6 +162,10 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 SUBMISSIONS ?= 1000 10000
 admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
 	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
+
+.PHONY: health
+health: $(DEV) ## How long /health takes while the worst pattern, source file, document and page are worked on
+	@$(BIN)/python -m tests.performance.health
 
 .PHONY: cold-start
 BEFORE ?=

@@ -25,6 +25,7 @@ def test_adding_a_tool(newcomer: Newcomer) -> None:
     assert tested.count(f"PASSED {TOOLSETS}") >= 1
 
 
+@pytest.mark.slow  # CI runs it after the tests
 def test_adding_a_toolset(newcomer: Newcomer) -> None:
     newcomer.follow("adding-a-toolset.md")
 
@@ -36,6 +37,7 @@ def test_adding_a_toolset(newcomer: Newcomer) -> None:
     assert json.loads(explored)["status"] == "completed"
 
 
+@pytest.mark.slow  # CI runs it after the tests
 def test_adding_an_adapter(newcomer: Newcomer) -> None:
     tested = newcomer.follow("adding-an-adapter.md")
 

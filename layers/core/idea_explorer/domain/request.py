@@ -98,6 +98,10 @@ CallbackSecret = Annotated[
 ]
 
 
+# In a loaded record, in place of a secret that is encrypted with a key which is not at hand.
+UNREADABLE_SECRET = "(unreadable)"  # noqa: S105  it is none
+
+
 class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     """What a person may ask for. Unknown fields are errors; `secret` fields never leave the record."""
 

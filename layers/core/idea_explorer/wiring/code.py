@@ -163,5 +163,4 @@ def _snapshots(folder: Path, limits: CodeLimits) -> "Snapshots":
 def _symbols(folder: Path) -> Symbols:
     from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
 
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return SqliteSymbols(folder / "symbols.db")

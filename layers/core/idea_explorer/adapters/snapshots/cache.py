@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.files import DiskCache
+from idea_explorer.adapters.safe_files import make_private_folder
 from idea_explorer.adapters.snapshots.packs import Item, Pack, write_pack
 from idea_explorer.adapters.snapshots.tarballs import read_tarball
 from idea_explorer.adapters.snapshots.worktrees import read_folder
@@ -100,7 +101,7 @@ class Snapshots:
 
     def __init__(self, folder: Path, limits: CodeLimits | None = None) -> None:
         self._limits = limits or CodeLimits()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         self._files = DiskCache(
             folder,
             ".pack",

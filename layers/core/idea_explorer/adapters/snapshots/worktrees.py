@@ -4,11 +4,12 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
+from idea_explorer.adapters.safe_files import open_file, open_folder
 from idea_explorer.adapters.snapshots.packs import Item
 from idea_explorer.domain.errors import ConfigurationError, RejectedError
 from idea_explorer.domain.limits import CodeLimits
@@ -31,7 +32,7 @@ def read_folder(root: Path, limits: CodeLimits) -> Iterator[Item]:
     names = _list_with_git(root) if _is_under_git(root) else _walk(root, limits)
     paths = sorted(tuple(name.split(b"/")) for name in set(names))
     for folder, files in groupby(paths, key=lambda path: path[:-1]):
-        with suppress(OSError), _open_folder(root, folder) as descriptor:
+        with suppress(OSError), open_folder(root, folder) as descriptor:
             for path in files:
                 # skips what has been deleted or replaced since it was listed
                 with suppress(OSError):
@@ -90,20 +91,6 @@ def _walk(root: Path, limits: CodeLimits) -> Iterator[bytes]:
             )
 
 
-@contextmanager
-def _open_folder(root: Path, folder: Sequence[bytes]) -> Iterator[int]:
-    """A folder below the root, opened name by name so that no part of the path can be a link."""
-    number = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for name in folder:
-            outer = number
-            number = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=outer)
-            os.close(outer)
-        yield number
-    finally:
-        os.close(number)
-
-
 def _read(folder: int, path: tuple[bytes, ...], limits: CodeLimits) -> Iterator[Item]:
     name = path[-1]
     info = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -114,9 +101,7 @@ def _read(folder: int, path: tuple[bytes, ...], limits: CodeLimits) -> Iterator[
     elif stat.S_ISREG(info.st_mode) and info.st_size > limits.max_file_bytes:
         yield Item(whole, info.st_size, modified)
     elif stat.S_ISREG(info.st_mode):
-        # O_NONBLOCK: if it has become a pipe by now, opening must not wait for a writer
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+        with open_file(folder, name) as file:
             data = file.read(limits.max_file_bytes + 1)
             modified = int(os.fstat(file.fileno()).st_mtime)
         content = data if len(data) <= limits.max_file_bytes else None

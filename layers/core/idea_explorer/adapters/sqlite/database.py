@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from idea_explorer.adapters.safe_files import make_private_file, make_private_folder
 from idea_explorer.adapters.sqlite.schema import SCHEMA
 from idea_explorer.domain.errors import ConfigurationError
 
@@ -17,7 +18,10 @@ BUSY_TIMEOUT_SECONDS = 30.0
 class Database:
     def __init__(self, path: Path, schema: str) -> None:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.is_dir():
+                make_private_folder(path.parent)
+            # SQLite gives the files beside it (-wal, -shm) the same permissions
+            make_private_file(path)
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
             )

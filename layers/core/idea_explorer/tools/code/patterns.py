@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from idea_explorer.domain.errors import ToolError
+from idea_explorer.tools.code.pattern_size import estimate_size
 
 MAX_TEXT = 1_000  # of a pattern or a name; longer ones are mistakes
 # an escape, a class, quoted text, or one character
@@ -12,6 +13,12 @@ _TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*
 # A pattern matches within a line, so anchors for the whole text mean the line; a carriage return before
 # the line feed does not count.
 _AT_LINE_ENDS = {"$": r"(?:\r?$)", r"\z": r"(?:\r?$)", r"\Z": r"(?:\r?$)", r"\A": "^"}
+
+# RE2's compiler cannot be stopped, and holds the interpreter meanwhile: for 47 s with `a{1,1000}` a hundred
+# times. Within these limits it takes a few hundredths of a second. A search cannot be stopped within a line
+# either, but other threads run: the slowest pattern that is left takes some seconds for a line of 1 MB.
+MAX_INSTRUCTIONS = 10_000
+MAX_COPIES = 500  # of characters and classes, once repetitions are written out
 
 _GLOB_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}/]*,[^{}/]*\}|.", re.DOTALL)
 _GLOB = {"**/": r"(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -67,8 +74,20 @@ def _glob_piece(token: str) -> str:
     return re.escape(token)
 
 
+def _check_size(pattern: str) -> None:
+    size = estimate_size(pattern)
+    if size.instructions > MAX_INSTRUCTIONS or size.copies > max(MAX_COPIES, len(pattern)):
+        raise ToolError(
+            "invalid_pattern",
+            "Invalid pattern: too large once its repetitions are written out. The syntax is RE2; use"
+            f" smaller numbers in {{…}}: all together may repeat {MAX_COPIES} characters.",
+        )
+
+
 def _compiled(pattern: str) -> Pattern:
     import re2
+
+    _check_size(pattern)
 
     options = re2.Options()
     # otherwise `[^x]*` would match through the whole file, and again for every line
