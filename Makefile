@@ -159,6 +159,10 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
 
+.PHONY: growth
+growth: $(DEV) ## How the time of everything that reads foreign text grows, up to 1 MB; about ten minutes
+	@$(BIN)/python -m tests.performance.growth
+
 SUBMISSIONS ?= 1000 10000
 admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
 	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)

@@ -238,8 +238,9 @@ class _Scanner:
                 closing = self._next("</a>", tag.end())
                 if 0 <= closing - tag.end() <= MAX_LABEL:
                     self.position = closing + len("</a>")
-                label = self.text[tag.end() : max(closing, tag.end())] if closing >= 0 else ""
-                self.found.append(Link("html", at, self.position, label[:MAX_LABEL], href[1]))
+                shown = min(max(closing, tag.end()), tag.end() + MAX_LABEL)
+                label = self.text[tag.end() : shown]
+                self.found.append(Link("html", at, self.position, label, href[1]))
 
     def _skip_comment(self, at: int) -> None:
         """Skip a comment, unless it never ends; one that starts within a line must end in its block."""

@@ -9,10 +9,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from idea_explorer.domain.limits import MAX_FRONT_MATTER
+
 Span = tuple[int, int]
 
 BOLD_LINE = 7  # the level of a line in bold, below every heading
-MAX_FRONT_MATTER = 65_536
 
 _FENCE = re.compile(
     r"^(?P<before>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$",
@@ -35,6 +36,9 @@ _BOLD = re.compile(
     r"^ {0,3}(?:\d{1,3}[.)][ \t]+)?(?P<mark>\*\*|__)(?P<title>[^*_\n]{1,200})(?P=mark)(?P<rest>[^\n]*)$",
     re.MULTILINE,
 )
+
+_OPENING = re.compile(r"\]\(|<!--|`")
+_CLOSING_OF = {"](": ")", "<!--": "-->", "`": "`"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,24 @@ def close_code(text: str) -> str:
     fenced = _find_fenced(text, _find_front_matter_end(text))
     missing = fenced[-1][2] if fenced else ""
     return f"{text}\n{missing}" if missing else text
+
+
+def remove_markup(text: str) -> str:
+    """Replace link targets, comments and code spans by spaces. One that never ends is text."""
+    parts: list[str] = []
+    position = 0
+    unclosed: set[str] = set()  # what was looked for up to the end, so that nobody looks again
+    for opening in _OPENING.finditer(text):
+        closing = _CLOSING_OF[opening[0]]
+        if opening.start() < position or closing in unclosed:
+            continue
+        end = text.find(closing, opening.end())
+        if end < 0:
+            unclosed.add(closing)
+            continue
+        parts.append(text[position : opening.start()])
+        position = end + len(closing)
+    return " ".join([*parts, text[position:]])
 
 
 def find_headings(text: str) -> list[Heading]:

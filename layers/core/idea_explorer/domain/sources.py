@@ -20,6 +20,7 @@ _PUNCTUATION = "?!.,:;*_~'"
 # A scheme has no dot here: `notes.md:12` is a line of a file. No address or path starts with `*`.
 _NO_SOURCE = re.compile(r"[a-z][a-z0-9+-]*:|[#*]|\Z", re.IGNORECASE)
 _LINES = re.compile(r":\d+(?:[-:]\d+)?\Z")
+_UPWARDS = re.compile(r"(?:\.\./)++")
 _TRACKING = re.compile(
     r"(?:utm_\w*|gclid|dclid|fbclid|msclkid|yclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi)(?:=|\Z)"
 )
@@ -94,11 +95,9 @@ def _file_on(page: str, key: str) -> str | None:
 def _file_key(path: str) -> str:
     """The path of a file below `ideas/`, whichever folder the link is relative to."""
     path = _LINES.sub("", path).removeprefix("./").lstrip("/")
-    ups = 0
-    while path.startswith("../"):
-        path = path.removeprefix("../")
-        ups += 1
-    path = path.rstrip("/")
+    upwards = _UPWARDS.match(path)
+    ups = upwards.end() // 3 if upwards else 0
+    path = path[3 * ups :].rstrip("/")
     if path.startswith(f"{RESEARCH_ROOT}/"):
         return path.removeprefix(f"{RESEARCH_ROOT}/")
     return f"../{path}" if ups > 1 else path  # the report is one folder below ideas/

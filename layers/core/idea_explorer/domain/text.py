@@ -12,6 +12,9 @@ _JS_SPACES = (
 )
 MAX_SLUG_LENGTH = 50  # a folder name that is readable in a terminal and a URL
 _SLUG_SOURCE = 2_000  # characters of an idea that can affect its slug
+# CPython sorts a run of accents by insertion, in quadratic time. Their order does not matter here, so a
+# text is decomposed in pieces.
+_NORMALIZED = 256
 _SIGNS = re.compile(r"(?<=\w)[+#]+")
 _SIGN_NAMES = {"+": " plus ", "#": " sharp "}
 
@@ -31,7 +34,11 @@ def hash_text(text: str) -> str:
 
 def fold(text: str) -> str:
     """Remove case and accents, for comparing."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    folded = text.casefold()
+    if folded.isascii():
+        return folded
+    pieces = (folded[at : at + _NORMALIZED] for at in range(0, len(folded), _NORMALIZED))
+    decomposed = (char for piece in pieces for char in unicodedata.normalize("NFKD", piece))
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 

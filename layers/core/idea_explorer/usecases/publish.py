@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,8 @@ def publish(
 
     Nothing of a failed run is published, neither a document nor a pull request: its text is kept for a
     resume. Raises errors that a retry may fix. A caller that stops retrying passes the last one as
-    `give_up`: then the run ends `failed` with it in its receipt. The report stays readable in any case.
+    `give_up`: then the run ends `failed` with it in its receipt, as it does with any other error. The
+    report stays readable in any case.
     """
     exploration = deps.explorations.take_over(exploration_id, lambda e: _check_run(e, run))
     if exploration.is_final:
@@ -52,6 +54,8 @@ def publish(
             if error.retryable:
                 raise
             failure = error
+        except Exception as error:  # noqa: BLE001  whatever it was, the run must end
+            failure = _unexpected(error, exploration_id, deps)
     if published and published.document:
         from idea_explorer.usecases.report_files import update_index
 
@@ -84,6 +88,19 @@ def publish_with_retry(
         if not error.retryable:
             raise
         return publish(exploration_id, run, deps, give_up=error)
+
+
+def _unexpected(error: Exception, exploration_id: ExplorationId, deps: Deps) -> ExplorerError:
+    """Where it happened goes to the log; its message might quote an idea, so only its class is named."""
+    kind = type(error).__name__
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    deps.log.error(
+        "unexpected_error", explorationId=exploration_id, errorType=kind, traceback=frames
+    )
+    return ExplorerError(
+        f"The report could not be published because of an unexpected error ({kind}).",
+        hint="It is kept; resume the exploration to publish it.",
+    )
 
 
 def _check_run(exploration: Exploration, run: int) -> Exploration:

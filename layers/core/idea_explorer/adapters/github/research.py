@@ -30,7 +30,7 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     UpstreamConflictError,
 )
-from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
+from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath, encode_name
 from idea_explorer.ports import Document, DocumentInfo
 
 MAX_COMMITS = 8  # only the head of a repository is asked for, so older ones are rarely needed again
@@ -120,15 +120,15 @@ class GitHub:
             if not ideas:
                 return []
             tree = self._client.get(f"/git/trees/{ideas[0]['sha']}", recursive=1)
+            return [
+                DocumentInfo(entry["path"], entry.get("size", 0))
+                for entry in tree["tree"]
+                if entry["type"] == "blob" and entry["mode"] != "120000"
+            ]
         except UpstreamConflictError:
             return []  # an empty repository
         except (KeyError, TypeError) as error:
             raise unreadable() from error
-        return [
-            DocumentInfo(entry["path"], entry.get("size", 0))
-            for entry in tree["tree"]
-            if entry["type"] == "blob" and entry["mode"] != "120000"
-        ]
 
     def read_all(self) -> Sequence[tuple[str, str]]:
         """Downloads one tarball instead of each document, and nothing while the branch is unchanged."""
@@ -167,7 +167,7 @@ def _read_documents(archive: BinaryIO, sha: str) -> list[tuple[str, str]]:
     root = f"{RESEARCH_ROOT}/".encode()
     documents = [
         (
-            item.name.removeprefix(root).decode("utf-8", "surrogateescape"),
+            encode_name(item.name.removeprefix(root))[0],
             item.data.decode("utf-8", "replace"),
         )
         for item in read_tarball(archive, sha, ARCHIVE_LIMITS)
