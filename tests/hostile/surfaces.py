@@ -9,7 +9,11 @@ import contextlib
 import io
 import json
 import os
+import posixpath
 import re
+import shutil
+import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +25,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote, urlsplit
 
 import httpcore
+import httpx
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.research import Folder
@@ -34,13 +40,17 @@ from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
 from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.agent.tool_calls import Bounded, Executed
 from idea_explorer.agent.validation import Validated
+from idea_explorer.api.server import ApiServer
 from idea_explorer.domain.citations import check_citations
+from idea_explorer.domain.commit_text import clean_body, clean_subject
 from idea_explorer.domain.documents import add_section, parse_document, render_update
 from idea_explorer.domain.errors import ExplorerError, ToolError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
+from idea_explorer.domain.names import check_ref, check_repository_name
 from idea_explorer.domain.paths import check_repository_path, check_research_path
 from idea_explorer.domain.similar_research import find_similar
+from idea_explorer.domain.text import make_printable
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
@@ -175,6 +185,75 @@ def _expect_no_crash(log: RecordedLog) -> None:
     crashes = [line for line in log.lines if line[0] == "error" and line[1] != REFUSAL]
     log.lines.clear()
     assert not crashes, f"a tool crashed: {crashes[0]}"
+
+
+@surface("refs and repositories", "refs", "paths", "unicode")
+def refs(folder: Path) -> Iterator[Check]:
+    """What passes our rules passes git's; and whatever a name is, it leads to no other repository."""
+    git = shutil.which("git")
+    asked: list[str] = []
+
+    def send(self: object, request: httpx.Request, **_: object) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(200, json={}, request=request)
+
+    def check(text: str) -> None:
+        asked.clear()
+        client = GitHubClient("acme/ideas", lambda: "token", "https://api.example")
+        with contextlib.suppress(ExplorerError, ValueError):
+            client.get("commits", text)
+        for url in asked:
+            path = urlsplit(url).path
+            segments = posixpath.normpath(unquote(path)).split("/") if "%" not in path else []
+            assert path.startswith("/repos/acme/ideas/commits/"), f"{text!r} asks for {url}"
+            assert not {".", ".."} & {*path.split("/"), *segments}, f"{text!r} asks for {url}"
+        with contextlib.suppress(ValueError):
+            assert git is None or _is_ref(git, check_ref(text)), f"git refuses {text!r}"
+        with contextlib.suppress(ValueError):
+            assert check_repository_name(text).count("/") == 1
+
+    real = httpx.Client.send
+    httpx.Client.send = send  # type: ignore[method-assign, assignment]
+    try:
+        yield check
+    finally:
+        httpx.Client.send = real  # type: ignore[method-assign]
+
+
+def _is_ref(git: str, name: str) -> bool:
+    command = [git, "check-ref-format", "--allow-onelevel", name]
+    return subprocess.run(command, check=False).returncode == 0  # noqa: S603  as one argument
+
+
+@surface("commit texts", "markdown", "unicode", "terminal", share=0.5)
+def commit_texts(folder: Path) -> Iterator[Check]:
+    """Nothing that a stranger wrote becomes a trailer, a mention or a command to GitHub."""
+
+    def check(text: str) -> None:
+        subject, body = clean_subject(text, 72), clean_body(text)
+        assert "\n" not in subject
+        assert len(subject) <= 72 + len("…")
+        for cleaned in (subject, body):
+            found = _EFFECT.search(cleaned)
+            assert found is None, f"{found[0]!r} in {cleaned[:200]!r}"
+            assert _CONTROL.search(cleaned.replace("\r\n", "\n")) is None
+        assert not re.search(r"(?m)^(?:Exploration-Id|Co-authored-by):", body)
+
+    yield check
+
+
+_EFFECT = re.compile(r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)[\s:]+#\d|\[(?:skip ci|ci skip|no ci)\]")
+
+
+@surface("terminal text", "terminal", "unicode", "markdown")
+def terminal_text(folder: Path) -> Iterator[Check]:
+    def check(text: str) -> None:
+        shown = make_printable(text)
+        found = _CONTROL.search(shown.replace("\r\n", "\n"))
+        assert found is None, f"{found[0]!r} in {shown[:200]!r}"
+        assert make_printable(shown) == shown
+
+    yield check
 
 
 # -- addresses -----------------------------------------------------------------------------------------
@@ -361,8 +440,6 @@ def api_bodies(folder: Path) -> Iterator[Check]:
 
 @surface("API addresses", "paths", "unicode", "refs", "urls", share=0.5)
 def api_addresses(folder: Path) -> Iterator[Check]:
-    from urllib.parse import quote
-
     api = Api(folder)
     foreign = api.submitted("eve", idea=SECRET).id
 
@@ -387,6 +464,51 @@ def _expect_answer(api: Api, reply: Any) -> None:
     assert reply.status < 500, f"{reply.status}: {reply.text[:200]}"
     assert SECRET not in reply.text, "another owner's exploration"
     api.log.lines.clear()
+
+
+@surface("HTTP", "unicode", "json", "paths", "terminal", share=0.1)
+def http_bytes(folder: Path) -> Iterator[Check]:
+    """Raw bytes on the wire; the server answers, or closes, and goes on serving."""
+    api = Api(folder)
+    server = ApiServer(("127.0.0.1", 0), api.handle, lambda: "{}")
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    port = urlsplit(server.url).port
+    assert port is not None
+
+    def send(data: bytes) -> bytes:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as peer:
+            with contextlib.suppress(ConnectionError):
+                peer.sendall(data)
+                peer.shutdown(socket.SHUT_WR)
+            answer = b""
+            with contextlib.suppress(ConnectionError):
+                while part := peer.recv(65_536):
+                    answer += part
+            return answer
+
+    def check(text: str) -> None:
+        data = text.encode("utf-8", "surrogatepass")[:100_000]
+        line = data.replace(b"\n", b"").replace(b"\r", b"")
+        for request in (
+            data,
+            b"GET /" + line + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: " + line + b"\r\n\r\n",
+            b"POST /similar HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + line + b"\r\n\r\n{}",
+            b"POST /similar HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + data,
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + data + b"\r\n\r\n",
+        ):
+            status = send(request)[9:12]
+            assert not status.startswith(b"5"), f"{status!r} to {request[:100]!r}"
+        alive = send(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert alive.startswith(b"HTTP/1.1 200"), f"/health answers {alive[:80]!r}"
+
+    try:
+        yield check
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 @surface("command line", "unicode", "paths", "terminal", "refs", "json", share=0.05)
