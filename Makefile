@@ -19,7 +19,7 @@ help: ## List the targets
 $(VENV)/bin/python:
 	@python=$$(./scripts/find-python) && echo "Setting up .venv with $$($$python --version)" && $$python -m venv $(VENV)
 
-$(RUNTIME): requirements.lock pyproject.toml | $(VENV)/bin/python
+$(RUNTIME): requirements.lock requirements-tools.lock pyproject.toml | $(VENV)/bin/python
 	@./scripts/install $(BIN) requirements.lock .
 	@touch $@
 
@@ -79,6 +79,7 @@ build: $(DEV) ## Build for deployment and check the result; ARCHITECTURE=x86_64 
 	@$(BIN)/python scripts/check-python
 	@$(SAM) build --build-dir $(BUILD) --parameter-overrides Architecture=$(ARCHITECTURE)
 	@echo $(ARCHITECTURE) > $(BUILD)/architecture
+	@$(BIN)/python -m scripts.supply_chain sbom $(BUILD)/sbom.cdx.json
 	@BUILD=$(BUILD) $(BIN)/pytest -m slow tests/unit/project/test_build.py
 
 deploy: $(DEV) ## Deploy or update a stack and test it; STACK=… REPOSITORY=owner/name, optionally STAGE ARCHITECTURE REGION OWNER PARAMETERS
@@ -133,7 +134,7 @@ drain: $(DEV) ## A thousand jobs, each delivered five times, under AWS's rules (
 	@$(BIN)/python -m tests.e2e.drain --jobs $(JOBS)
 
 lock: $(VENV)/bin/python ## Update the lock files
-	@$(PIP) uv
+	@$(PIP) --require-hashes --requirement requirements-tools.lock
 	@./scripts/lock $(BIN)
 
 clean: ## Remove .venv and build output
@@ -146,6 +147,10 @@ adversarial: $(DEV) ## A thousand models that spend all they can, against small 
 chaos: $(DEV) ## Kill a run before and after each of its side effects
 	@$(BIN)/python -m tests.chaos.run
 
+.PHONY: injection
+injection: $(DEV) ## A model that obeys every planted instruction, over each toolset: what leaves
+	@$(BIN)/python -m tests.adversarial.injection
+
 .PHONY: faults
 faults: $(DEV) ## Sixty failures of external services, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
@@ -153,6 +158,10 @@ faults: $(DEV) ## Sixty failures of external services, one at a time
 .PHONY: load benchmark admission
 load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, memory use with hostile pages
 	@$(BIN)/pytest tests/integration -m slow -s
+
+.PHONY: connections
+connections: $(DEV) ## 2,000 idle connections and 100 slow bodies against 'idea serve', while others use it
+	@$(BIN)/python -m tests.performance.connections
 
 benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks, savings from caching; needs a package index
 	@$(BIN)/python -m tests.performance.code_tools
@@ -178,7 +187,7 @@ cold-start: $(DEV) ## CPU time of each function's cold start, and the size of it
 
 .PHONY: browser browser-core axe picture
 axe:
-	@npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."
+	@npm ci --prefix scripts/node --silent --no-audit --no-fund 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."
 
 browser: $(DEV) axe ## Test the console in a real Chromium; screenshots go to artifacts/browser
 	@$(BIN)/pytest tests/browser -m slow -rs -s
@@ -189,9 +198,15 @@ browser-core: $(DEV) axe ## One journey and the accessibility of each view, as r
 picture: $(DEV) ## Take the README's screenshot of the console
 	@$(BIN)/python -m tests.browser.picture
 
-.PHONY: audit
-audit: $(DEV) ## Check the template with every rule of cfn-lint, checkov and asl-validator; needs a package index and npm
+.PHONY: audit sbom licences
+audit: $(DEV) ## Check code, packages, licences, template and state machine with the tools of others; needs a package index and npm
 	@./scripts/audit $(BIN)
+
+sbom: $(DEV) ## Write the software bill of materials, in CycloneDX, to artifacts/sbom.cdx.json
+	@$(BIN)/python -m scripts.supply_chain sbom artifacts/sbom.cdx.json
+
+licences: $(DEV) ## Write docs/licences.md from the locks and the installed packages
+	@$(BIN)/python -m scripts.supply_chain licences
 
 .PHONY: github-openapi
 github-openapi: $(DEV) ## Update the test GitHub from GitHub's OpenAPI description; needs npm

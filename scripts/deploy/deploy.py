@@ -26,6 +26,7 @@ from scripts.deploy.parameters import (
 )
 from scripts.deploy.release import stamp
 from scripts.deploy.stack import Account, check_updatable
+from scripts.supply_chain.sbom import render_sbom
 
 STAGES = ("dev", "prod")
 ARCHITECTURES = ("arm64", "x86_64")
@@ -216,6 +217,7 @@ def _build(architecture: str, stage: str, tools: Tools) -> Path:
     if tools.sam([*arguments, *overrides], {"ARCHITECTURE": architecture}) != 0:
         raise ConfigurationError("The build failed.", hint="The lines above say why.")
     record_architecture(folder, architecture)
+    (folder / "sbom.cdx.json").write_text(render_sbom(), "utf-8")
     return folder
 
 

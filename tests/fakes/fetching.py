@@ -40,7 +40,7 @@ def local_pages(seconds: float = 10.0) -> PublicHttp:
 
 
 def fetcher(seconds: float = 10.0) -> Callable[[str], JsonObject]:
-    tool = assistant_tools(local_pages(seconds), Files(), DIRECT_VERSION).tools["http_fetch"]
+    tool = assistant_tools(local_pages(seconds), Files(), DIRECT_VERSION, None).tools["http_fetch"]
     return lambda url: tool.run(HttpFetch(url=url)).payload
 
 

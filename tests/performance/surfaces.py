@@ -21,6 +21,8 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.approvals import revert_diff, unified_diff
 from idea_explorer.domain.citations import check_citations
+from idea_explorer.domain.commit_text import clean_body, clean_subject
+from idea_explorer.domain.dangerous_paths import find_danger
 from idea_explorer.domain.documents import (
     add_section,
     fingerprint,
@@ -32,21 +34,30 @@ from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.json import JsonObject, sanitize
 from idea_explorer.domain.music import album_key, build_matcher, extract_words, shorten
-from idea_explorer.domain.paths import check_repository_path, check_research_path, encode_name
+from idea_explorer.domain.names import check_ref, check_repository_name
+from idea_explorer.domain.paths import (
+    MAX_REPOSITORY_PATH,
+    check_repository_path,
+    check_research_path,
+    encode_name,
+)
+from idea_explorer.domain.private_text import NamedAddresses, find_request_texts
 from idea_explorer.domain.publication import find_folders, hash_idea, parse_log
-from idea_explorer.domain.report_text import find_title, find_verdict, strip_preamble
+from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
+from idea_explorer.domain.report_markup import clean_markup
+from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.domain.similar_research import Index, find_similar, index_document
 from idea_explorer.domain.text import (
     escape_markdown,
     fold,
+    make_printable,
     one_line,
     slug,
     spell_out_signs,
-    strip_control_characters,
     unescape_markdown,
 )
-from idea_explorer.domain.tools import make_passage
+from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import Opening
 from idea_explorer.ports import ModelRequest, UploadedFile
 from idea_explorer.tools.assistant import MAX_EXPRESSION
@@ -55,7 +66,6 @@ from idea_explorer.tools.code.parsing.modules import module_segments, path_modul
 from idea_explorer.tools.code.patterns import MAX_TEXT, glob, line_pattern
 from idea_explorer.tools.fulltext import FullText, UploadIndex
 from idea_explorer.tools.readable import decode, readable
-from idea_explorer.usecases.outcome import asked_for
 
 Surface = Callable[[str], object]
 
@@ -115,6 +125,22 @@ def refuse(call: Surface) -> Surface:
             return None
 
     return called
+
+
+def open_with(text: str, passages: Sequence[Passage] = ()) -> Opening:
+    return Opening(
+        model_id="a",
+        system=[],
+        tools=[],
+        content=[{"type": "text", "text": text}],
+        passages=[*passages],
+    )
+
+
+def read_addresses(text: str) -> NamedAddresses:
+    named = NamedAddresses()
+    named.read([open_with("a", [make_passage(PAGE, text)])])
+    return named
 
 
 def ask(*later: tuple[str, JsonObject], idea: str, tools: Sequence[str] = ()) -> Conversation:
@@ -186,7 +212,7 @@ SURFACES: dict[str, Surface] = {
         escape_markdown(text),
         unescape_markdown(text),
         one_line(text, 100),
-        strip_control_characters(text),
+        make_printable(text),
         spell_out_signs(text),
         fold(text),
     ),
@@ -203,15 +229,21 @@ SURFACES: dict[str, Surface] = {
         shorten(text),
     ),
     "music meaning": lambda text: LexiconEmbedder().embed([text], "query"),
-    "events of an API": lambda text: (retry_seconds(text), last_comment(text)),
-    "first message": lambda text: asked_for(
-        Opening(
-            model_id="a",
-            system=[],
-            tools=[],
-            content=[{"type": "text", "text": f"Today is a\n\n<idea>\n{text}"}],
-        )
+    "addresses of a page": read_addresses,
+    "markup of a report": lambda text: clean_markup(cut_report(text)),
+    "links of a report": lambda text: remove_unknown_links(
+        cut_report(text), KnownLinks([make_passage(PAGE, "a https://a.b")], ["https://a.b"])
     ),
+    "links of a request": lambda text: KnownLinks([make_passage(PAGE, text)], [text]).may_quote(
+        "a"
+    ),
+    "commit": lambda text: clean_subject(text, 100),
+    "pull request": lambda text: clean_body(cut_report(text)),
+    "branch": refuse(check_ref),
+    "repository": refuse(check_repository_name),
+    "danger of a path": lambda text: find_danger(text[:MAX_REPOSITORY_PATH]),
+    "events of an API": lambda text: (retry_seconds(text), last_comment(text)),
+    "first message": lambda text: find_request_texts(open_with(f"Today is a\n\n<idea>\n{text}")),
     "imports of code": lambda text: (module_segments(text), path_module(text), rust_uses(text)),
     "pattern for code": refuse(lambda text: line_pattern(text[:MAX_TEXT])),
     "files of code": refuse(lambda text: glob(text[:MAX_TEXT])),

@@ -24,6 +24,12 @@ from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, find_profile
+from idea_explorer.domain.names import (
+    check_ref,
+    check_repository_name,
+    check_repository_names,
+    split_names,
+)
 from idea_explorer.domain.request import WebhookUrl, key_of
 from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.usage import Price
@@ -124,12 +130,19 @@ class Settings(DomainModel):
     efforts: Annotated[dict[str, Efforts], _overrides({})] = env("IDEA_EFFORTS", {})  # by model id
     web_search_version: str = env("IDEA_WEB_SEARCH_VERSION", "web_search_20250305")
 
+    fetch_domains: str = env("IDEA_FETCH_DOMAINS", "")
+    search_with_private_text: bool = env("IDEA_SEARCH_WITH_PRIVATE_TEXT", True)
+
     github_token: Key | None = env("GITHUB_TOKEN")
-    github_repository: str | None = env("GITHUB_REPOSITORY", pattern=r"^[\w.-]+/[\w.-]+$")
-    github_branch: str | None = env("GITHUB_BRANCH")
+    github_repository: Annotated[str, AfterValidator(check_repository_name)] | None = env(
+        "GITHUB_REPOSITORY"
+    )
+    github_branch: Annotated[str, AfterValidator(check_ref)] | None = env("GITHUB_BRANCH")
     github_api_url: Url = env("GITHUB_API_URL", "https://api.github.com")
     research_dir: Path = env("IDEA_RESEARCH_DIR", Path())
-    code_repositories: str = env("IDEA_CODE_REPOSITORIES", "")
+    code_repositories: Annotated[str, AfterValidator(check_repository_names)] = env(
+        "IDEA_CODE_REPOSITORIES", ""
+    )
     code_limits: limits.CodeLimits = limits.CodeLimits()  # each is a variable: CODE_VARIABLES
     approval_days: float = env("IDEA_APPROVAL_DAYS", 7.0, gt=0, le=365)
 
@@ -141,6 +154,8 @@ class Settings(DomainModel):
     # API Gateway ends a call after 29 s
     events_wait_seconds: float | None = env("IDEA_EVENTS_WAIT_SECONDS", ge=0, le=25)
     events_poll_seconds: float | None = env("IDEA_EVENTS_POLL_SECONDS", gt=0)
+    allowed_hosts: str = env("IDEA_ALLOWED_HOSTS", "")
+    trusted_proxies: str = env("IDEA_TRUSTED_PROXIES", "")
 
     webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = env("IDEA_WEBHOOK_URL")
     webhook_secret: Annotated[SecretStr, AfterValidator(_signing_key)] | None = env(
@@ -242,10 +257,15 @@ class Settings(DomainModel):
 
     @property
     def allowed_repositories(self) -> tuple[str, ...]:
-        """The repositories whose code may be explored; they are separated by spaces or commas."""
+        """The repositories whose code may be explored."""
         if self.github_repository is None:
             return ()
-        return (self.github_repository, *self.code_repositories.replace(",", " ").split())
+        return (self.github_repository, *split_names(self.code_repositories))
+
+    @property
+    def open_domains(self) -> tuple[str, ...]:
+        """The domains whose pages any run may open; they are separated by spaces or commas."""
+        return tuple(self.fetch_domains.replace(",", " ").split())
 
     @property
     def store(self) -> Path:

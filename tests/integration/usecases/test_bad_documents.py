@@ -191,10 +191,10 @@ def test_a_file_that_cannot_be_read_hides_no_other(
         (tmp_path / "ideas" / name).write_text(name)
     real = os.open
 
-    def refuse(path: Path, *arguments: int) -> int:
+    def refuse(path: str, *arguments: int, dir_fd: int | None = None) -> int:
         if Path(path).name == "a.md":
             raise PermissionError
-        return real(path, *arguments)
+        return real(path, *arguments, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "open", refuse)
     assert Folder(tmp_path).read_all() == [("b.md", "b.md")]

@@ -20,7 +20,7 @@ NOTES = Files(
 
 
 def bench(tmp_path: Path, files: Files | None = None) -> Bench:
-    tools = assistant_tools(OnePage(), files or Files(), DIRECT_VERSION)
+    tools = assistant_tools(OnePage(), files or Files(), DIRECT_VERSION, None)
     return Bench(tmp_path, OfflineModel(), toolset=tools)
 
 
@@ -58,7 +58,7 @@ def test_it_reads_the_pages_and_does_the_sums_that_the_question_names(tmp_path: 
 
 
 def test_it_says_which_tool_failed_and_why(tmp_path: Path) -> None:
-    tools = assistant_tools(local_pages(), Files(), DIRECT_VERSION)
+    tools = assistant_tools(local_pages(), Files(), DIRECT_VERSION, None)
     b = Bench(tmp_path, OfflineModel(), toolset=tools)
     done, report = asked(b, "Read http://10.0.0.1/x and divide 1 / 0")
     failed = report.split("## What failed")[1]

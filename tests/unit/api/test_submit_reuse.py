@@ -8,7 +8,7 @@ import pytest
 
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.api.app import build_handler
-from idea_explorer.api.server import build_gateway_event
+from idea_explorer.api.gateway import build_gateway_event
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import ResearchIndex

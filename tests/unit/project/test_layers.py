@@ -11,8 +11,8 @@ from typing import Any
 from tests.e2e.harness.template import ROOT, properties, resources_of, template
 
 LAYERS = {"dependencies": "DependenciesLayer", "explore": "ExploreLayer", "console": "ConsoleLayer"}
-# nothing on Lambda draws on a terminal, or stores secrets in files (docs/adr/0015)
-LEFT_OUT = {"rich", "cryptography", "keyring"}
+# nothing on Lambda draws on a terminal, stores secrets in files (docs/adr/0015) or listens on a port (0016)
+LEFT_OUT = {"rich", "cryptography", "keyring", "uvicorn"}
 TRIM: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-botocore"))
 
 

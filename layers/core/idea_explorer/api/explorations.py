@@ -18,7 +18,7 @@ from idea_explorer.domain.toolsets import ToolsetName
 from idea_explorer.ports import Filter
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
+from idea_explorer.usecases.find import find, find_readable
 from idea_explorer.usecases.notify import API_TIMEOUT_SECONDS, resend, send_test
 from idea_explorer.usecases.resume import resume
 
@@ -50,11 +50,12 @@ def list_explorations(call: ApiCall, deps: Deps) -> ApiResponse:
 
 
 def show_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
-    return ApiResponse(200, _describe(_find(call, deps), call, deps))
+    exploration = find(call.path["exploration_id"], call.owner, deps)
+    return ApiResponse(200, _describe(exploration, call, deps))
 
 
 def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
-    exploration = _find(call, deps)
+    exploration = find_readable(call.path["exploration_id"], call.owner, deps)
     try:
         markdown = deps.reports.load_report(exploration.id)
     except MissingError as error:
@@ -79,10 +80,6 @@ def resume_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
     wanted = call.parse_body(ResumeRequest)
     queued = resume(call.path["exploration_id"], call.owner, wanted, deps)
     return ApiResponse(202, _describe(queued, call, deps))
-
-
-def _find(call: ApiCall, deps: Deps) -> Exploration:
-    return find(call.path["exploration_id"], call.owner, deps)
 
 
 def _describe(exploration: Exploration, call: ApiCall, deps: Deps) -> Details:
@@ -111,6 +108,6 @@ def try_webhook(call: ApiCall, deps: Deps) -> ApiResponse:
 
 
 def resend_webhook(call: ApiCall, deps: Deps) -> ApiResponse:
-    exploration = find(call.path["exploration_id"], call.owner, deps)
+    exploration = find_readable(call.path["exploration_id"], call.owner, deps)
     resent = resend(exploration.id, deps, timeout=API_TIMEOUT_SECONDS)
     return ApiResponse(200, resent.delivery)

@@ -1,7 +1,7 @@
 """Match citations with the evidence of a run, however the source is spelled."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
@@ -117,6 +117,22 @@ def trim_address(address: str) -> str:
     return address[:end]
 
 
+def strip_tracking(address: str) -> str:
+    """The address without the parameters that tell its server who follows the link from where."""
+    whole, mark, fragment = address.partition("#")
+    page, asked, query = whole.partition("?")
+    given = query.replace("&amp;", "&").split("&")
+    rest = [pair for pair in given if not _TRACKING.match(pair)]
+    if not asked or len(rest) == len(given):
+        return address
+    return f"{page}{'?' if rest else ''}{'&'.join(rest)}{mark}{fragment}"
+
+
+def find_addresses(text: str) -> Iterator[str]:
+    """Every web address in a text, without the punctuation around it."""
+    return (trim_address(found[0]) for found in _ADDRESS.finditer(text))
+
+
 def _fold_title(title: str) -> str:
     return " ".join(re.findall(r"\w+", title.casefold()))
 
@@ -153,8 +169,8 @@ class Ledger:
     def mentions(self, key: str) -> bool:
         """Whether an address occurs in the evidence or the request, so that repeating it cites nothing."""
         if self._mentioned is None:
-            found = (address[0] for text in self._texts for address in _ADDRESS.finditer(text))
-            self._mentioned = {normalize_source(trim_address(a), self._page) for a in found}
+            found = (address for text in self._texts for address in find_addresses(text))
+            self._mentioned = {normalize_source(address, self._page) for address in found}
         return key in self._mentioned
 
     def find_by_title(self, title: str) -> Passage | None:

@@ -28,7 +28,7 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.turns import build_prior_turns
 from idea_explorer.ports import Log, ResearchRepository
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
+from idea_explorer.usecases.find import find_readable
 
 MAX_EARLIER_BYTES = 1_000_000  # GitHub's limit for one response
 SHOWN_HEAD, SHOWN_TAIL = 20_000, 30_000  # about 12k tokens, the most a prompt should pay for it
@@ -108,7 +108,7 @@ def find_continuation(exploration: Exploration, deps: Deps) -> Continuation | No
 
 
 def _thread(exploration: Exploration, deps: Deps) -> Thread:
-    parent = find(exploration.request.continue_from or "", exploration.owner, deps)
+    parent = find_readable(exploration.request.continue_from or "", exploration.owner, deps)
     entries = deps.transcripts.open(parent.id, parent.lease).entries
     if not entries:
         raise MissingError(f"Exploration {parent.id} has no transcript to continue.")

@@ -219,6 +219,7 @@ def _agent(exploration: Exploration, toolset: Toolset, context: _Context) -> Age
         max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: deps.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.spec.proposes_changes,
+        read_transcript=toolset.read_transcript,
     )
 
 

@@ -14,7 +14,7 @@ from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.deadline import Clock, Deadline, TaskStart, task_timeout
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
-from idea_explorer.domain.json import Block
+from idea_explorer.domain.json import Block, document_block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
 from idea_explorer.domain.retry import Retry, retry
 from idea_explorer.domain.run import Receipt, Stats
@@ -168,8 +168,8 @@ def framework_of(
 def first_message(
     exploration: Exploration, continuation: Continuation | None, introduction: str
 ) -> list[Block]:
-    """The first user message: the date, the idea, its context, the research it starts from, and what
-    the tools work on."""
+    """The first user message: the date, the idea, its context, what the tools work on, and, as a document
+    of its own, the research that it starts from."""
     request = exploration.request
     parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
     if request.context:
@@ -179,12 +179,13 @@ def first_message(
     elif continuation:
         purpose = "follow_up" if request.continue_from else "update"
         date = f"{exploration.created_at:%Y-%m-%d}"
-        parts.append(
-            prompt(purpose, path=continuation.name, date=date, document=continuation.shown)
-        )
+        parts.append(prompt(purpose, path=continuation.name, date=date))
     if introduction:
         parts.append(introduction)
-    return [{"type": "text", "text": "\n\n".join(parts)}]
+    asked: Block = {"type": "text", "text": "\n\n".join(parts)}
+    if not isinstance(continuation, PriorDocument) or not continuation.shown.strip():
+        return [asked]
+    return [asked, document_block(continuation.name, continuation.shown)]
 
 
 T = TypeVar("T")

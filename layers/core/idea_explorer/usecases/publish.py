@@ -12,6 +12,7 @@ from idea_explorer.domain.exploration import OFFLINE, Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import Receipt
+from idea_explorer.domain.text import escape_markdown
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.run_events import save_end
 
@@ -129,7 +130,22 @@ def _open_pull_request(exploration: Exploration, deps: Deps) -> Published | None
     if pull_requests is None:
         return None
     text = deps.reports.load_report(exploration.id) if _has_text(exploration) else ""
-    return pull_requests.open_pull_request(exploration, text or exploration.request.idea)
+    body = _list_dangerous_changes(exploration.id, deps) + (text or exploration.request.idea)
+    return pull_requests.open_pull_request(exploration, body)
+
+
+def _list_dangerous_changes(exploration_id: ExplorationId, deps: Deps) -> str:
+    """What a reviewer has to look at first; "" if there is nothing."""
+    approved = [a for a in deps.approvals.approvals(exploration_id) if a.decision == "approve"]
+    lines = [
+        f"> - {escape_markdown(p.path)} {p.danger}" for a in approved if (p := a.proposal).danger
+    ]
+    if not lines:
+        return ""
+    head = (
+        "> **Review these changes with care.** They take effect without anybody opening the file:"
+    )
+    return "\n".join([head, ">", *dict.fromkeys(lines)]) + "\n\n"
 
 
 def _publish_report(exploration: Exploration, publisher: Publisher, deps: Deps) -> Published:

@@ -9,7 +9,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find, inherit_from
+from idea_explorer.usecases.find import find_readable, inherit_from
 
 if TYPE_CHECKING:
     from idea_explorer.ports import Log, ResearchRepository
@@ -50,7 +50,7 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
     if request.continue_from is None:
         return None
     try:
-        earlier = find(request.continue_from, owner, deps)
+        earlier = find_readable(request.continue_from, owner, deps)
     except MissingError as error:
         # the store of this machine may be new, and the document still in the repository
         research = deps.research() if request.spec.follow_up == "document" else None

@@ -1,4 +1,8 @@
-"""Commits to the folder's own git repository with the user's git, identity and hooks."""
+"""Commits to the folder's own git repository, with the user's git and identity.
+
+The folder may come from anybody. Whatever its own configuration makes git run stays off: hooks, filters,
+file system monitors, signing programs and downloads.
+"""
 
 import os
 import subprocess
@@ -9,7 +13,39 @@ from pathlib import Path
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.ports import Tree
 
-GIT_SECONDS = 60.0  # the user's hooks may take a while
+GIT_SECONDS = 60.0
+# As an option of the command, each wins over the folder's configuration. `safe.bareRepository` keeps git
+# from a folder of documents that only looks like a repository.
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.pager=cat",
+    "log.showSignature=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "safe.bareRepository=explicit",
+)
+_OPTIONS = [option for setting in _SETTINGS for option in ("-c", setting)]
+# who commits, and where the user's own configuration is; other variables may point to another repository,
+# as they do in a hook
+_VARIABLES = frozenset(
+    f"GIT_{name}"
+    for name in (
+        *(
+            f"{role}_{what}"
+            for role in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL", "DATE")
+        ),
+        *("CONFIG_GLOBAL", "CONFIG_SYSTEM", "CONFIG_NOSYSTEM"),
+    )
+)
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # a missing object is not fetched, by any program
+    "GIT_LITERAL_PATHSPECS": "1",
+    "LC_ALL": "C",
+}
 
 
 def is_git_folder(root: Path) -> bool:
@@ -36,19 +72,23 @@ class GitFolder:
         if _git(self._root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
             return None  # no commit yet
         patterns = [f"--grep=^{line}$" for line in trailers.splitlines()]
-        sha = self._run("log", "-1", "--all-match", *patterns, "--format=%H", "HEAD").strip()
+        sha = self._run("log", "-1", "--all-match", *patterns, "--format=%H", "HEAD", "--").strip()
         if not sha:
             return None
-        names = self._run("show", "--name-only", "--relative", "--format=", "-z", sha)
+        names = self._run("show", "--name-only", "--relative", "--format=", "-z", sha, "--")
         return Committed(sha, [name for name in names.split("\0") if name.strip()])
 
     def commit(self, message: str, paths: Sequence[str]) -> str:
         # a deleted file needs no `git add`, and cannot be added if its deletion is staged already
         existing = [path for path in paths if os.path.lexists(self._root / path)]
         try:
+            options = self._disable_programs()
             if existing:
-                self._run("add", "--", *existing)
-            self._run("commit", "--quiet", "--message", message, "--only", "--", *paths)
+                self._run(*options, "add", "--", *existing)
+            self._run(
+                *(*options, "commit", "--quiet", "--no-verify", "--cleanup=whitespace"),
+                *("--message", message, "--only", "--", *paths),
+            )
         except ExternalError as error:
             raise ConfigurationError(
                 f"The files are written, but git did not commit them: {error.message}",
@@ -59,11 +99,23 @@ class GitFolder:
     def tree(self) -> Tree:
         return _LastCommit(self._root)
 
+    def _disable_programs(self) -> list[str]:
+        """Options that take away the programs of the folder's own configuration: its filters, which git
+        runs for every file that `.gitattributes` names them for, and what it signs with."""
+        listed = self._run("config", "--local", "--includes", "--name-only", "-z", "--list")
+        names = listed.split("\0")
+        drivers = {name.rpartition(".")[0] for name in names if name.startswith("filter.")}
+        values = [f"{driver}.{key}" for driver in drivers for key in ("clean=", "process=")]
+        values += [f"{driver}.required=false" for driver in drivers]
+        if any(name.startswith("gpg.") for name in names):
+            values.append("commit.gpgSign=false")
+        return [option for value in sorted(values) for option in ("-c", value)]
+
     def _run(self, *arguments: str) -> str:
         done = _git(self._root, *arguments)
         if done.returncode:
             output = " ".join((done.stderr or done.stdout).split())
-            raise ExternalError(output[:500] or f"git {arguments[0]} failed")
+            raise ExternalError(output[:500] or "git failed")
         return done.stdout
 
 
@@ -83,16 +135,17 @@ class _LastCommit:
 
 
 def _git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    own = {n: v for n, v in os.environ.items() if n in _VARIABLES or not n.startswith("GIT_")}
     try:
-        return subprocess.run(  # noqa: S603
-            ["git", "-C", str(root), *arguments],  # noqa: S607  the user's own git
+        return subprocess.run(  # noqa: S603  no shell, our own arguments
+            ["git", "-C", str(root), *_OPTIONS, *arguments],  # noqa: S607  the user's own git
             capture_output=True,
             text=True,
             encoding="utf-8",
             errors="replace",
             stdin=subprocess.DEVNULL,
             timeout=GIT_SECONDS,
-            env=os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+            env=own | _ENVIRONMENT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

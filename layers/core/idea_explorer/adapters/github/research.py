@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import quote
 
 from idea_explorer import __version__
 from idea_explorer.adapters.files import DiskCache
@@ -99,7 +98,7 @@ class GitHub:
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         """Verifies the response before trusting it: a link and a truncated body both change the sha."""
         reference = {"ref": self._branch} if self._branch else {}
-        response = self._client.get(f"/contents/{RESEARCH_ROOT}/{quote(path)}", **reference)
+        response = self._client.get("contents", RESEARCH_ROOT, *path.split("/"), **reference)
         if not isinstance(response, dict) or response.get("type") != "file":
             raise NotADocumentError(f"{path} is not a file.")
         size = response.get("size")
@@ -115,11 +114,11 @@ class GitHub:
 
     def list(self) -> Sequence[DocumentInfo]:
         try:
-            root = self._client.get(f"/git/trees/{quote(self._head())}")
+            root = self._client.get("git", "trees", self._head())
             ideas = [e for e in root["tree"] if e["path"] == RESEARCH_ROOT and e["type"] == "tree"]
             if not ideas:
                 return []
-            tree = self._client.get(f"/git/trees/{ideas[0]['sha']}", recursive=1)
+            tree = self._client.get("git", "trees", str(ideas[0]["sha"]), recursive=1)
             return [
                 DocumentInfo(entry["path"], entry.get("size", 0))
                 for entry in tree["tree"]
@@ -133,7 +132,7 @@ class GitHub:
     def read_all(self) -> Sequence[tuple[str, str]]:
         """Downloads one tarball instead of each document, and nothing while the branch is unchanged."""
         try:
-            reference = self._client.get(f"/git/ref/heads/{quote(self._head())}")
+            reference = self._client.get("git", "ref", "heads", *self._head().split("/"))
             sha = parse(GitRef, reference).sha
             name = f"{self._client.repository}@{sha}"
             cached = self._cache.get(name) if self._cache else None

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from idea_explorer.domain.json import Block, JsonObject, text_of
+from idea_explorer.domain.json import Block, JsonObject, document_text, text_of
 from idea_explorer.ports import ModelRequest
 
 NOTICE = (
@@ -73,6 +73,7 @@ class Conversation:
         self.first = text_of(self._blocks[0].get("text"))
         found = _find_idea(self.first)
         self.idea = (self.first if found is None else found).strip()
+        self.document = "\n".join(filter(None, map(document_text, self._blocks)))
         self.steps = sum(1 for message in request.messages if message["role"] == "assistant")
 
     @property

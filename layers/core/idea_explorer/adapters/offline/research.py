@@ -93,8 +93,7 @@ def _report(conversation: Conversation) -> str:
 
 def _update(conversation: Conversation, sources: list[Source]) -> str:
     """The section that an update asks for, instead of a report."""
-    _, _, document = conversation.first.partition("<document ")
-    verdict = find_verdict(document.rpartition("\n</document>")[0])
+    verdict = find_verdict(conversation.document)
     closing = (
         f"### Verdict\n\n**{verdict}**, as before: nothing new could be looked up."
         if verdict

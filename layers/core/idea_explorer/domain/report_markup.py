@@ -1,0 +1,186 @@
+"""Remove from a report whatever a reader's program would load or follow by itself.
+
+A report is shown on GitHub, in chats and in the console. An image is fetched as soon as somebody looks, and
+its address may spell what the model has read. So images become links, HTML keeps only tags without
+attributes, destinations are web addresses or paths, and parameters that track readers are dropped.
+
+Code is shown as it is, but other programs may see code elsewhere: in what we take for code, images and tags
+that load something are broken too. Every expression reads a text once, whatever is in it.
+"""
+
+import html
+import re
+from collections.abc import Callable, Iterator
+
+from idea_explorer.domain.markdown import Span, find_prose
+from idea_explorer.domain.sources import escape_target, is_web_address, strip_tracking
+from idea_explorer.domain.text import unescape_markdown
+
+_MARKED = re.compile(r"[<\]]|https?:", re.IGNORECASE)
+_TICKS = re.compile(r"`+")
+_PARAGRAPH = re.compile(r"\n[ \t\r]*\n")
+# `![`, unless the exclamation mark is escaped
+_IMAGE = re.compile(r"(?<!\\)((?:\\\\)*+)!\[")
+_IMAGE_IN_CODE = re.compile(r"(?<![\w#])!\[|!(?=\[[^\[\]\n]*+\][\[(])")
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9]*+)([^<>]*+)(>?)", re.IGNORECASE)
+_HREF = re.compile(r"""\shref\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE)
+_ALT = re.compile(r"""\salt\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""", re.IGNORECASE)
+_BARE = re.compile(r"\s*/?")
+_DESTINATION = re.compile(
+    r"(?<!\\)(?P<before>(?:\\\\)*+\]\(\s*+)(?P<target><[^<>\n]*+>|[^\s()<>]*+(?:\([^\s()]*+\)[^\s()<>]*+)*+)"
+)
+_DEFINITION = re.compile(
+    r"^(?P<before>[ \t>]*+\[[^\[\]\n]++\]:[ \t]*+\n?[ \t]*+)(?P<target><[^<>\n]*+>|\S++)",
+    re.MULTILINE,
+)
+_SPECIAL = re.compile(r"[:&\\]|//|www\.", re.IGNORECASE)  # in anything but a plain path
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+:(?!\d)", re.IGNORECASE)
+_QUERY = re.compile(r"https?://[^\s<>\[\]{}|\\^`\"()]++", re.IGNORECASE)
+
+PLAIN = frozenset(
+    "a abbr b blockquote br center cite code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i ins kbd li"
+    " mark ol p pre q s samp small span strong sub summary sup table tbody td th thead tr u ul var".split()
+)
+LOADING = frozenset(
+    "audio base body button embed feimage form frame frameset iframe image img input link math meta object"
+    " picture script source style svg template track video".split()
+)
+
+
+def clean_markup(text: str) -> str:
+    """The text without images, active HTML and trackers."""
+    return rewrite_parts(text, prose=_clean_prose, code=_clean_code)
+
+
+def rewrite_parts(text: str, *, prose: Callable[[str], str], code: Callable[[str], str]) -> str:
+    """The text with its prose and its code, in blocks and within lines, each rewritten."""
+    parts: list[str] = []
+    position = 0
+    for start, end in _find_plain_text(text):
+        parts += [code(text[position:start]), prose(text[start:end])]
+        position = end
+    return "".join([*parts, code(text[position:])])
+
+
+def _find_plain_text(text: str) -> Iterator[Span]:
+    """Prose without the code spans in it."""
+    for start, end in find_prose(text):
+        position = start
+        for code_start, code_end in _find_code_spans(text, start, end):
+            yield position, code_start
+            position = code_end
+        yield position, end
+
+
+def _find_code_spans(text: str, start: int, end: int) -> Iterator[Span]:
+    """Code spans: they end at as many backticks, within the same paragraph."""
+    runs = [(run.start(), run.end()) for run in _TICKS.finditer(text, start, end)]
+    gaps = [gap.start() for gap in _PARAGRAPH.finditer(text, start, end)]
+    following: list[int | None] = []  # by run, the next one of its length
+    latest: dict[int, int] = {}
+    for number in range(len(runs) - 1, -1, -1):
+        length = runs[number][1] - runs[number][0]
+        following.append(latest.get(length))
+        latest[length] = number
+    following.reverse()
+    number = gap = 0
+    while number < len(runs):
+        begins, closing = runs[number][0], following[number]
+        while gap < len(gaps) and gaps[gap] < begins:
+            gap += 1
+        limit = gaps[gap] if gap < len(gaps) else end
+        if closing is not None and runs[closing][0] < limit and text[begins - 1 : begins] != "\\":
+            yield begins, runs[closing][1]
+            number = closing
+        number += 1
+
+
+def _clean_code(code: str) -> str:
+    if "<" in code:
+        code = _TAG.sub(_break_tag, code)
+    return _IMAGE_IN_CODE.sub(lambda found: found[0][1:], code) if "![" in code else code
+
+
+def _break_tag(found: re.Match[str]) -> str:
+    loads = found[2].lower() in LOADING and ("//" in found[3] or ":" in found[3] or not found[4])
+    return f"< {found[0][1:]}" if loads else found[0]
+
+
+def _clean_prose(prose: str) -> str:
+    if not _MARKED.search(prose):
+        return prose
+    if "<" in prose:
+        prose = _TAG.sub(_clean_tag, _remove_comments(prose))
+    if "![" in prose:
+        prose = _IMAGE.sub(r"\1[", prose)
+    prose = rewrite_targets(prose, _clean_target)
+    return _QUERY.sub(lambda found: strip_tracking(found[0]), prose)
+
+
+def _remove_comments(prose: str) -> str:
+    parts: list[str] = []
+    position = 0
+    while (start := prose.find("<!--", position)) >= 0:
+        end = prose.find("-->", start + 2)
+        if end < 0:
+            return "".join([*parts, prose[position:].replace("<!--", "&lt;!--")])
+        parts.append(prose[position:start])
+        position = end + 3
+    return "".join([*parts, prose[position:]])
+
+
+def _clean_tag(found: re.Match[str]) -> str:
+    closing, name, rest, end = found[1], found[2].lower(), found[3], found[4]
+    if rest[:1] in {"@", ".", "-", "_"} or name not in PLAIN | LOADING:  # no tag of HTML
+        return _clean_angled(found[0]) if rest.startswith(":") else found[0]
+    if not end:
+        return f"&lt;{found[0][1:]}"
+    if name in PLAIN and _BARE.fullmatch(rest):
+        return found[0]
+    if name == "a" and not closing and (href := _HREF.search(rest)):
+        target = _decode(next(filter(None, href.groups()), ""))
+        return f'<a href="{escape_target(target)}">' if _is_link(target) else ""
+    alternative = _ALT.search(rest) if name == "img" else None
+    return next(filter(None, alternative.groups()), "") if alternative else ""
+
+
+def _clean_angled(angled: str) -> str:
+    """An address in angle brackets, or nothing where it has another scheme: `<data:…>`."""
+    address = angled.strip("<>")
+    return angled if _is_link(address) else ""
+
+
+def rewrite_targets(prose: str, rewrite: Callable[[str], str]) -> str:
+    """The text with the destination of each link and each definition rewritten. `rewrite` gets it as a
+    renderer reads it, with escapes and character references resolved."""
+
+    def replace(found: re.Match[str]) -> str:
+        given = found["target"]
+        if not _SPECIAL.search(given):
+            return found[0]
+        decoded = _decode(given[1:-1] if given.startswith("<") else given)
+        target = rewrite(decoded)
+        is_plain = decoded in given or not is_web_address(decoded)
+        return found[0] if target == decoded and is_plain else found["before"] + target
+
+    return _DEFINITION.sub(replace, _DESTINATION.sub(replace, prose))
+
+
+def _decode(target: str) -> str:
+    try:
+        return html.unescape(unescape_markdown(target)).strip()
+    except ValueError:  # a character reference with more digits than Python converts
+        return "#"
+
+
+def _clean_target(target: str) -> str:
+    if not _is_link(target):
+        return "#"
+    return escape_target(strip_tracking(target)) if is_web_address(target) else target
+
+
+def _is_link(target: str) -> bool:
+    """Whether a destination is a web address, a mail address, a path (`notes.md:12`) or an anchor."""
+    scheme = _SCHEME.match(target)
+    is_web_or_mail = target[:8].lower().startswith(("http://", "https://", "mailto:"))
+    return is_web_or_mail or not scheme or "." in scheme[0]

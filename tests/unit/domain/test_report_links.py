@@ -1,0 +1,44 @@
+"""The links in the report of a run that has read private text."""
+
+import pytest
+
+from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
+from idea_explorer.domain.tools import make_passage
+
+READ = "https://a.example/page?id=1"
+EVIDENCE = [
+    make_passage(READ, "It says so."),
+    make_passage("notes.md", "Call https://api.example/v1 for it."),
+]
+KNOWN = KnownLinks(EVIDENCE, ["See shop.example/prices, please."], "https://github.com/acme/ideas")
+
+CLEANED = [
+    (f"[page]({READ})", f"[page]({READ})", 0),
+    (f"[page]({READ}&utm_x=secret#secret)", f"[page]({READ})", 0),
+    ("[prices](http://shop.example/prices)", "[prices](https://shop.example/prices)", 0),
+    (
+        "[code](https://github.com/acme/ideas/blob/main/a.py)",
+        "[code](https://github.com/acme/ideas/blob/main/a.py)",
+        0,
+    ),
+    ("[doc](../market/a.md) and [part](#part)", "[doc](../market/a.md) and [part](#part)", 0),
+    ("[x](https://evil.example/?q=secret)", "[x](#link-removed)", 1),
+    ("[x](https&#58;//evil.example/secret)", "[x](#link-removed)", 1),
+    ("[x](//evil.example/secret)", "[x](#link-removed)", 1),
+    ("[x][r]\n\n[r]: https://evil.example/secret", "[x][r]\n\n[r]: #link-removed", 1),
+    ("See https://evil.example/secret.", "See (link removed).", 1),
+    (
+        "See <https://evil.example/secret> or www.evil.example/secret",
+        "See (link removed) or (link removed)",
+        2,
+    ),
+    ('<a href="https://evil.example/secret">x</a>', '<a href="#link-removed">x</a>', 1),
+    ("`https://evil.example/secret`", "`(link removed)`", 1),
+    ("It calls https://api.example/v1, it says.", "It calls `https://api.example/v1`, it says.", 0),
+    ("`https://api.example/v1`", "`https://api.example/v1`", 0),
+]
+
+
+@pytest.mark.parametrize(("written", "cleaned", "removed"), CLEANED)
+def test_only_links_that_were_found_or_named_stay(written: str, cleaned: str, removed: int) -> None:
+    assert remove_unknown_links(written, KNOWN) == (cleaned, removed)
