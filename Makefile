@@ -151,6 +151,10 @@ chaos: $(DEV) ## Kill a run before and after each of its side effects
 injection: $(DEV) ## A model that obeys every planted instruction, over each toolset: what leaves
 	@$(BIN)/python -m tests.adversarial.injection
 
+.PHONY: hostile
+hostile: $(DEV) ## Hostile strings for everything that meets text of strangers; TRIES=… SEED=…
+	@$(BIN)/python -m tests.hostile.run --tries $(or $(TRIES),100000) --seed $(or $(SEED),1)
+
 .PHONY: faults
 faults: $(DEV) ## Sixty failures of external services, one at a time
 	@$(BIN)/python -m tests.adversarial.faults

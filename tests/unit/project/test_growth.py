@@ -91,7 +91,7 @@ MEASURED = {
     "uploads": "tools.fulltext._BREAK",
     "calculator": "tools.calculator._TOKEN",
     "console": """
-        console.markdown._COSTLY console.markdown._REORDERING console.markdown._NUMBERED
+        console.markdown._COSTLY console.markdown._UNSHOWABLE console.markdown._NUMBERED
         console.markdown._OWN_ANCHOR
     """,
     "text": """

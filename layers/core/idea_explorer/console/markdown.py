@@ -49,15 +49,16 @@ _COSTS = {
 _COSTLY = re.compile(r"[!\n\[\]*_|<&`~]")
 MAX_MICROSECONDS = 500_000
 UNFORMATTED = "The rest of this report has too much markup to be formatted."
-# bidirectional controls reorder text, so that a line looks different from what it says
-_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# bidirectional controls reorder text, so that a line looks different from what it says; half of a surrogate
+# pair is no character at all
+_UNSHOWABLE = re.compile("[\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBERED = re.compile(r"\[[0-9]{1,4}\]")
 _OWN_ANCHOR = re.compile(r"#source-[0-9]{1,4}")
 
 
 def render_report(markdown: str) -> str:
     """Return a fragment of safe HTML."""
-    visible = _REORDERING.sub(lambda m: f"⟦U+{ord(m[0]):04X}⟧", markdown[:MAX_CHARACTERS])
+    visible = _UNSHOWABLE.sub(lambda m: f"⟦U+{ord(m[0]):04X}⟧", markdown[:MAX_CHARACTERS])
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
     end = _find_affordable(visible)
