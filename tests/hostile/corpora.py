@@ -26,8 +26,8 @@ def _strings(rng: Random, seeds: Sequence[str]) -> Iterator[str]:
     while True:
         text = rng.choice(seeds)
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
-            text = rng.choice(VARIATIONS)(rng, text, seeds)
-        yield text[:MAX_CHARACTERS]
+            text = rng.choice(VARIATIONS)(rng, text, seeds)[:MAX_CHARACTERS]
+        yield text
 
 
 def _insert(rng: Random, text: str, seeds: Sequence[str]) -> str:

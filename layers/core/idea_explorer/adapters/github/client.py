@@ -96,7 +96,7 @@ class GitHubClient:
             response.read()
             try:
                 return response.json()
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise unreadable() from error
 
     @contextmanager
@@ -126,10 +126,10 @@ class GitHubClient:
     def _send(self, method: str, path: str, token: str, options: Any) -> httpx.Response:
         """Follows redirects with the same method and body, which httpx does not do after a 301."""
         headers = {"Authorization": f"Bearer {token}"}
-        request = self._http.build_request(
-            method, f"{self._address}{path}", headers=headers, **options
-        )
         with _map_errors():
+            request = self._http.build_request(
+                method, f"{self._address}{path}", headers=headers, **options
+            )
             for _ in range(MAX_REDIRECTS + 1):
                 response = self._http.send(request, stream=True)
                 if response.status_code not in FOLLOWED or "location" not in response.headers:
@@ -255,7 +255,7 @@ def _map_status(status: int, reason: str, repository: str) -> errors.ExplorerErr
 def _message(response: httpx.Response) -> str:
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return "no reason given"
     return str(body.get("message") if isinstance(body, dict) else body)[:300]
 
