@@ -8,6 +8,8 @@ import pytest
 
 from tests.fakes.guides import Newcomer
 
+pytestmark = pytest.mark.slow  # `make guides`, which CI runs after the tests
+
 DEFINITIONS = "tests/unit/tools/test_definitions.py"
 TOOLSETS = "tests/unit/domain/test_toolsets.py"
 
@@ -25,7 +27,6 @@ def test_adding_a_tool(newcomer: Newcomer) -> None:
     assert tested.count(f"PASSED {TOOLSETS}") >= 1
 
 
-@pytest.mark.slow  # CI runs it after the tests
 def test_adding_a_toolset(newcomer: Newcomer) -> None:
     newcomer.follow("adding-a-toolset.md")
 
@@ -37,7 +38,6 @@ def test_adding_a_toolset(newcomer: Newcomer) -> None:
     assert json.loads(explored)["status"] == "completed"
 
 
-@pytest.mark.slow  # CI runs it after the tests
 def test_adding_an_adapter(newcomer: Newcomer) -> None:
     tested = newcomer.follow("adding-an-adapter.md")
 

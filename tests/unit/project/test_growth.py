@@ -13,10 +13,10 @@ from tests.performance.growth import MAX_EXPONENT, grow, measure, time_once
 from tests.performance.surfaces import SHAPES, SURFACES
 
 PACKAGE = Path(idea_explorer.__file__).parent
-SIZE = 25_000
+SIZE = 10_000
 # In CPU seconds. What takes longer is measured again at half the size, where it takes half the time if it is
 # linear and a quarter if it is quadratic, on a busy machine as well.
-SUSPECT = 0.1
+SUSPECT = 0.03
 MAX_RATIO = 3.0
 
 
