@@ -37,8 +37,8 @@ demo: $(RUNTIME) ## Run one exploration on this machine: no key, no AWS, no GitH
 test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope
 
-guides: $(DEV) ## Follow the guides in docs/ to the letter
-	@$(BIN)/pytest -m "slow or not slow" tests/integration/project/test_guides.py
+guides: $(DEV) ## Follow the guides and the runbook in docs/ to the letter
+	@$(BIN)/pytest -n $(WORKERS) -m slow tests/integration/project tests/integration/test_chaos.py tests/integration/test_injection.py
 
 check: static ## Everything a commit must pass
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --cov --cov-report=term:skip-covered

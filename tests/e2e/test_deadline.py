@@ -31,6 +31,7 @@ def test_a_cold_run_of_full_length_ends_with_its_report(stack: Stack, minds: Min
     assert final.run.finished_at < final.run.deadline_at
 
 
+@pytest.mark.slow
 def test_a_function_that_ignores_its_clock_is_timed_out_and_writes_nothing_more(
     stack: Stack, minds: Minds
 ) -> None:
