@@ -70,6 +70,11 @@ def test_what_loads_is_broken_in_code_too(code: str) -> None:
     assert "![" not in clean_markup(code)
 
 
+def test_code_keeps_its_meaning() -> None:
+    code = "```objc\nif (![self isReady]) { return; }\n```\n"
+    assert clean_markup(code) == code.replace("![", "! [")
+
+
 @pytest.mark.parametrize(
     "shape",
     [

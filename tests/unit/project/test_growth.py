@@ -124,6 +124,7 @@ MEASURED = {
     "markup of a report": """
         domain.report_markup._MARKED domain.report_markup._TICKS domain.report_markup._PARAGRAPH
         domain.report_markup._IMAGE domain.report_markup._IMAGE_IN_CODE domain.report_markup._TAG
+        domain.report_markup._IMAGE_OUTSIDE_RUST domain.report_markup._ADDRESSED
         domain.report_markup._HREF domain.report_markup._ALT domain.report_markup._BARE
         domain.report_markup._DESTINATION domain.report_markup._DEFINITION
         domain.report_markup._SPECIAL domain.report_markup._SCHEME domain.report_markup._QUERY

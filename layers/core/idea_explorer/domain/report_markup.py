@@ -5,7 +5,8 @@ its address may spell what the model has read. So images become links, HTML keep
 attributes, destinations are web addresses or paths, and parameters that track readers are dropped.
 
 Code is shown as it is, but other programs may see code elsewhere: in what we take for code, images and tags
-that load something are broken too. Every expression reads a text once, whatever is in it.
+that load something get a space that separates their signs. Every expression reads a text once, whatever is
+in it.
 """
 
 import html
@@ -21,7 +22,10 @@ _TICKS = re.compile(r"`+")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n")
 # `![`, unless the exclamation mark is escaped
 _IMAGE = re.compile(r"(?<!\\)((?:\\\\)*+)!\[")
-_IMAGE_IN_CODE = re.compile(r"(?<![\w#])!\[|!(?=\[[^\[\]\n]*+\][\[(])")
+# In Rust, `vec![` and `#![` are no images, unless an address follows
+_IMAGE_IN_CODE = re.compile(r"!(?=\[)")
+_IMAGE_OUTSIDE_RUST = re.compile(r"(?<![\w#])!(?=\[)")
+_ADDRESSED = re.compile(r"\][\[(:]")
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*+)([^<>]*+)(>?)", re.IGNORECASE)
 _HREF = re.compile(r"""\shref\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE)
 _ALT = re.compile(r"""\salt\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""", re.IGNORECASE)
@@ -98,7 +102,10 @@ def _find_code_spans(text: str, start: int, end: int) -> Iterator[Span]:
 def _clean_code(code: str) -> str:
     if "<" in code:
         code = _TAG.sub(_break_tag, code)
-    return _IMAGE_IN_CODE.sub(lambda found: found[0][1:], code) if "![" in code else code
+    if "![" not in code:
+        return code
+    image = _IMAGE_IN_CODE if _ADDRESSED.search(code) else _IMAGE_OUTSIDE_RUST
+    return image.sub("! ", code)
 
 
 def _break_tag(found: re.Match[str]) -> str:
