@@ -53,7 +53,7 @@ MEASURED = {
     """,
     "citations": """
         domain.citations._MARKS domain.citations._NUMBER domain.links._EVENT domain.links._TICKS
-        domain.links._BREAK domain.links._DESTINATION domain.links._NAME domain.links._NUMBERS
+        domain.links.BREAK domain.links._DESTINATION domain.links._NAME domain.links._NUMBERS
         domain.links._ANGLED domain.links._ADDRESS domain.links._TAG domain.links._HREF
         domain.links._DEFINITION domain.links.Link domain.source_lists._PLAIN
         domain.source_lists._NOT_TITLE domain.source_lists._AMBIGUOUS
@@ -122,8 +122,10 @@ MEASURED = {
     "links of a request": "domain.private_text._BARE_ADDRESS",
     "links of a report": "domain.report_links._LINKED domain.report_links._ADDRESS",
     "markup of a report": """
-        domain.report_markup._MARKED domain.report_markup._TICKS domain.report_markup._PARAGRAPH
+        domain.report_markup._MARKED domain.report_markup._TICKS
         domain.report_markup._IMAGE domain.report_markup._IMAGE_IN_CODE domain.report_markup._TAG
+        domain.report_markup._ATTRIBUTES domain.report_markup._ACTIVE domain.report_markup._SPACE
+        domain.report_markup._ANGLED_TARGET
         domain.report_markup._IMAGE_OUTSIDE_RUST domain.report_markup._ADDRESSED
         domain.report_markup._HREF domain.report_markup._ALT domain.report_markup._BARE
         domain.report_markup._DESTINATION domain.report_markup._DEFINITION

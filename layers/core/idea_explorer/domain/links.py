@@ -23,7 +23,7 @@ _EVENT = re.compile(
     rf"\\[!-/:-@\[-`{{-~]|`+|!?\[|\]|<|{_BLOCK}|https?://|(?<![\w./@-])www\.(?=\w)", re.IGNORECASE
 )
 _TICKS = re.compile(r"`+")
-_BREAK = re.compile(_BLOCK)
+BREAK = re.compile(_BLOCK)
 # possessive throughout, so that nothing is matched a second way
 _GAP = r"[ \t]*+(?:\n[ \t]*+)?+"
 _DESTINATION = re.compile(
@@ -169,7 +169,7 @@ class _Scanner:
             for runs in self.closers.values():
                 runs.reverse()
             self.breaks = [
-                found.start() for found in _BREAK.finditer(self.text, self.start, self.end)
+                found.start() for found in BREAK.finditer(self.text, self.start, self.end)
             ]
         runs = self.closers.get(length, [])
         while runs and runs[-1] <= at:

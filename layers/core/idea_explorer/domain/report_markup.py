@@ -13,31 +13,46 @@ import html
 import re
 from collections.abc import Callable, Iterator
 
+from idea_explorer.domain.links import BREAK
 from idea_explorer.domain.markdown import Span, find_prose
 from idea_explorer.domain.sources import escape_target, is_web_address, strip_tracking
 from idea_explorer.domain.text import unescape_markdown
 
 _MARKED = re.compile(r"[<\]]|https?:", re.IGNORECASE)
 _TICKS = re.compile(r"`+")
-_PARAGRAPH = re.compile(r"\n[ \t\r]*\n")
 # `![`, unless the exclamation mark is escaped
-_IMAGE = re.compile(r"(?<!\\)((?:\\\\)*+)!\[")
+_IMAGE = re.compile(r"(?<!\\)((?:\\\\)*+)!++\[")
 # In Rust, `vec![` and `#![` are no images, unless an address follows
 _IMAGE_IN_CODE = re.compile(r"!(?=\[)")
 _IMAGE_OUTSIDE_RUST = re.compile(r"(?<![\w#])!(?=\[)")
 _ADDRESSED = re.compile(r"\][\[(:]")
-_TAG = re.compile(r"<(/?)([a-z][a-z0-9]*+)([^<>]*+)(>?)", re.IGNORECASE)
-_HREF = re.compile(r"""\shref\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE)
+_TAG = re.compile(
+    r"(?<!\\)(?P<escapes>\\*+)<(?:(?=[!?])|(?P<closing>/?)(?P<name>[a-z][^\s/<>]*+)(?P<rest>[^<>]*+)(?P<end>>?))",
+    re.IGNORECASE,
+)
+_ATTRIBUTES = re.compile(
+    r"""(?:[\s/]++[a-z_:][\w:.-]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=`]++))?+)*+[\s/]*+""",
+    re.IGNORECASE,
+)
+_HREF = re.compile(r"""[\s/]href\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE)
 _ALT = re.compile(r"""\salt\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""", re.IGNORECASE)
 _BARE = re.compile(r"\s*/?")
-_DESTINATION = re.compile(
-    r"(?<!\\)(?P<before>(?:\\\\)*+\]\(\s*+)(?P<target><[^<>\n]*+>|[^\s()<>]*+(?:\([^\s()]*+\)[^\s()<>]*+)*+)"
+# attributes that load or lead to something, or run it
+_ACTIVE = re.compile(
+    r"(?<![\w-])(?:on\w+|(?:[\w:]*(?:src|href)\w*|style|background|poster|data|\w*action|ping|cite)\s*+=)",
+    re.IGNORECASE,
 )
+_ANGLED_TARGET = re.compile(r"(\](?:\([\s>]*+|:[ \t]*+\n?[ \t>]*+))<((?:[^<>\n\\]|\\[^\n])*+)>")
+_DESTINATION = re.compile(
+    r"(?P<before>\]\([\s>]*+)"
+    r"(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\s()<>]*+(?:\([^\s()]*+\)[^\s()<>]*+)*+)"
+)
+# wherever it stands and whatever its label is: in lists and quotations, over two lines
 _DEFINITION = re.compile(
-    r"^(?P<before>[ \t>]*+\[[^\[\]\n]++\]:[ \t]*+\n?[ \t]*+)(?P<target><[^<>\n]*+>|\S++)",
-    re.MULTILINE,
+    r"(?P<before>\]:[ \t]*+\n?[ \t>]*+)(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\s<]++)"
 )
 _SPECIAL = re.compile(r"[:&\\]|//|www\.", re.IGNORECASE)  # in anything but a plain path
+_SPACE = re.compile(r"\s")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+:(?!\d)", re.IGNORECASE)
 _QUERY = re.compile(r"https?://[^\s<>\[\]{}|\\^`\"()]++", re.IGNORECASE)
 
@@ -49,6 +64,8 @@ LOADING = frozenset(
     "audio base body button embed feimage form frame frameset iframe image img input link math meta object"
     " picture script source style svg template track video".split()
 )
+RUNNING = frozenset({"script", "style"})  # also without attributes
+WORDS = frozenset({"compact", "hidden", "nowrap", "open", "reversed"})  # attributes without a value
 
 
 def clean_markup(text: str) -> str:
@@ -77,9 +94,9 @@ def _find_plain_text(text: str) -> Iterator[Span]:
 
 
 def _find_code_spans(text: str, start: int, end: int) -> Iterator[Span]:
-    """Code spans: they end at as many backticks, within the same paragraph."""
+    """Code spans: they end at as many backticks, within the same block."""
     runs = [(run.start(), run.end()) for run in _TICKS.finditer(text, start, end)]
-    gaps = [gap.start() for gap in _PARAGRAPH.finditer(text, start, end)]
+    gaps = [gap.start() for gap in BREAK.finditer(text, start, end)]
     following: list[int | None] = []  # by run, the next one of its length
     latest: dict[int, int] = {}
     for number in range(len(runs) - 1, -1, -1):
@@ -109,15 +126,22 @@ def _clean_code(code: str) -> str:
 
 
 def _break_tag(found: re.Match[str]) -> str:
-    loads = found[2].lower() in LOADING and ("//" in found[3] or ":" in found[3] or not found[4])
-    return f"< {found[0][1:]}" if loads else found[0]
+    if found["name"] is None:
+        return found[0]
+    name, rest = found["name"].lower(), found["rest"]
+    has_more = not found["end"] or not _BARE.fullmatch(rest)
+    # after an open quotation mark the tag may go on behind its `>`
+    is_cut = has_more and (rest.count('"') % 2 or rest.count("'") % 2)
+    loads = name in RUNNING or (has_more and name in LOADING) or is_cut or _ACTIVE.search(rest)
+    return f"{found['escapes']}< {_inside(found)}" if loads else found[0]
 
 
 def _clean_prose(prose: str) -> str:
     if not _MARKED.search(prose):
         return prose
     if "<" in prose:
-        prose = _TAG.sub(_clean_tag, _remove_comments(prose))
+        prose = _ANGLED_TARGET.sub(_write_plainly, _remove_comments(prose))
+        prose = _TAG.sub(_clean_tag, prose)
     if "![" in prose:
         prose = _IMAGE.sub(r"\1[", prose)
     prose = rewrite_targets(prose, _clean_target)
@@ -133,28 +157,57 @@ def _remove_comments(prose: str) -> str:
             return "".join([*parts, prose[position:].replace("<!--", "&lt;!--")])
         parts.append(prose[position:start])
         position = end + 3
+        if "`" in (prose[start - 1 : start], prose[position : position + 1]):
+            parts.append(" ")  # more backticks in a row would move the code after them
     return "".join([*parts, prose[position:]])
 
 
+def _write_plainly(found: re.Match[str]) -> str:
+    """A destination without angle brackets, which nobody can take for a tag."""
+    return found[1] + escape_target(found[2])
+
+
 def _clean_tag(found: re.Match[str]) -> str:
-    closing, name, rest, end = found[1], found[2].lower(), found[3], found[4]
-    if rest[:1] in {"@", ".", "-", "_"} or name not in PLAIN | LOADING:  # no tag of HTML
-        return _clean_angled(found[0]) if rest.startswith(":") else found[0]
-    if not end:
-        return f"&lt;{found[0][1:]}"
-    if name in PLAIN and _BARE.fullmatch(rest):
-        return found[0]
-    if name == "a" and not closing and (href := _HREF.search(rest)):
+    """An address in angle brackets, a tag without attributes, or text."""
+    if found["name"] is None or not found["end"]:
+        return _show(found)
+    inside, rest = _inside(found)[:-1], found["rest"]
+    if _SCHEME.match(inside) and not _SPACE.search(inside):
+        return found[0] if _is_link(inside) else _remove(found)
+    name = found["name"].lower()
+    if _BARE.fullmatch(rest):
+        return _remove(found) if name in LOADING else found[0]
+    if name not in PLAIN | LOADING or not _ATTRIBUTES.fullmatch(rest):
+        return _show(found)
+    if name in LOADING:
+        alternative = _ALT.search(rest) if name == "img" else None
+        return _remove(found, next(filter(None, alternative.groups()), "") if alternative else "")
+    if name == "a" and not found["closing"] and (href := _HREF.search(rest)):
         target = _decode(next(filter(None, href.groups()), ""))
-        return f'<a href="{escape_target(target)}">' if _is_link(target) else ""
-    alternative = _ALT.search(rest) if name == "img" else None
-    return next(filter(None, alternative.groups()), "") if alternative else ""
+        return found["escapes"] + write_anchor(target) if _is_link(target) else _remove(found)
+    if "=" not in rest and not WORDS.issuperset(rest.lower().split()):
+        return _show(found)  # `a <b and c> d`
+    return f"{found['escapes']}<{found['closing']}{name}>"
 
 
-def _clean_angled(angled: str) -> str:
-    """An address in angle brackets, or nothing where it has another scheme: `<data:…>`."""
-    address = angled.strip("<>")
-    return angled if _is_link(address) else ""
+def write_anchor(target: str) -> str:
+    return f'<a href="{html.escape(escape_target(target))}">'
+
+
+def _inside(found: re.Match[str]) -> str:
+    return found[0][len(found["escapes"]) + 1 :]
+
+
+def _show(found: re.Match[str]) -> str:
+    """The tag as text. HTML knows no escapes, so its sign must not stay."""
+    escapes = found["escapes"]
+    return f"{escapes[len(escapes) % 2 :]}&lt;{_inside(found)}"
+
+
+def _remove(found: re.Match[str], alternative: str = "") -> str:
+    """Remove a tag, unless what stands around it would become one."""
+    before = found.string[max(found.start() - 1, 0) : found.start()]
+    return _show(found) if before == "<" else found["escapes"] + alternative
 
 
 def rewrite_targets(prose: str, rewrite: Callable[[str], str]) -> str:
@@ -173,9 +226,12 @@ def rewrite_targets(prose: str, rewrite: Callable[[str], str]) -> str:
     return _DEFINITION.sub(replace, _DESTINATION.sub(replace, prose))
 
 
+_IGNORED = dict.fromkeys(range(32))  # by browsers, within an address
+
+
 def _decode(target: str) -> str:
     try:
-        return html.unescape(unescape_markdown(target)).strip()
+        return html.unescape(unescape_markdown(target)).translate(_IGNORED).strip()
     except ValueError:  # a character reference with more digits than Python converts
         return "#"
 
@@ -188,6 +244,10 @@ def _clean_target(target: str) -> str:
 
 def _is_link(target: str) -> bool:
     """Whether a destination is a web address, a mail address, a path (`notes.md:12`) or an anchor."""
+    if target[:2].replace("\\", "/") == "//":
+        return target[:2] == "//"
     scheme = _SCHEME.match(target)
+    if scheme and scheme[0] == target:
+        return True  # `Note:` leads nowhere
     is_web_or_mail = target[:8].lower().startswith(("http://", "https://", "mailto:"))
     return is_web_or_mail or not scheme or "." in scheme[0]
