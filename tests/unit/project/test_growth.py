@@ -120,7 +120,11 @@ MEASURED = {
     "first message": "domain.private_text._ASKED",
     "addresses of a page": "domain.private_text._LINK_TARGET",
     "links of a request": "domain.private_text._BARE_ADDRESS",
-    "links of a report": "domain.report_links._LINKED domain.report_links._ADDRESS",
+    "links of a report": """
+        domain.report_links._LINKED domain.report_links._ADDRESS domain.report_links._END
+        domain.report_links._LABEL_END domain.report_links._RUN domain.report_links._MAIL
+        domain.report_links._HARMLESS
+    """,
     "markup of a report": """
         domain.report_markup._MARKED domain.report_markup._TICKS
         domain.report_markup._IMAGE domain.report_markup._IMAGE_IN_CODE domain.report_markup._TAG

@@ -183,7 +183,7 @@ def _clean_tag(found: re.Match[str]) -> str:
         alternative = _ALT.search(rest) if name == "img" else None
         return _remove(found, next(filter(None, alternative.groups()), "") if alternative else "")
     if name == "a" and not found["closing"] and (href := _HREF.search(rest)):
-        target = _decode(next(filter(None, href.groups()), ""))
+        target = decode_target(next(filter(None, href.groups()), ""))
         return found["escapes"] + write_anchor(target) if _is_link(target) else _remove(found)
     if "=" not in rest and not WORDS.issuperset(rest.lower().split()):
         return _show(found)  # `a <b and c> d`
@@ -218,7 +218,7 @@ def rewrite_targets(prose: str, rewrite: Callable[[str], str]) -> str:
         given = found["target"]
         if not _SPECIAL.search(given):
             return found[0]
-        decoded = _decode(given[1:-1] if given.startswith("<") else given)
+        decoded = decode_target(given[1:-1] if given.startswith("<") else given)
         target = rewrite(decoded)
         is_plain = decoded in given or not is_web_address(decoded)
         return found[0] if target == decoded and is_plain else found["before"] + target
@@ -229,7 +229,7 @@ def rewrite_targets(prose: str, rewrite: Callable[[str], str]) -> str:
 _IGNORED = dict.fromkeys(range(32))  # by browsers, within an address
 
 
-def _decode(target: str) -> str:
+def decode_target(target: str) -> str:
     try:
         return html.unescape(unescape_markdown(target)).translate(_IGNORED).strip()
     except ValueError:  # a character reference with more digits than Python converts
