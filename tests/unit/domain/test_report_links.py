@@ -10,7 +10,11 @@ EVIDENCE = [
     make_passage(READ, "It says so."),
     make_passage("notes.md", "Call https://api.example/v1 for it."),
 ]
-KNOWN = KnownLinks(EVIDENCE, ["See shop.example/prices or sales@shop.example, please."], "https://github.com/acme/ideas")
+KNOWN = KnownLinks(
+    EVIDENCE,
+    ["See shop.example/prices or sales@shop.example, please."],
+    "https://github.com/acme/ideas",
+)
 
 CLEANED = [
     (f"[page]({READ})", f"[page]({READ})", 0),
