@@ -143,6 +143,11 @@ def read_addresses(text: str) -> NamedAddresses:
     return named
 
 
+def read_links(text: str) -> object:
+    known = KnownLinks([make_passage(PAGE, text)], [text])
+    return known.may_quote("a"), known.spell("mailto:a@b.example")
+
+
 def ask(*later: tuple[str, JsonObject], idea: str, tools: Sequence[str] = ()) -> Conversation:
     """A conversation with the offline model."""
     asked: JsonObject = {"type": "text", "text": f"<idea>\n{idea[: limits.MAX_IDEA]}\n</idea>"}
@@ -234,9 +239,7 @@ SURFACES: dict[str, Surface] = {
     "links of a report": lambda text: remove_unknown_links(
         cut_report(text), KnownLinks([make_passage(PAGE, "a https://a.b")], ["https://a.b"])
     ),
-    "links of a request": lambda text: KnownLinks([make_passage(PAGE, text)], [text]).may_quote(
-        "a"
-    ),
+    "links of a request": read_links,
     "commit": lambda text: clean_subject(text, 100),
     "pull request": lambda text: clean_body(cut_report(text)),
     "branch": refuse(check_ref),

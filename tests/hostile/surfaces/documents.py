@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.research import Folder
@@ -19,8 +20,10 @@ from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.documents import add_section, parse_document, render_update
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
+from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
+from idea_explorer.domain.report_markup import clean_markup
 from idea_explorer.domain.similar_research import find_similar
-from idea_explorer.domain.tools import ToolCall
+from idea_explorer.domain.tools import ToolCall, make_passage
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
 from idea_explorer.tools.readable import readable
@@ -28,6 +31,7 @@ from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.import_music import read_json_lines
 from tests.fakes.engine import RecordedLog
 from tests.fakes.fetching import Files
+from tests.fakes.rendering import expect_inert
 from tests.hostile.surfaces.base import (
     GOOD,
     RUN,
@@ -37,6 +41,10 @@ from tests.hostile.surfaces.base import (
     fill,
     surface,
 )
+
+
+HARMLESS = {"127", "localhost", "test", "invalid", "example.com", "example.net", "example.org"}
+FOUND = "https://found.example/x"
 
 
 @surface("front matter", "front matter", "unicode", "terminal")
@@ -73,12 +81,24 @@ def documents(folder: Path) -> Iterator[Check]:
 
 @surface("reports", "markdown", "unicode", "urls")
 def reports(folder: Path) -> Iterator[Check]:
+    evidence = [make_passage(FOUND, "It says so.")]
+
     def check(text: str) -> None:
-        check_citations(f"# Bees\n\n{text}\n\n## Sources\n\n{text}", [])
+        cleaned = clean_markup(f"# Bees\n\n{text}\n\n## Sources\n\n{text}")
+        expect_inert(check_citations(cleaned, evidence).text)
+        private, _ = remove_unknown_links(cleaned, KnownLinks(evidence))
+        checked = check_citations(private, evidence).text
+        expect_inert(checked, _is_found_or_harmless)
         section = render_update(RUN, date(2026, 11, 16), text)
         assert add_section(text, section, RUN, set()).text.startswith(text), "changed others' bytes"
 
     yield check
+
+
+def _is_found_or_harmless(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    names = {*(".".join(host.split(".")[-count:]) for count in (1, 2)), host.partition(".")[0]}
+    return address == FOUND or bool(names & HARMLESS)
 
 
 @surface("report page", "markdown", "unicode", "urls")

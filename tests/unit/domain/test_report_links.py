@@ -56,6 +56,9 @@ CLEANED = [
         "<sales@shop.example> [a](mailto:sales@shop.example)",
         0,
     ),
+    (f"{READ}<e@evil.example>", f"{READ} (link removed)", 1),
+    ("`a[x]: https://evil.example/s` b", "`a[x]: #link-removed` b", 1),
+    (f"[x]: {READ}`secret", f"[x]: {READ} `secret", 0),
     ("See https&colon;//evil.example/secret", "See (link removed)", 1),
 ]
 HARMLESS = [
@@ -79,7 +82,12 @@ def test_addresses_that_nobody_else_receives_stay(text: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["http://localhost@evil.example/x", "http://localhost.evil.example", "http://www.w3.org/x"],
+    [
+        "http://localhost@evil.example/x",
+        "http://127.0.0.1#@evil.example/x",
+        "http://localhost.evil.example",
+        "http://www.w3.org/x",
+    ],
 )
 def test_addresses_that_only_look_harmless_do_not(address: str) -> None:
     assert remove_unknown_links(address, KNOWN) == ("(link removed)", 1)

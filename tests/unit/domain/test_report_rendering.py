@@ -13,6 +13,9 @@ from tests.fakes.rendering import expect_inert
 READ = "https://found.example/x"
 EVIDENCE = [make_passage(READ, "It says so.")]
 ADDRESSES = [
+    "script",
+    "img/src=a",
+    "e@evil.example",
     "https://evil.example/secret",
     "https&colon;//evil.example/secret",
     "https&colon;&sol;&sol;evil.example/secret",

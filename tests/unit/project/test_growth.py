@@ -67,7 +67,7 @@ MEASURED = {
     "citations of a definition": "domain.links._DEFINED",
     "citations of a link": """
         domain.sources._WEB domain.sources._NO_SOURCE domain.sources._LINES domain.sources._UPWARDS
-        domain.sources._TRACKING domain.sources._UNSAFE
+        domain.sources._TRACKING domain.sources._UNSAFE domain.sources._TAG_LIKE
     """,
     "evidence": "domain.sources._ADDRESS domain.sources._fold_title",
     "framework": """
@@ -119,10 +119,10 @@ MEASURED = {
     """,
     "first message": "domain.private_text._ASKED",
     "addresses of a page": "domain.private_text._LINK_TARGET",
-    "links of a request": "domain.private_text._BARE_ADDRESS",
+    "links of a request": "domain.private_text._BARE_ADDRESS domain.report_links._MAIL",
     "links of a report": """
         domain.report_links._LINKED domain.report_links._ADDRESS domain.report_links._END
-        domain.report_links._LABEL_END domain.report_links._RUN domain.report_links._MAIL
+        domain.report_links._LABEL_END domain.report_links._RUN
         domain.report_links._HARMLESS
     """,
     "markup of a report": """

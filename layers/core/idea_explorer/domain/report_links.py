@@ -38,12 +38,13 @@ _ADDRESS = re.compile(
 # What may follow an address before the next space, so that programs which find addresses see its end.
 _END = re.compile(r"[]\"'|}*_~`.,:;!?)]*+(?=[\s<]|\Z)")
 _LABEL_END = re.compile(rf"\]\((?P<target>#link-removed|https?://{ADDRESS_CHARS}|(?=\)))")
+_SHORTEST = len("www.a")
 _RUN = re.compile(r"[^\s<>()\[\]\"'`|]++")
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")
 # On this machine, reserved for examples (RFC 2606), or a name that is only spelled like an address.
 _HARMLESS = re.compile(
     r"https?://(?:(?:[a-z0-9-]++\.)*+(?:localhost|test|invalid)|127(?:\.\d{1,3}){3}|\[::1\]"
-    r"|(?:(?!example\.)[a-z0-9-]++\.)*+example\.(?:com|net|org))(?::\d{1,5})?(?:[/?#][^\s\\]*+)?"
+    r"|(?:(?!example\.)[a-z0-9-]++\.)*+example\.(?:com|net|org))(?::\d{1,5})?(?:[/?#][^\s\\@]*+)?"
     r"|http://www\.w3\.org/(?:2000/svg|1999/xhtml|1999/xlink|1999/XSL/Transform|1998/Math/MathML|2000/xmlns/"
     r"|2001/XMLSchema(?:-instance)?|XML/1998/namespace)"
     r"|https://(?:pypi\.org/simple|registry\.npmjs\.org)/?",
@@ -127,7 +128,7 @@ class _Removal:
 
     def _rewrite_run(self, found: re.Match[str]) -> str:
         given = found[0]
-        if "&" not in given and "\\" not in given:
+        if len(given) < _SHORTEST or ("&" not in given and "\\" not in given):
             return given
         spelled = _ADDRESS.search(decode_target(given))
         if not spelled or spelled[0] in given or self._known.may_quote(trim_address(spelled[0])):
@@ -151,7 +152,11 @@ class _Removal:
         if found["href"] is not None:
             return write_anchor(self._rewrite_target(html.unescape(found["href"])))
         if found["angled"]:
-            return self._rewrite_angled(found["angled"])
+            before = found.string[max(found.start() - 1, 0) : found.start()]
+            written = self._rewrite_angled(found["angled"])
+            # an address before it ended at the bracket
+            is_joined = not written.startswith("<") and not before.isspace() and before not in "(["
+            return f" {written}" if is_joined else written
         address = trim_address(found["plain"])
         rest = found["plain"][len(address) :]
         if spelling := self._known.spell(address):

@@ -45,11 +45,11 @@ _ACTIVE = re.compile(
 _ANGLED_TARGET = re.compile(r"(\](?:\([\s>]*+|:[ \t]*+\n?[ \t>]*+))<((?:[^<>\n\\]|\\[^\n])*+)>")
 _DESTINATION = re.compile(
     r"(?P<before>\]\([\s>]*+)"
-    r"(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\s()<>]*+(?:\([^\s()]*+\)[^\s()<>]*+)*+)"
+    r"(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\s()<>`]*+(?:\([^\s()`]*+\)[^\s()<>`]*+)*+)"
 )
 # wherever it stands and whatever its label is: in lists and quotations, over two lines
 _DEFINITION = re.compile(
-    r"(?P<before>\]:[ \t]*+\n?[ \t>]*+)(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\s<]++)"
+    r"(?P<before>\]:[ \t]*+\n?[ \t>]*+)(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\s<`]++)"
 )
 _SPECIAL = re.compile(r"[:&\\]|//|www\.", re.IGNORECASE)  # in anything but a plain path
 _SPACE = re.compile(r"\s")
@@ -221,7 +221,9 @@ def rewrite_targets(prose: str, rewrite: Callable[[str], str]) -> str:
         decoded = decode_target(given[1:-1] if given.startswith("<") else given)
         target = rewrite(decoded)
         is_plain = decoded in given or not is_web_address(decoded)
-        return found[0] if target == decoded and is_plain else found["before"] + target
+        written = found[0] if target == decoded and is_plain else found["before"] + target
+        is_open = is_web_address(target) and found.string[found.end() : found.end() + 1] == "`"
+        return f"{written} " if is_open else written  # what follows is no part of the address
 
     return _DEFINITION.sub(replace, _DESTINATION.sub(replace, prose))
 

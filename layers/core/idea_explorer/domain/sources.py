@@ -203,6 +203,7 @@ def collect_quotes(content: Sequence[Block]) -> dict[str, str]:
 NOT_FOUND = "not among what this run read or found"
 _QUOTE_LENGTH = 160
 _TITLE_LENGTH = 100
+_TAG_LIKE = re.compile(r"[!?]|[a-z][a-z0-9-]*+(?:/|\Z)", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\s<>\[\]]")
 
 
@@ -224,13 +225,21 @@ class NumberedSource:
         if passage is None:
             # a trailing dash and the `>` after it could end an open HTML comment
             target = re.sub(r"-\Z", "%2D", self.target)
-            address = f"<{target}>" if target else ""
+            address = (
+                f"<{target if is_web_address(target) else _spell_path(target)}>" if target else ""
+            )
             name = ": ".join(part for part in (self.title, address) if part)
             return f"{self.number}. {name} {UNMATCHED}: {NOT_FOUND}"
         title = escape_markdown(one_line(passage.title or passage.source, _TITLE_LENGTH))
         age = f", {escape_markdown(passage.age)}" if passage.age else ""
         line = f"{self.number}. [{title}]({self.target}){age} `{passage.sha256[:12]}`"
         return f"{line}: “{escape_markdown(one_line(quoted, _QUOTE_LENGTH))}”" if quoted else line
+
+
+def _spell_path(path: str) -> str:
+    """A path that is neither a tag nor a mail address when it stands in angle brackets."""
+    path = path.replace("@", "%40")
+    return f"./{path}" if _TAG_LIKE.match(path) else path
 
 
 def escape_target(target: str) -> str:
