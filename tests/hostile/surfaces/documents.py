@@ -42,7 +42,6 @@ from tests.hostile.surfaces.base import (
     surface,
 )
 
-
 HARMLESS = {"127", "localhost", "test", "invalid", "example.com", "example.net", "example.org"}
 FOUND = "https://found.example/x"
 
