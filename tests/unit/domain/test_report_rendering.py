@@ -23,6 +23,8 @@ ADDRESSES = [
     "//evil.example/secret",
     "/\\\\evil.example/secret",
     "mailto:e@evil.example?body=secret",
+    "\u00a0//evil.example/secret",
+    f"{READ}\u00a0secret",
     f"{READ}|secret",
     f"{READ}?secret",
 ]

@@ -31,12 +31,12 @@ REMOVED = "(link removed)"
 REMOVED_TARGET = "#link-removed"
 _LINKED = re.compile(r"\][(:]|//|www\.|mailto|[&@\\]", re.IGNORECASE)
 _ADDRESS = re.compile(
-    r"""<a href="(?P<href>[^"]*+)">|<(?P<angled>(?:https?|ftp)://[^\s<>]*+|(?:mailto:)?[^\s<>@]++@[^\s<>@]++)>"""
+    r"""<a href="(?P<href>[^"]*+)">|<(?P<angled>(?:https?|ftp)://[^\x00-\x20<>]*+|(?:mailto:)?[^\s<>@]++@[^\s<>@]++)>"""
     rf"""|(?P<plain>(?:(?:https?|ftp)://|mailto:|(?<![A-Za-z0-9./@-])www\.){ADDRESS_CHARS})""",
     re.IGNORECASE,
 )
 # What may follow an address before the next space, so that programs which find addresses see its end.
-_END = re.compile(r"[]\"'|}*_~`.,:;!?)]*+(?=[\s<]|\Z)")
+_END = re.compile(r"[]\"'|}*_~`.,:;!?)]*+(?=[ \t\r\n<]|\Z)")
 _LABEL_END = re.compile(rf"\]\((?P<target>#link-removed|https?://{ADDRESS_CHARS}|(?=\)))")
 _SHORTEST = len("www.a")
 _RUN = re.compile(r"[^\s<>()\[\]\"'`|]++")
@@ -178,7 +178,7 @@ class _Removal:
         if _END.match(text, position):
             return True
         label = _LABEL_END.match(text, position)
-        return bool(label) and text[label.end() : label.end() + 1] in {")", " ", "\n"}
+        return label is not None and text[label.end() : label.end() + 1] in {")", " ", "\n"}
 
     def _rewrite_quoted(self, found: re.Match[str]) -> str:
         if found["href"] is not None or found["angled"]:

@@ -45,11 +45,11 @@ _ACTIVE = re.compile(
 _ANGLED_TARGET = re.compile(r"(\](?:\([\s>]*+|:[ \t]*+\n?[ \t>]*+))<((?:[^<>\n\\]|\\[^\n])*+)>")
 _DESTINATION = re.compile(
     r"(?P<before>\]\([\s>]*+)"
-    r"(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\s()<>`]*+(?:\([^\s()`]*+\)[^\s()<>`]*+)*+)"
+    r"(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\x00-\x20()<>`]*+(?:\([^\x00-\x20()`]*+\)[^\x00-\x20()<>`]*+)*+)"
 )
 # wherever it stands and whatever its label is: in lists and quotations, over two lines
 _DEFINITION = re.compile(
-    r"(?P<before>\]:[ \t]*+\n?[ \t>]*+)(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\s<`]++)"
+    r"(?P<before>\]:[\s>]*+)(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\x00-\x20<`]++)"
 )
 _SPECIAL = re.compile(r"[:&\\]|//|www\.", re.IGNORECASE)  # in anything but a plain path
 _SPACE = re.compile(r"\s")
