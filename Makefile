@@ -66,7 +66,7 @@ openapi: $(DEV) ## Write docs/openapi.json from the API's routes
 
 MACHINE := $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 ARCHITECTURE ?= arm64
-SAM := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" ARCHITECTURE=$(ARCHITECTURE) SAM_CLI_TELEMETRY=0 $(BIN)/sam
+SAM = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" ARCHITECTURE=$(ARCHITECTURE) SAM_CLI_TELEMETRY=0 $(BIN)/sam
 
 # One folder per purpose and architecture: what is deployed is never what `make invoke` left behind.
 BUILD = .aws-sam/deploy-$(ARCHITECTURE)
