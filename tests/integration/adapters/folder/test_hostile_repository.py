@@ -94,12 +94,16 @@ def include_config(root: Path, program: Path) -> None:
     (root / ".gitattributes").write_text("* filter=evil\n")
 
 
-def configure_work_tree(root: Path, program: Path) -> None:
+def filter_in_work_tree(root: Path, program: Path) -> None:
     git(root, "config", "extensions.worktreeConfig", "true")
     git(root, "config", "--worktree", "filter.evil.clean", str(program))
+    (root / ".gitattributes").write_text("* filter=evil\n")
+
+
+def sign_in_work_tree(root: Path, program: Path) -> None:
+    git(root, "config", "extensions.worktreeConfig", "true")
     git(root, "config", "--worktree", "gpg.program", str(program))
     git(root, "config", "--worktree", "commit.gpgSign", "true")
-    (root / ".gitattributes").write_text("* filter=evil\n")
 
 
 def name_filter(driver: bytes) -> Callable[[Path, Path], None]:
@@ -119,7 +123,8 @@ TRAPS: dict[str, Callable[[Path, Path], None]] = {
     "monitor": set_config("core.fsmonitor"),
     "filter": add_filter,
     "included filter": include_config,
-    "filter of the work tree": configure_work_tree,
+    "filter of the work tree": filter_in_work_tree,
+    "signature of the work tree": sign_in_work_tree,
     "filter with an equals sign": name_filter(b"a=b"),
     "filter with dots": name_filter(b"a.b.c"),
     "filter that is not UTF-8": name_filter(b"\xff\xfe"),
