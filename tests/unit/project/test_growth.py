@@ -119,7 +119,7 @@ MEASURED = {
     """,
     "first message": "domain.private_text._ASKED",
     "addresses of a page": "domain.private_text._LINK_TARGET",
-    "links of a request": "domain.private_text._BARE_ADDRESS",
+    "links of a request": "domain.private_text._WITH_SCHEME domain.private_text._BARE_ADDRESS",
     "links of a report": "domain.report_links._LINKED domain.report_links._ADDRESS",
     "markup of a report": """
         domain.report_markup._MARKED domain.report_markup._TICKS domain.report_markup._PARAGRAPH

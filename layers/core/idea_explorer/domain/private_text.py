@@ -28,10 +28,20 @@ PRIVATE_TOOLS = frozenset(name for spec in TOOLSETS.values() for name in spec.pr
 _ASKED = re.compile(
     r"\AToday is [^\n]*\n\n<idea>\n(.*?)\n</idea>(?:\n\n<context>\n(.*?)\n</context>)?", re.DOTALL
 )
+# A person's address ends where nobody would go on with it, and not at every character that needs escaping.
+_REST = r"[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\u201c\u201d]"
+_WITH_SCHEME = re.compile(rf"https?://{_REST}++", re.IGNORECASE)
 # People leave out the scheme: `example.com/prices`. Possessive, so that nothing is matched a second way.
 _BARE_ADDRESS = re.compile(
-    r"(?<![\w@./:-])(?:[a-z0-9][a-z0-9-]{0,62}+\.)++[a-z]{2,24}+(?::\d{1,5}+)?+(?:/[^\s<>\"'`]*+)?+(?!@)",
+    r"(?<![\w@./:-])(?P<host>(?:[^\W_](?:[^\W_]|-){0,62}+\.)++(?P<ending>[a-z]{2,24}+|[^\W\d_]{2,24}+))"
+    rf"(?::\d{{1,5}}+)?+(?P<path>/{_REST}*+)?+(?!@)",
     re.IGNORECASE,
+)
+# Alone, a name with such an ending is that of a file or a program. Some are endings of domains as well.
+_FILE_ENDINGS = frozenset(
+    "bat bib bin cfg conf cpp css csv doc docx env exe gif gz htm html ini ipynb java jpeg jpg js json jsx"
+    " kt lock log lua md mjs mov pdf php png ppt pptx ps py rb rs rst scss sh sql svg swift tar tex toml ts"
+    " tsv tsx txt vue wasm xls xlsx xml yaml yml zip".split()
 )
 _LINK_TARGET = re.compile(r"\]\((https?://[^\s()<>]++)\)", re.IGNORECASE)
 
@@ -150,7 +160,15 @@ def _key(address: str) -> str:
 
 
 def find_request_addresses(text: str) -> Iterator[str]:
-    """The addresses that a person wrote, also those without a scheme."""
+    """The addresses that a person wrote, also those without a scheme. Brackets around one are no part
+    of it, so it counts with and without them."""
+    found = [address[0] for address in _WITH_SCHEME.finditer(text)]
+    found += [bare[0] for bare in _BARE_ADDRESS.finditer(text) if not _is_file_name(bare)]
+    for address in found:
+        yield trim_address(address)
     yield from find_addresses(text)
-    for found in _BARE_ADDRESS.finditer(text):
-        yield trim_address(found[0])
+
+
+def _is_file_name(bare: re.Match[str]) -> bool:
+    is_whole = not bare["path"] and bare["host"][:4].lower() != "www."
+    return is_whole and bare["ending"].lower() in _FILE_ENDINGS
