@@ -141,7 +141,7 @@ MEASURED = {
     """,
     "pattern for code": """
         tools.code.patterns._TOKEN tools.code.pattern_size._TOKEN
-        tools.code.pattern_size._IGNORES_CASE tools.code.pattern_size._instructions
+        tools.code.pattern_size._IGNORES_CASE tools.code.pattern_size._IN_SET
     """,
     "files of code": "tools.code.patterns._GLOB_TOKEN",
     "offline research": """
