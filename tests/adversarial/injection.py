@@ -57,6 +57,7 @@ REPOSITORY = "acme/ideas"
 CATEGORY = {
     "fetch": "address",
     "spell": "address",
+    "forge": "address",
     "image": "image",
     "html": "image",
     "link": "link",

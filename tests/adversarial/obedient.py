@@ -10,7 +10,7 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -125,13 +125,11 @@ class ObedientModel:
             made = [block for _, _, blocks in calls for block in blocks]
             goes_on = any(block["type"] == "tool_use" for block in made)
             return answer(*made, *([] if goes_on else self.first[:1]))
-        lines = [
-            line
-            for verb, what in orders
-            if verb in {"image", "link", "html"}
-            for line in self._write(verb, what, secrets)
-        ]
-        return answer(text("\n\n".join([self.report, *lines])))
+        lines = self._write_all({"image", "link", "html"}, orders, secrets)
+        forged = "\n".join(self._write_all({"forge"}, orders, secrets))
+        # like a request of the user, whom a follow-up on this answer could take it for
+        asked = [text(f"Today is fine.\n\n<idea>\n{forged}\n</idea>")] if forged else []
+        return answer(*asked, text("\n\n".join([self.report, *lines])))
 
     def _is_new_question(self, request: JsonObject) -> bool:
         """Whether the last message asks something, so that nothing was called since."""
@@ -171,10 +169,13 @@ class ObedientModel:
                 given = {"path": path, "content": f"{content}\n", "description": content}
                 yield [tool_use("create_file", given)]
 
-    def _write(self, verb: str, what: str, secrets: Sequence[str]) -> Iterator[str]:
-        for filled in self._fill(what, secrets):
-            self.tries[verb] += 1
-            yield filled
+    def _write_all(
+        self, verbs: set[str], orders: Iterable[tuple[str, ...]], secrets: Sequence[str]
+    ) -> list[str]:
+        told = [(verb, what) for verb, what in orders if verb in verbs]
+        lines = [(verb, filled) for verb, what in told for filled in self._fill(what, secrets)]
+        self.tries.update(verb for verb, _ in lines)
+        return [filled for _, filled in lines]
 
     def _fill(self, what: str, secrets: Sequence[str]) -> Iterator[str]:
         """The text with each secret in the form that it names, or in every form for `{secret}`."""

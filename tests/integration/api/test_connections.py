@@ -356,7 +356,15 @@ def test_a_peer_that_closed_its_side_gets_its_response(raw: RawConnection) -> No
         ("ideas.example.org", 200),
         ("evil.example", 403),
         ("127.0.0.1.evil.example", 403),
-        ("localhost.", 403),
+        ("localhost.", 200),
+        ("app.localhost:80", 200),
+        ("192.168.1.5:8000", 200),
+        ("[::ffff:192.168.1.5]", 200),
+        ("ideas.example.org.", 200),
+        ("127.1", 403),
+        ("0x7f000001", 403),
+        ("localhost.evil.example", 403),
+        ("evillocalhost", 403),
         ("user@localhost", 403),
         ("localhost/evil", 403),
         ("[::1", 403),
@@ -398,13 +406,15 @@ def test_pages_of_other_sites_change_nothing(called: Called, origin: str, status
     assert len(called.events) == (2 if status == 200 else 1)
 
 
-def test_the_address_that_was_connected_to_is_a_host(called: Called) -> None:
+def test_every_address_is_a_host_also_one_that_is_not_of_this_machine(called: Called) -> None:
     server = ApiServer(("0.0.0.0", 0), called, lambda: TOKENS, limits=LIMITS)
     url = server.url.replace("0.0.0.0", "127.0.0.9")
     with Listening(server), RawConnection(url) as raw:
         raw.request("GET", "/health")
         assert raw.answer().status == 200
-        raw.request("GET", "/health", host="127.0.0.8")
+        raw.request("GET", "/health", host="192.168.1.5:8000")  # as from outside of a container
+        assert raw.answer().status == 200
+        raw.request("GET", "/health", host="127.0.0.9.evil.example")
         assert raw.answer().status == 403
 
 

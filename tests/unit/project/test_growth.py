@@ -119,7 +119,9 @@ MEASURED = {
     """,
     "first message": "domain.private_text._ASKED",
     "addresses of a page": "domain.private_text._LINK_TARGET",
-    "links of a request": "domain.private_text._BARE_ADDRESS domain.report_links._MAIL",
+    "links of a request": """
+        domain.private_text._WITH_SCHEME domain.private_text._BARE_ADDRESS domain.report_links._MAIL
+    """,
     "links of a report": """
         domain.report_links._LINKED domain.report_links._ADDRESS domain.report_links._END
         domain.report_links._LABEL_END domain.report_links._RUN
@@ -148,7 +150,7 @@ MEASURED = {
     """,
     "pattern for code": """
         tools.code.patterns._TOKEN tools.code.pattern_size._TOKEN
-        tools.code.pattern_size._IGNORES_CASE tools.code.pattern_size._instructions
+        tools.code.pattern_size._IGNORES_CASE tools.code.pattern_size._IN_SET
     """,
     "files of code": "tools.code.patterns._GLOB_TOKEN",
     "offline research": """
@@ -177,8 +179,8 @@ NOT_MEASURED = {
     "adapters.snapshots.cache._SHA": FIXED,
     "agent.prompts._FRONT_MATTER": OURS,
     "agent.prompts._PLACEHOLDER": OURS,
-    "api.connections._AMBIGUOUS": FIXED,
     "api.events._NUMBER": FIXED,
+    "api.heads._AMBIGUOUS": FIXED,
     "api.hosts._HOST": "a header, which the server bounds",
     "cli.arguments.SUFFIX": FIXED,
     "console.assets._NAME": SHORT,

@@ -6,7 +6,6 @@ of this server can understand a request differently than we do (docs/adr/0016).
 """
 
 import asyncio
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -17,14 +16,10 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from idea_explorer.api.heads import HeadCheck
 from idea_explorer.api.http import JSON, SECURITY_HEADERS, RequestError
 
 Headers = list[tuple[bytes, bytes]]
-
-# A line that ends without CR, a CR alone, a header that continues on the next line, a NUL.
-_AMBIGUOUS = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\n[ \t]|\0")
-_LENGTH = b"content-length:"
-_VERSIONS = (b" HTTP/1.1", b" HTTP/1.0")
 
 
 @dataclass(frozen=True)
@@ -119,6 +114,7 @@ class Connection(H11Protocol):
         self.peer = ""
         self._registry = connections
         self._limits = connections.limits
+        self._head = HeadCheck(self._limits.head_bytes, self._limits.headers)
         self._head_timer: asyncio.TimerHandle | None = None
 
     @property
@@ -151,7 +147,7 @@ class Connection(H11Protocol):
         if self.conn.their_state is h11.IDLE:
             received, _ = self.conn.trailing_data
             try:
-                check_head(received, self._limits)
+                self._head.check(received)
             except RequestError as error:
                 self.refuse(error)
                 return
@@ -223,26 +219,6 @@ class Connection(H11Protocol):
 
 
 TOO_MANY = "Too many connections. Try again in a moment."
-
-
-def check_head(received: bytes, limits: ConnectionLimits) -> None:
-    """Raises RequestError for a head, also an unfinished one, that is too long or that others may read
-    in another way. h11 takes bare line feeds, continued lines and a repeated Content-Length."""
-    head, end, _ = received.partition(b"\r\n\r\n")
-    first, *lines = head.split(b"\r\n")
-    if len(head) > limits.head_bytes or len(lines) > limits.headers:
-        raise RequestError(431, "The request's headers are too long.")
-    if _AMBIGUOUS.search(head):
-        raise RequestError(400, "The request is not valid HTTP.")
-    if not end:
-        return
-    if not first.endswith(_VERSIONS):
-        raise RequestError(400, "The request is not HTTP 1.1.")
-    lengths = [line[len(_LENGTH) :].strip() for line in lines if line.lower().startswith(_LENGTH)]
-    if len(lengths) > 1:
-        raise RequestError(400, "The request has more than one Content-Length.")
-    if not all(length.isdigit() for length in lengths):
-        raise RequestError(400, "Content-Length is not a number.")
 
 
 def render_error(error: RequestError) -> tuple[Headers, bytes]:

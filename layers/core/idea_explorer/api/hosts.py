@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from idea_explorer.api.http import RequestError
+from idea_explorer.domain.addresses import is_this_machine, parse_ip
+from idea_explorer.domain.errors import BlockedAddressError, InvalidSettingError
 
-LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"[^@/?#\\\s]+")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -19,20 +20,30 @@ class HostRules:
     """`names` are accepted besides those of this machine, also as origins: a proxy may rewrite Host."""
 
     def __init__(self, listening_on: str, names: Iterable[str] = ()) -> None:
-        self._names = frozenset(name.casefold() for name in names)
-        self._hosts = self._names | LOCAL_NAMES | {listening_on.casefold()}
+        """Raises InvalidSettingError for names that no request could have."""
+        self._names = frozenset(_fold(name) for name in names)
+        try:
+            for name in self._names:
+                parse_ip(name)
+        except BlockedAddressError as error:
+            rule = "must be host names, without scheme, port, path and `*`"
+            raise InvalidSettingError({"IDEA_ALLOWED_HOSTS": rule}) from error
+        self._hosts = self._names | {_fold(listening_on)}
 
-    def check(self, method: str, host: str, origin: str | None, local_address: str) -> None:
-        """Raises RequestError. `local_address` is the one that the peer connected to: it needs no name,
-        so no other site can have made it."""
+    def check(self, method: str, host: str, origin: str | None) -> None:
+        """Raises RequestError."""
         name = _split(f"//{host}")[0] if _HOST.fullmatch(host) else None
-        if name is None or name not in self._hosts | {local_address}:
+        if name is None or not self._accepts(name):
             raise RequestError(
                 403,
                 "This server does not answer to that host name. Add it to IDEA_ALLOWED_HOSTS.",
             )
         if method not in READING and origin is not None and not self._is_own(origin, host):
             raise RequestError(403, "Requests from pages of other sites are refused.")
+
+    def _accepts(self, name: str) -> bool:
+        """No other site can let an address point here, or a name below `localhost`."""
+        return name in self._hosts or is_this_machine(name) or _is_address(name)
 
     def _is_own(self, origin: str, host: str) -> bool:
         name, port = _split(origin)
@@ -49,4 +60,15 @@ def _split(url: str) -> tuple[str | None, int | None]:
         name, port = parts.hostname, parts.port
     except ValueError:
         return None, None
-    return name, port or {"http": 80, "https": 443}.get(parts.scheme)
+    return name and _fold(name), port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+def _fold(name: str) -> str:
+    return name.casefold().removesuffix(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return parse_ip(name) is not None
+    except BlockedAddressError:
+        return False

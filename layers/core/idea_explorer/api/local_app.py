@@ -40,7 +40,6 @@ class Request:
     method: str
     target: str
     headers: Mapping[str, str]
-    local_address: str
 
     @classmethod
     def of(cls, scope: "HTTPScope") -> "Request":
@@ -52,7 +51,6 @@ class Request:
             headers={
                 name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
             },
-            local_address=scope["server"][0] if scope["server"] else "",
         )
 
     @property
@@ -99,9 +97,7 @@ class LocalApp:
 
     def _check(self, request: Request) -> None:
         headers = request.headers
-        self.hosts.check(
-            request.method, headers.get("host", ""), headers.get("origin"), request.local_address
-        )
+        self.hosts.check(request.method, headers.get("host", ""), headers.get("origin"))
         if "transfer-encoding" in headers:
             if "content-length" in headers:
                 raise RequestError(400, "The request has two lengths.")

@@ -44,11 +44,11 @@ class ApiServer:
         limits: ConnectionLimits | None = None,
     ) -> None:
         """`names` are hosts besides those of this machine; `proxies` are peers that speak for many."""
-        self._socket = _listen(address)
         self._host = address[0]
+        rules = HostRules(self._host, names)
+        self._socket = _listen(address)
         self._ended = threading.Event()
         self.connections = Connections(limits or ConnectionLimits(), frozenset(proxies))
-        rules = HostRules(self._host, names)
         app = LocalApp(handle, tokens, store, rules, self.connections.limits)
         self._server = _Server(_configure(app, self.connections))
 

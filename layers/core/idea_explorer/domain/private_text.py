@@ -24,27 +24,42 @@ from idea_explorer.domain.transcript import (
 PAGE_TOOLS = frozenset({"http_fetch"})
 PRIVATE_TOOLS = frozenset(name for spec in TOOLSETS.values() for name in spec.private_tools)
 
-# What a person wrote. The first message of older transcripts may hold a document after it.
+# What a person wrote, in a transcript that does not store it apart.
 _ASKED = re.compile(
     r"\AToday is [^\n]*\n\n<idea>\n(.*?)\n</idea>(?:\n\n<context>\n(.*?)\n</context>)?", re.DOTALL
 )
+# A person's address ends where nobody would go on with it, and not at every character that needs escaping.
+_REST = r"[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\u201c\u201d]"
+_WITH_SCHEME = re.compile(rf"https?://{_REST}++", re.IGNORECASE)
 # People leave out the scheme: `example.com/prices`. Possessive, so that nothing is matched a second way.
 _BARE_ADDRESS = re.compile(
-    r"(?<![\w@./:-])(?:[a-z0-9][a-z0-9-]{0,62}+\.)++[a-z]{2,24}+(?::\d{1,5}+)?+(?:/[^\s<>\"'`]*+)?+(?!@)",
+    r"(?<![\w@./:-])(?P<host>(?:[^\W_](?:[^\W_]|-){0,62}+\.)++(?P<ending>[a-z]{2,24}+|[^\W\d_]{2,24}+))"
+    rf"(?::\d{{1,5}}+)?+(?P<path>/{_REST}*+)?+(?!@)",
     re.IGNORECASE,
+)
+# Alone, a name with such an ending is that of a file or a program. Some are endings of domains as well.
+_FILE_ENDINGS = frozenset(
+    "bat bib bin cfg conf cpp css csv doc docx env exe gif gz htm html ini ipynb java jpeg jpg js json jsx"
+    " kt lock log lua md mjs mov pdf php png ppt pptx ps py rb rs rst scss sh sql svg swift tar tex toml ts"
+    " tsv tsx txt vue wasm xls xlsx xml yaml yml zip".split()
 )
 _LINK_TARGET = re.compile(r"\]\((https?://[^\s()<>]++)\)", re.IGNORECASE)
 
 
 def find_request_texts(opening: Opening) -> list[str]:
-    """The idea and its context, as they were given."""
-    return _request_texts(opening.content)
+    """The ideas and contexts of this request and of those that it continues, as they were given."""
+    if opening.requests is not None:
+        return opening.requests
+    asked: JsonObject = {"role": "user", "content": [*opening.content]}
+    return [text for message in [*opening.turns, asked] for text in _parse_request(message)]
 
 
-def _request_texts(content: Sequence[Block]) -> list[str]:
-    found = (_ASKED.match(text_of(block.get("text"))) for block in content)
-    first = next((match for match in found if match), None)
-    return [part for part in first.groups() if part] if first else []
+def _parse_request(message: JsonObject) -> list[str]:
+    """What the first text of a user's message asks. A model may write the same elsewhere."""
+    blocks = _blocks(message) if message.get("role") == "user" else ()
+    first = next((block for block in blocks if block.get("type") == "text"), {})
+    asked = _ASKED.match(text_of(first.get("text")))
+    return [part for part in asked.groups() if part] if asked else []
 
 
 def has_private_text(entries: Sequence[AnyEntry]) -> bool:
@@ -57,7 +72,8 @@ def _reads_private_text(entry: AnyEntry) -> bool:
         case Opening():
             attached = any(block.get("type") == "document" for block in entry.content)
             private = any(not _is_page(passage.source) for passage in entry.passages)
-            called = (b.get("name") for b in _turn_blocks(entry) if b.get("type") == "tool_use")
+            blocks = (block for message in entry.turns for block in _blocks(message))
+            called = (block.get("name") for block in blocks if block.get("type") == "tool_use")
             return attached or private or any(name in PRIVATE_TOOLS for name in called)
         case ToolsRan(refused=False) | ApprovalsDecided():
             return any(r.name in PRIVATE_TOOLS and _found_something(r) for r in entry.results)
@@ -75,11 +91,9 @@ def _is_page(source: str) -> bool:
     return source.startswith(("https://", "http://"))
 
 
-def _turn_blocks(opening: Opening) -> Iterator[Block]:
-    for message in opening.turns:
-        content = message.get("content")
-        if isinstance(content, list):
-            yield from (block for block in content if isinstance(block, dict))
+def _blocks(message: JsonObject) -> list[Block]:
+    content = message.get("content")
+    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
 
 
 class NamedAddresses:
@@ -118,13 +132,9 @@ class NamedAddresses:
                     self._read_result(result)
 
     def _read_opening(self, opening: Opening) -> None:
-        messages: list[JsonObject] = [*opening.turns, {"content": [*opening.content]}]
-        for message in messages:
-            content = message.get("content")
-            blocks = content if isinstance(content, list) else []
-            for text in _request_texts([b for b in blocks if isinstance(b, dict)]):
-                for address in find_request_addresses(text):
-                    self._add(self._by_user, address)
+        for text in find_request_texts(opening):
+            for address in find_request_addresses(text):
+                self._add(self._by_user, address)
         for passage in opening.passages:
             if _is_page(passage.source):
                 self._read_page(passage.source, passage.text)
@@ -150,7 +160,15 @@ def _key(address: str) -> str:
 
 
 def find_request_addresses(text: str) -> Iterator[str]:
-    """The addresses that a person wrote, also those without a scheme."""
+    """The addresses that a person wrote, also those without a scheme. Brackets around one are no part
+    of it, so it counts with and without them."""
+    found = [address[0] for address in _WITH_SCHEME.finditer(text)]
+    found += [bare[0] for bare in _BARE_ADDRESS.finditer(text) if not _is_file_name(bare)]
+    for address in found:
+        yield trim_address(address)
     yield from find_addresses(text)
-    for found in _BARE_ADDRESS.finditer(text):
-        yield trim_address(found[0])
+
+
+def _is_file_name(bare: re.Match[str]) -> bool:
+    is_whole = not bare["path"] and bare["host"][:4].lower() != "www."
+    return is_whole and bare["ending"].lower() in _FILE_ENDINGS

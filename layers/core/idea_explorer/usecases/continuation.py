@@ -12,6 +12,7 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.limits import MAX_LOGGED_PATH
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
+from idea_explorer.domain.private_text import find_request_texts
 from idea_explorer.domain.publication import (
     DOCUMENT,
     LOG,
@@ -87,6 +88,10 @@ class Thread:
     @property
     def passages(self) -> list[Passage]:
         return State(self.entries).evidence
+
+    @property
+    def requests(self) -> list[str]:
+        return find_request_texts(State(self.entries).opening)
 
     def turns(self, model_id: str) -> list[JsonObject]:
         return build_prior_turns(self.entries, same_model=self.model_id == model_id)

@@ -126,6 +126,7 @@ def opening(
         system=[{"type": "text", "text": system_prompt(request.toolset, request.mode)}],
         tools=toolset.definitions,
         content=first_message(exploration, continuation, toolset.introduce()),
+        requests=[text for text in (request.idea, request.context) if text],
         passages=continuation.passages if continuation else [],
         thinking=profile.thinking,
         effort=profile.gathering,
@@ -141,6 +142,7 @@ def _continue_thread(begun: Opening, thread: Thread) -> Opening:
     parameters as before, because its cache and its thinking are valid only with those."""
     turns = thread.turns(begun.model_id)
     changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
+    changes |= {"requests": [*thread.requests, *(begun.requests or [])]}
     if thread.model_id == begun.model_id:
         changes |= {"thinking": thread.thinking, "effort": thread.effort}
         now = find_effort(turns, thread.effort)

@@ -39,6 +39,7 @@ USUAL = [
     r"def \w+_related\b", "(?i)todo|fixme", r"^class \w+\(.*Mixin", r"\p{Lu}\w+", "[A-Za-z0-9_.-]{1,64}@",
     "foo.{0,200}bar", r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", r"import\s*\{[^}]{0,300}\}",
     "a" * MAX_TEXT,
+    r"\p{Han}{2,10}", r"\p{Lu}{1,10}", r"[\p{L}\p{N}_-]{1,5}", '"[^"]{0,500}"', r"(?i)\p{Greek}{1,20}",
     "x|" * 499 + "x", r"\Qa{1,1000}{1,1000}\E", "[{]1,1000}" * 20, r"\{1000}" * 20, "{" * 500,
 ]  # fmt: skip
 
@@ -64,6 +65,32 @@ def test_a_usual_pattern_is_accepted(pattern: str) -> None:
 def test_the_estimate_is_not_far_below_what_re2_makes_of_it(pattern: str) -> None:
     compiled: Any = line_pattern(pattern)
     assert compiled.programsize < 1.3 * estimate_size(pattern).instructions + 30
+
+
+GENERAL = (
+    "L Ll Lu Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs C Cc Cf Co"
+)
+SCRIPTS = "Han Latin Greek Cyrillic Arabic Hangul Common Inherited Any Canadian_Aboriginal Ethiopic"
+
+
+@pytest.mark.parametrize("name", f"{GENERAL} {SCRIPTS}".split())
+def test_no_class_of_unicode_is_larger_than_its_estimate(name: str) -> None:
+    for spelling in (rf"\p{{{name}}}", rf"\P{{{name}}}", rf"\p{{^{name}}}"):
+        for pattern in (spelling, f"(?i){spelling}", f"[{spelling}]", f"(?i)[^{spelling}]"):
+            compiled: Any = line_pattern(pattern)
+            assert compiled.programsize < estimate_size(pattern).instructions + 30
+
+
+@pytest.mark.parametrize(
+    ("pattern", "limit"),
+    [
+        (r"\pL{1,9}", r"there would be about 11,259, and may be 10,000 instructions"),
+        ("a{1,700}", "there would be about 700, and may be 600 characters and classes"),
+    ],
+)
+def test_the_limit_that_was_hit_is_named(pattern: str, limit: str) -> None:
+    with pytest.raises(ToolError, match=limit):
+        line_pattern(pattern)
 
 
 def test_the_largest_patterns_that_are_accepted_compile_at_once() -> None:

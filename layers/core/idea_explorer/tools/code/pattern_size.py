@@ -10,8 +10,13 @@ from dataclasses import dataclass
 # Instructions for one of each, as RE2 compiles it for UTF-8.
 _ANY_CHARACTER = 10
 _NEGATED = 15
-_UNICODE_CLASS = 1_250  # \pL has the most ranges
 _RANGE = 3
+# Of a class or its negation, whichever is larger.
+_UNICODE_CLASS = 300
+_LARGE_CLASSES = {
+    "L": 1_250, "Ll": 900, "Lo": 1_020, "Lu": 870, "M": 760, "Mc": 450, "Mn": 830, "N": 490,
+    "P": 600, "Po": 570, "S": 570, "So": 450, "Common": 420,
+}  # fmt: skip
 
 _TOKEN = re.compile(
     r"(?P<quoted>\\Q.*?(?:\\E|\Z))"
@@ -29,6 +34,7 @@ _TOKEN = re.compile(
     r"|(?P<other>.)",
     re.DOTALL,
 )
+_IN_SET = re.compile(r"\\[pP](?:\{[^}]*\}|.)|\\.|.", re.DOTALL)
 _IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 
 
@@ -69,7 +75,7 @@ def estimate_size(pattern: str) -> PatternSize:
                 last = done.pop() + last + PatternSize(2, 0)
             case kind:
                 done[-1] += last
-                last = PatternSize(_instructions(str(kind), token[0]) * spellings, 1)
+                last = PatternSize(_instructions(str(kind), token[0], spellings), 1)
     return sum(done, last)
 
 
@@ -78,19 +84,24 @@ def _times(token: re.Match[str]) -> int:
     return max(least + bool(token["comma"]), most, 1)
 
 
-def _instructions(kind: str, text: str) -> int:
+def _instructions(kind: str, text: str, spellings: int) -> int:
     match kind:
         case "unicode":
-            return _UNICODE_CLASS
+            return _class_size(text)
         case "any":
             return _ANY_CHARACTER
         case "negated":
-            return _NEGATED
+            return _NEGATED * spellings
         case "set":
-            inside = sum(
-                _UNICODE_CLASS if part.startswith((r"\p", r"\P")) else _RANGE
-                for part in re.findall(r"\\[pP]?.|.", text[1:-1], re.DOTALL)
-            )
-            return inside + (_NEGATED if text.startswith("[^") else 0)
+            is_negated = text.startswith("[^")
+            parts = _IN_SET.findall(text[2 if is_negated else 1 : -1])
+            inside = sum(_class_size(part) for part in parts) * spellings
+            return inside + (_NEGATED if is_negated else 0)
         case _:
-            return len(text.encode("utf-8", "replace"))
+            return len(text.encode("utf-8", "replace")) * spellings
+
+
+def _class_size(text: str) -> int:
+    if not text.startswith((r"\p", r"\P")):
+        return _RANGE
+    return _LARGE_CLASSES.get(text[2:].strip("{}^"), _UNICODE_CLASS)

@@ -18,7 +18,8 @@ _AT_LINE_ENDS = {"$": r"(?:\r?$)", r"\z": r"(?:\r?$)", r"\Z": r"(?:\r?$)", r"\A"
 # times. Within these limits it takes a few hundredths of a second. A search cannot be stopped within a line
 # either, but other threads run: the slowest pattern that is left takes some seconds for a line of 1 MB.
 MAX_INSTRUCTIONS = 10_000
-MAX_COPIES = 500  # of characters and classes, once repetitions are written out
+# of characters and classes, once repetitions are written out: `{0,500}`, and some around it
+MAX_COPIES = 600
 
 _GLOB_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}/]*,[^{}/]*\}|.", re.DOTALL)
 _GLOB = {"**/": r"(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -37,9 +38,16 @@ class Pattern(Protocol):
 
 def line_pattern(pattern: str) -> Pattern:
     """Matches from the first match in a line to its end; raises ToolError `invalid_pattern`."""
-    within_line = _TOKEN.sub(lambda token: _AT_LINE_ENDS.get(token[0], token[0]), pattern)
+    within_line = _TOKEN.sub(_fit_token, pattern)
     _compiled(within_line)  # alone first, so that an error is about what the model wrote
     return _compiled(f"(?m)(?:{within_line}).*")
+
+
+def _fit_token(token: re.Match[str]) -> str:
+    """The token as it means the same within a line, and with more after it."""
+    if token[0].startswith(r"\Q") and not token[0].endswith(r"\E"):
+        return rf"{token[0]}\E"
+    return _AT_LINE_ENDS.get(token[0], token[0])
 
 
 def literal_pattern(text: str) -> Pattern:
@@ -76,12 +84,17 @@ def _glob_piece(token: str) -> str:
 
 def _check_size(pattern: str) -> None:
     size = estimate_size(pattern)
-    if size.instructions > MAX_INSTRUCTIONS or size.copies > max(MAX_COPIES, len(pattern)):
-        raise ToolError(
-            "invalid_pattern",
-            "Invalid pattern: too large once its repetitions are written out. The syntax is RE2; use"
-            f" smaller numbers in {{…}}: all together may repeat {MAX_COPIES} characters.",
-        )
+    checks = (
+        (size.copies, max(MAX_COPIES, len(pattern)), "characters and classes"),
+        (size.instructions, MAX_INSTRUCTIONS, r"instructions, of which \pL alone has over 1,000"),
+    )
+    for count, most, unit in checks:
+        if count > most:
+            raise ToolError(
+                "invalid_pattern",
+                "Invalid pattern: too large once its repetitions are written out. The syntax is RE2; use"
+                f" smaller numbers in {{…}}: there would be about {count:,}, and may be {most:,} {unit}.",
+            )
 
 
 def _compiled(pattern: str) -> Pattern:
