@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import platform
 import re
 import runpy
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -98,3 +100,18 @@ def test_botocore_is_left_with_our_services_without_their_documentation(tmp_path
     }
     left = json.loads((tmp_path / "endpoints.json").read_text())
     assert left == {"partitions": [{"services": {"states": {"a": 1}}}], "version": 3}
+
+
+def test_what_runs_here_is_built_for_this_machine_and_what_is_deployed_is_not() -> None:
+    """Layers take their wheels by this variable, and a deployment's default is another one than most
+    machines have."""
+
+    def architecture(target: str) -> str:
+        command = ["make", "--dry-run", "--no-print-directory", target]
+        steps = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        (found,) = set(re.findall(r" ARCHITECTURE=(\w+) .*sam build", steps))
+        return str(found)
+
+    machine = "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
+    assert architecture("local-build") == machine
+    assert architecture("build") == "arm64"
