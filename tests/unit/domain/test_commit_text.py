@@ -83,6 +83,9 @@ def test_code_in_a_fence_can_be_copied_but_directs_nothing() -> None:
         "- a\n  ```\n@octocat",  # the fence ends with the list item
         "> ```\n@octocat",
         "```\ncode\n   ```\n@octocat",
+        "  ```\n  code\n```\n@octocat",  # the second fence closes
+        " ~~~\ncode\n~~~\n\n@octocat",
+        "- a\n\n  ```\n  code\n```\n```\n@octocat",
         "```a`b\n@octocat",  # no fence at all
         "~~~\n```\n~~~\n@octocat",
         "`x `@octocat` y`",

@@ -17,6 +17,7 @@ DANGEROUS = {
         "buildspec.yml",
         ".github/dependabot.yml",
         "CODEOWNERS",
+        ".tekton/x.yaml",
     ),
     "is a lock file, which decides what is installed": (
         "package-lock.json",
@@ -28,6 +29,10 @@ DANGEROUS = {
         "pnpm-lock.yaml",
         "requirements.txt",
         "requirements-dev.lock",
+        "requirements/base.txt",
+        "requirements.in",
+        "constraints.txt",
+        ".terraform.lock.hcl",
     ),
     "is a hook, which runs by itself": (
         ".husky/pre-commit",
@@ -39,6 +44,8 @@ DANGEROUS = {
         ".gitattributes",
         ".vscode/tasks.json",
         ".devcontainer/devcontainer.json",
+        ".zed/tasks.json",
+        ".idea/runConfigurations/x.xml",
     ),
     "runs when somebody builds or installs": (
         "package.json",
@@ -47,6 +54,24 @@ DANGEROUS = {
         "Dockerfile",
         "docker-compose.yml",
         "build.gradle.kts",
+        "settings.gradle",
+        "gradlew",
+        "gradlew.bat",
+        "mvnw",
+        ".mvn/extensions.xml",
+        ".yarn/releases/yarn.cjs",
+        ".pnp.cjs",
+        "go.mod",
+        "Containerfile",
+        "flake.nix",
+    ),
+    "runs when somebody tests or checks": (
+        "tests/conftest.py",
+        "tox.ini",
+        "noxfile.py",
+        "web/vite.config.ts",
+        "eslint.config.mjs",
+        ".eslintrc.js",
     ),
     "instructs assistants that read the repository": (
         "CLAUDE.md",
@@ -57,6 +82,8 @@ DANGEROUS = {
         ".claude/settings.json",
         ".mcp.json",
         ".github/instructions/x.md",
+        "opencode.json",
+        ".opencode/x.md",
     ),
 }
 ORDINARY = [
@@ -66,6 +93,12 @@ ORDINARY = [
     "src/hooks/use_state.ts",
     "tests/lock_test.py",
     "a/workflows/b.md",
+    "docs/requirements/login.md",
+    "src/config.ts",
+    "src/lock.py",
+    "docs/gradle.md",
+    ".markdownlintrc",
+    "src/clock.test.ts",
 ]
 
 

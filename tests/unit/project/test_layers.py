@@ -6,9 +6,12 @@ import platform
 import re
 import runpy
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from tests.e2e.harness.template import ROOT, properties, resources_of, template
 
@@ -115,3 +118,17 @@ def test_what_runs_here_is_built_for_this_machine_and_what_is_deployed_is_not() 
     machine = "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
     assert architecture("local-build") == machine
     assert architecture("build") == "arm64"
+
+
+def test_the_api_of_this_machine_has_what_explorations_need(tmp_path: Path) -> None:
+    """Without a queue it runs them by itself."""
+    built = tmp_path / "template.yaml"
+    built.write_text(yaml.safe_dump(template()), "utf-8")
+
+    script = ROOT / "scripts" / "prepare-local-template"
+    subprocess.run([sys.executable, script, built], check=True)
+
+    functions = yaml.safe_load(built.read_text("utf-8"))["Resources"]
+    layers = [layer["Ref"] for layer in functions["ApiFunction"]["Properties"]["Layers"]]
+    assert {"ConsoleLayer", "ExploreLayer"} <= {*layers}
+    assert "FunctionName" not in functions["ApiFunction"]["Properties"]

@@ -17,7 +17,8 @@ from idea_explorer.domain.paths import RepositoryPath
 
 ProposalKind = Literal["edit", "create"]
 _BOM = "\ufeff"
-_ADDRESS = re.compile(r"(?:https?:|www\.|//)\S+", re.IGNORECASE)
+# Two slashes alone are an operator, a comment or part of a path as well.
+_ADDRESS = re.compile(r"(?:(?:https?|ftp)://|www\.|(?<!\S)//\w)\S+", re.IGNORECASE)
 
 
 class Proposal(DomainModel, frozen=True):

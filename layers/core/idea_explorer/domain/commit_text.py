@@ -49,8 +49,7 @@ _MARKUP = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# Only at the start of a line: such a fence is in no list or quotation, which could end before it does.
-_FENCE = re.compile(r"`{3,}(?=[^`]*$)|~{3,}")
+_FENCE = re.compile(r"(?P<indent> {0,3})(?P<marks>`{3,}(?=[^`]*$)|~{3,})")
 _CLOSING_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t\r]*")
 
 
@@ -64,16 +63,25 @@ def clean_subject(text: str, limit: int) -> str:
 
 
 def clean_body(markdown: str) -> str:
-    """The text of a pull request: the same words, with no effect beyond the page that shows them."""
+    """The text of a pull request: the same words, with no effect beyond the page that shows them.
+
+    Code is left as it is only where it is certain to be code. A fence at the start of a line is in no list or
+    quotation, which could end before it does. After an indented one, which may be in a list, it is not known
+    which of the next fences open and which close.
+    """
     lines: list[str] = []
     fence = ""
+    is_certain = True
     for line in make_printable(markdown).split("\n"):
         if fence:
             closing = _CLOSING_FENCE.fullmatch(line)
             fence = "" if closing and closing[1].startswith(fence) else fence
             lines.append(line)
-        elif opening := _FENCE.match(line):
-            fence = opening[0]
+            continue
+        opening = _FENCE.match(line)
+        is_certain = is_certain and not (opening and opening["indent"])
+        if opening and is_certain:
+            fence = opening["marks"]
             lines.append(line)
         else:
             lines.append(_detach(_MENTION, _detach(_MARKUP, line, _GAP), _GAP))

@@ -3,11 +3,15 @@
 import os
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from idea_explorer.adapters.folder.git import GitFolder, is_git_folder
+from idea_explorer.adapters.snapshots.worktrees import read_folder
+from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.limits import CodeLimits
 
 TRAILER = "Exploration-Id: 019a8c3e-0000-7000-8000-000000000001"
 
@@ -90,6 +94,27 @@ def include_config(root: Path, program: Path) -> None:
     (root / ".gitattributes").write_text("* filter=evil\n")
 
 
+def filter_in_work_tree(root: Path, program: Path) -> None:
+    git(root, "config", "extensions.worktreeConfig", "true")
+    git(root, "config", "--worktree", "filter.evil.clean", str(program))
+    (root / ".gitattributes").write_text("* filter=evil\n")
+
+
+def sign_in_work_tree(root: Path, program: Path) -> None:
+    git(root, "config", "extensions.worktreeConfig", "true")
+    git(root, "config", "--worktree", "gpg.program", str(program))
+    git(root, "config", "--worktree", "commit.gpgSign", "true")
+
+
+def name_filter(driver: bytes) -> Callable[[Path, Path], None]:
+    def configure(root: Path, program: Path) -> None:
+        with (root / ".git" / "config").open("ab") as config:
+            config.write(b'[filter "%s"]\n\tclean = %s\n' % (driver, bytes(program)))
+        (root / ".gitattributes").write_bytes(b"* filter=%s\n" % driver)
+
+    return configure
+
+
 TRAPS: dict[str, Callable[[Path, Path], None]] = {
     "hooks": add_hooks,
     "hooks elsewhere": lambda root, program: git(  # type: ignore[dict-item]
@@ -98,6 +123,11 @@ TRAPS: dict[str, Callable[[Path, Path], None]] = {
     "monitor": set_config("core.fsmonitor"),
     "filter": add_filter,
     "included filter": include_config,
+    "filter of the work tree": filter_in_work_tree,
+    "signature of the work tree": sign_in_work_tree,
+    "filter with an equals sign": name_filter(b"a=b"),
+    "filter with dots": name_filter(b"a.b.c"),
+    "filter that is not UTF-8": name_filter(b"\xff\xfe"),
     "signature": sign_with,
     "pager and editor": set_config("core.pager", "core.editor", "sequence.editor"),
     "other programs": set_config("diff.external", "core.sshCommand", "core.askPass", "alias.log"),
@@ -120,6 +150,58 @@ def test_nothing_of_a_hostile_repository_is_run(
 
     assert git(root, "show", "--no-ext-diff", "--no-textconv", f"{sha}:report.md") == "# Tea"
     assert not proof.exists()
+
+
+def test_a_missing_object_is_not_fetched_by_a_program_of_the_folder(
+    root: Path, proof: Path
+) -> None:
+    (root / "inner").mkdir()
+    (root / "inner" / "a.md").write_text("a\n")
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "--message", "Second")
+    tree = git(root, "rev-parse", "HEAD:inner")
+    git(root, "sparse-checkout", "set", "--cone", "--sparse-index", "other")
+    (root / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    git(root, "config", "core.repositoryFormatVersion", "1")
+    git(root, "config", "extensions.partialClone", "origin")
+    git(root, "config", "remote.origin.promisor", "true")
+    git(root, "config", "remote.origin.url", "ssh://host/x")
+    git(root, "config", "core.sshCommand", f"touch {proof};false")
+
+    with suppress(ConfigurationError):  # some versions of git fail, others leave the folder out
+        list(read_folder(root, CodeLimits()))
+
+    assert not proof.exists()
+
+
+def test_a_hook_of_the_configuration_is_off(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newer versions of git run such hooks, whatever `core.hooksPath` is."""
+    git(root, "config", "hook.a=b.command", "false")
+    git(root, "config", "hook.a=b.event", "pre-commit")
+    (root / "report.md").write_text("# Tea\n")
+    trace = root.parent / "trace"
+    mine = root.parent / "gitconfig"
+    mine.write_text(f"[trace2]\n\tnormalTarget = {trace}\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(mine))
+
+    GitFolder(root).commit("Add a report", ["report.md"])
+
+    (commit,) = [line for line in trace.read_text().splitlines() if " commit --quiet" in line]
+    assert "--config-env=hook.a=b.enabled=IDEA_GIT_FALSE" in commit
+
+
+def test_the_users_own_filter_is_used(
+    root: Path, program: Path, proof: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = root.parent / "gitconfig"
+    mine.write_text(f'[filter "mine"]\n\tclean = {program}\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(mine))
+    (root / ".gitattributes").write_text("* filter=mine\n")
+    (root / "report.md").write_text("# Tea\n")
+
+    GitFolder(root).commit("Add a report", ["report.md"])
+
+    assert proof.exists()
 
 
 def test_the_environment_of_a_hook_names_no_other_repository(
@@ -159,7 +241,11 @@ def test_a_folder_that_looks_like_a_repository_is_none(root: Path, program: Path
     bare = root / "documents"
     git(root, "init", "--quiet", "--bare", str(bare))
     git(bare, "config", "core.fsmonitor", str(program))
+    git(bare, "config", "core.bare", "false")
+    git(bare, "config", "core.worktree", str(bare))
     inner = bare / "objects"
 
     assert not is_git_folder(inner)
+    with pytest.raises(ConfigurationError, match="git cannot list"):
+        list(read_folder(inner, CodeLimits()))
     assert os.path.lexists(bare / "HEAD")

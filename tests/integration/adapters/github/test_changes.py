@@ -163,7 +163,7 @@ def test_the_words_of_a_model_have_no_effect_on_github(
     assert len(trailers.strip().split("\n")) == 2
     (opened,) = [r.json() for r in github.requests if r.method == "POST" and "/pulls" in r.path]
     for text in (message, str(opened["title"]), str(opened["body"])):
-        for effect in ("#1", "@octocat", "[skip ci]", "\nCo-authored-by:", "\nApproval-Id: f"):
+        for effect in ("#1", "@octocat", "[skip ci]", "\nCo-authored-by:", "\nApproval-Id: forged"):
             assert effect not in text
         assert "\x1b" not in text
     assert "<!--" not in str(opened["body"])

@@ -5,47 +5,20 @@ file system monitors, signing programs and downloads.
 """
 
 import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from idea_explorer.adapters.git_program import run_git, switch_off
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.ports import Tree
 
-GIT_SECONDS = 60.0
-# As an option of the command, each wins over the folder's configuration. `safe.bareRepository` keeps git
-# from a folder of documents that only looks like a repository.
-_SETTINGS = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.pager=cat",
-    "log.showSignature=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "safe.bareRepository=explicit",
-)
-_OPTIONS = [option for setting in _SETTINGS for option in ("-c", setting)]
-# who commits, and where the user's own configuration is; other variables may point to another repository,
-# as they do in a hook
-_VARIABLES = frozenset(
-    f"GIT_{name}"
-    for name in (
-        *(
-            f"{role}_{what}"
-            for role in ("AUTHOR", "COMMITTER")
-            for what in ("NAME", "EMAIL", "DATE")
-        ),
-        *("CONFIG_GLOBAL", "CONFIG_SYSTEM", "CONFIG_NOSYSTEM"),
-    )
-)
-_ENVIRONMENT = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",  # a missing object is not fetched, by any program
-    "GIT_LITERAL_PATHSPECS": "1",
-    "LC_ALL": "C",
-}
+# By section of the folder's own configuration that names programs for a commit: what to make empty, and what
+# to make false.
+_EMPTY = {"filter": ("clean", "smudge", "process"), "hook": ()}
+_FALSE = {"filter": ("required",), "hook": ("enabled",)}
+_USERS_SCOPES = frozenset({"system", "global"})
 
 
 def is_git_folder(root: Path) -> bool:
@@ -53,6 +26,12 @@ def is_git_folder(root: Path) -> bool:
         return _git(root, "rev-parse", "--is-inside-work-tree").stdout.strip() == "true"
     except ExternalError:
         return False
+
+
+class _Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +80,31 @@ class GitFolder:
 
     def _disable_programs(self) -> list[str]:
         """Options that take away the programs of the folder's own configuration: its filters, which git
-        runs for every file that `.gitattributes` names them for, and what it signs with."""
-        listed = self._run("config", "--local", "--includes", "--name-only", "-z", "--list")
-        names = listed.split("\0")
-        drivers = {name.rpartition(".")[0] for name in names if name.startswith("filter.")}
-        values = [f"{driver}.{key}" for driver in drivers for key in ("clean=", "process=")]
-        values += [f"{driver}.required=false" for driver in drivers]
-        if any(name.startswith("gpg.") for name in names):
-            values.append("commit.gpgSign=false")
-        return [option for value in sorted(values) for option in ("-c", value)]
+        runs for every file that `.gitattributes` names them for, its hooks, and what it signs with."""
+        names = self._own_settings()
+        sections = {
+            (kind, name.rpartition(".")[0])
+            for name in names
+            for kind in _EMPTY
+            if name.startswith(f"{kind}.")
+        }
+        empty = [f"{section}.{key}" for kind, section in sections for key in _EMPTY[kind]]
+        false = [f"{section}.{key}" for kind, section in sections for key in _FALSE[kind]]
+        if any(name.startswith("gpg.") or name == "commit.gpgsign" for name in names):
+            false.append("commit.gpgSign")
+        return switch_off(empty, false)
+
+    def _own_settings(self) -> set[str]:
+        """The names of all settings that are not the user's: those of the folder, of its work tree, and of
+        files that these include."""
+        done = run_git(
+            self._root, "config", "--show-scope", "--includes", "--name-only", "-z", "--list"
+        )
+        if done.returncode:
+            raise ExternalError(f"git cannot list its settings: {_decode(done.stderr)[:500]}")
+        fields = os.fsdecode(done.stdout).split("\0")  # a name may hold any bytes
+        pairs = zip(fields[::2], fields[1::2], strict=False)
+        return {name for scope, name in pairs if scope not in _USERS_SCOPES}
 
     def _run(self, *arguments: str) -> str:
         done = _git(self._root, *arguments)
@@ -134,19 +129,11 @@ class _LastCommit:
         return [name.removeprefix(f"{path}/") for name in done.stdout.split("\0") if name]
 
 
-def _git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    own = {n: v for n, v in os.environ.items() if n in _VARIABLES or not n.startswith("GIT_")}
-    try:
-        return subprocess.run(  # noqa: S603  no shell, our own arguments
-            ["git", "-C", str(root), *_OPTIONS, *arguments],  # noqa: S607  the user's own git
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=GIT_SECONDS,
-            env=own | _ENVIRONMENT,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ExternalError(f"git could not be run: {error}") from error
+def _git(root: Path, *arguments: str) -> _Done:
+    done = run_git(root, "--literal-pathspecs", *arguments)
+    return _Done(done.returncode, _decode(done.stdout), _decode(done.stderr))
+
+
+def _decode(output: bytes) -> str:
+    text = output.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
