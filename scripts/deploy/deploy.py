@@ -30,9 +30,8 @@ from scripts.supply_chain.sbom import render_sbom
 
 STAGES = ("dev", "prod")
 ARCHITECTURES = ("arm64", "x86_64")
-STACK_NAME = re.compile(
-    r"[A-Za-z][A-Za-z0-9-]{0,47}"
-)  # functions are named after it, in 64 characters
+# functions are named after it, in 64 characters
+STACK_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,47}")
 # the output that names each secret, and the variable that its value is read from
 SECRETS = {
     "github": ("GitHubSecretId", "GITHUB_TOKEN", "GitHub token"),

@@ -18,7 +18,7 @@ MAX_AGE_DAYS = 90
 
 
 class AdvisoryError(Exception):
-    """A locked package is vulnerable."""
+    """A locked package is vulnerable, or the advisories say nothing about it."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,10 @@ def check_offline(packages: Iterable[LockedPackage], *, today: date) -> str:
     """Says what was checked, and how much that is worth. Raises AdvisoryError."""
     known = json.loads(FILE.read_text("utf-8"))
     checked = set(packages)
+    if unknown := sorted({package.name for package in checked} - set(known["packages"])):
+        raise AdvisoryError(
+            f"The advisories were collected without {', '.join(unknown)}. Update advisories.json."
+        )
     if found := find_vulnerable(checked, known["advisories"]):
         raise AdvisoryError("\n".join(map(str, found)))
     text = f"{len(checked)} packages, {len(known['advisories'])} advisories of {known['date']}."
@@ -46,7 +50,8 @@ def check_offline(packages: Iterable[LockedPackage], *, today: date) -> str:
 def collect_advisories(checkout: Path, packages: Iterable[LockedPackage], day: date) -> str:
     """advisories.json from a checkout of github.com/pypa/advisory-database of a day."""
     found = []
-    for name in sorted({package.name for package in packages}):
+    names = sorted({package.name for package in packages})
+    for name in names:
         for file in sorted((checkout / "vulns" / name).glob("*.yaml")):
             record = yaml.safe_load(file.read_text("utf-8"))
             affected = [
@@ -60,7 +65,8 @@ def collect_advisories(checkout: Path, packages: Iterable[LockedPackage], day: d
             entry |= {"modified": _format_time(record["modified"]), "affected": affected}
             if "withdrawn" not in record and any(a["ranges"] for a in affected):
                 found.append(entry)
-    return json.dumps({"date": day.isoformat(), "advisories": found}, indent=1) + "\n"
+    known = {"date": day.isoformat(), "packages": names, "advisories": found}
+    return json.dumps(known, indent=1) + "\n"
 
 
 def _format_time(moment: datetime | str) -> str:

@@ -1,18 +1,15 @@
 """The settings of this machine or deployment, read once from the environment."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BeforeValidator,
     ConfigDict,
-    Field,
     SecretStr,
     ValidationError,
     ValidationInfo,
@@ -20,7 +17,6 @@ from pydantic import (
 )
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, find_profile
@@ -30,10 +26,9 @@ from idea_explorer.domain.names import (
     check_repository_names,
     split_names,
 )
-from idea_explorer.domain.request import WebhookUrl, key_of
-from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.usage import Price
 from idea_explorer.domain.validation_errors import describe_errors
+from idea_explorer.setting_values import DefaultWebhook, Key, SigningKey, Url, env, overrides
 
 MODELS = {
     "sonnet": "claude-sonnet-5-5",
@@ -59,61 +54,6 @@ Provider = Literal["anthropic", "aws", "offline"]
 DATA_DIR = Path(".idea-explorer")
 
 
-def _key(secret: SecretStr) -> SecretStr:
-    """A stray line ending would fail every request, and look like a network error."""
-    if not is_header_safe(secret.get_secret_value()):
-        raise ValueError("holds characters that no key has")
-    return secret
-
-
-def _url(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:
-        complete = False
-    if not complete or not url.isprintable() or " " in url:
-        raise ValueError("must be an address that begins with https:// or http://")
-    return url
-
-
-def _webhook(url: str) -> str:
-    if wrong := check_webhook_address(url):
-        raise ValueError(wrong)
-    return url
-
-
-def _signing_key(secret: SecretStr) -> SecretStr:
-    value = secret.get_secret_value()
-    if len(value) > limits.MAX_SECRET:
-        raise ValueError(f"must be at most {limits.MAX_SECRET} characters")
-    key_of(value)
-    return secret
-
-
-def _overrides(defaults: Mapping[str, object]) -> BeforeValidator:
-    """Reads a JSON object that names only the entries it changes."""
-
-    def merge(given: object) -> object:
-        if not isinstance(given, str):
-            return given
-        try:
-            return {**defaults, **json.loads(given)}
-        except (ValueError, TypeError, RecursionError):
-            raise ValueError("must be a JSON object") from None
-
-    return BeforeValidator(merge)
-
-
-def env(variable: str | AliasChoices, default: Any = None, **rules: Any) -> Any:
-    """A field that is set by this environment variable."""
-    return Field(default, validation_alias=variable, **rules)
-
-
-Key = Annotated[SecretStr, AfterValidator(_key)]
-Url = Annotated[str, AfterValidator(_url)]
-
-
 class Settings(DomainModel):
     """Secrets are never printed: their type hides them."""
 
@@ -125,9 +65,9 @@ class Settings(DomainModel):
     anthropic_workspace_id: str | None = env("ANTHROPIC_AWS_WORKSPACE_ID")
     anthropic_aws_base_url: Url | None = env("ANTHROPIC_AWS_BASE_URL")
     aws_region: str | None = env(AliasChoices("AWS_REGION", "AWS_DEFAULT_REGION"))
-    models: Annotated[dict[str, str], _overrides(MODELS)] = env("IDEA_MODELS", MODELS)
-    prices: Annotated[dict[str, Price], _overrides(PRICES)] = env("IDEA_PRICES", PRICES)
-    efforts: Annotated[dict[str, Efforts], _overrides({})] = env("IDEA_EFFORTS", {})  # by model id
+    models: Annotated[dict[str, str], overrides(MODELS)] = env("IDEA_MODELS", MODELS)
+    prices: Annotated[dict[str, Price], overrides(PRICES)] = env("IDEA_PRICES", PRICES)
+    efforts: Annotated[dict[str, Efforts], overrides({})] = env("IDEA_EFFORTS", {})  # by model id
     web_search_version: str = env("IDEA_WEB_SEARCH_VERSION", "web_search_20250305")
 
     fetch_domains: str = env("IDEA_FETCH_DOMAINS", "")
@@ -157,10 +97,8 @@ class Settings(DomainModel):
     allowed_hosts: str = env("IDEA_ALLOWED_HOSTS", "")
     trusted_proxies: str = env("IDEA_TRUSTED_PROXIES", "")
 
-    webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = env("IDEA_WEBHOOK_URL")
-    webhook_secret: Annotated[SecretStr, AfterValidator(_signing_key)] | None = env(
-        "IDEA_WEBHOOK_SECRET"
-    )
+    webhook_url: DefaultWebhook | None = env("IDEA_WEBHOOK_URL")
+    webhook_secret: SigningKey | None = env("IDEA_WEBHOOK_SECRET")
     otlp_endpoint: Url | None = env("OTEL_EXPORTER_OTLP_ENDPOINT")
     trace_content: bool = env("IDEA_TRACE_CONTENT", False)  # ideas and reports in spans
 

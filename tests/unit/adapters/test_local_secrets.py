@@ -2,9 +2,18 @@
 
 from pathlib import Path
 
+import keyring
+import keyring.errors
 import pytest
 
-from idea_explorer.adapters.local_secrets import KeyFile, KeyStore, LocalSecrets, key_folder
+from idea_explorer.adapters.local_secrets import (
+    KeyFile,
+    Keyring,
+    KeyStore,
+    KeyUnavailableError,
+    LocalSecrets,
+    key_folder,
+)
 from idea_explorer.domain.errors import ConfigurationError
 
 SECRET = "whsec_geheim 🐝"
@@ -18,12 +27,35 @@ class MemoryKeyring:
         self.locked = False
 
     def read(self) -> bytes | None:
-        return None if self.locked else self.key
+        if self.locked:
+            raise KeyUnavailableError
+        return self.key
 
     def write(self, key: bytes) -> bool:
         if not self.locked:
             self.key = key
         return not self.locked
+
+
+class StubBackend:
+    """The keyring of a desktop, whose next call of the function that `fails` names fails."""
+
+    def __init__(self) -> None:
+        self.password: str | None = None
+        self.fails = ""
+
+    def get_password(self, service: str, user: str) -> str | None:
+        self._fail("get_password")
+        return self.password
+
+    def set_password(self, service: str, user: str, password: str) -> None:
+        self._fail("set_password")
+        self.password = password
+
+    def _fail(self, function: str) -> None:
+        if self.fails == function:
+            self.fails = ""
+            raise keyring.errors.KeyringError("the bus is gone")
 
 
 class FullStore:
@@ -71,6 +103,29 @@ def test_the_keyring_comes_first_and_the_file_is_for_machines_without_one(tmp_pa
     keyring.locked = False
     both = local_secrets(tmp_path, keyring)
     assert both.decrypt(by_keyring, "e1") == both.decrypt(by_file, "e2") == SECRET
+
+
+@pytest.mark.parametrize("fails", ["get_password", "set_password"])
+def test_a_keyring_that_fails_once_keeps_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    backend = StubBackend()
+    for function in ("get_password", "set_password"):
+        monkeypatch.setattr(keyring, function, getattr(backend, function))
+    before = local_secrets(tmp_path, Keyring()).encrypt(SECRET, "e1")
+
+    backend.fails = fails
+    meanwhile = local_secrets(tmp_path, Keyring()).encrypt(SECRET, "e2")
+
+    again = local_secrets(tmp_path, Keyring())
+    assert again.decrypt(before, "e1") == again.decrypt(meanwhile, "e2") == SECRET
+
+
+def test_a_key_file_that_cannot_be_read_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"x" * 2_000)
+    with pytest.raises(ConfigurationError, match="no place for the key"):
+        LocalSecrets(tmp_path, (KeyFile(tmp_path),)).encrypt(SECRET, "e1")
+    assert (tmp_path / "key").read_bytes() == b"x" * 2_000
 
 
 def test_without_a_place_for_the_key_nothing_is_encrypted(tmp_path: Path) -> None:

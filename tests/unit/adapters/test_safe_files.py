@@ -16,10 +16,10 @@ from idea_explorer.adapters.safe_files import (
     FileTooLargeError,
     LinkError,
     NotAFileError,
-    close_folder,
     list_folder,
     make_private_file,
     make_private_folder,
+    make_private_tree,
     read_file,
     read_given,
     remove_file,
@@ -238,9 +238,9 @@ def test_an_open_folder_is_closed_with_all_that_is_in_it_and_nothing_else(tmp_pa
         (root / "link").symlink_to(outside)
         os.mkfifo(root / "pipe")
 
-    close_folder(root)
+    make_private_tree(root)
 
     assert (mode(root), mode(root / "d")) == (PRIVATE_FOLDER, PRIVATE_FOLDER)
     assert mode(root / "d" / "x") == PRIVATE_FILE
     assert mode(outside) == 0o666
-    close_folder(tmp_path / "missing")
+    make_private_tree(tmp_path / "missing")

@@ -13,8 +13,10 @@ from idea_explorer.domain.front_matter import (
     MAX_NODES,
     FrontMatterError,
     parse_front_matter,
+    split_front_matter,
 )
 from idea_explorer.domain.limits import MAX_FRONT_MATTER
+from idea_explorer.domain.markdown import find_headings
 from tests.fakes.bad_documents import BAD_DOCUMENTS
 
 
@@ -92,3 +94,16 @@ def test_any_text_is_parsed(text: str) -> None:
     for document in (text, f"---\n{text}\n---\n", f"---\nidea: {text}\n---\n"):
         parsed = parse_document(document)
         assert all(value.encode() for value in parsed.matter.values() if value)
+
+
+@pytest.mark.parametrize("closing", ["---", "--- \t", "-----", "--", "--- x"])
+@pytest.mark.parametrize("rest", ["\n\n# Title\n", ""])
+def test_the_front_matter_of_a_document_has_no_headings_whatever_ends_it(
+    closing: str, rest: str
+) -> None:
+    text = f"---\nidea: bees\n\n# a comment\n\n{closing}{rest}"
+    matter, _ = split_front_matter(text)
+
+    inside = [heading for heading in find_headings(text) if heading.title == "a comment"]
+    assert bool(inside) == (matter is None)
+    assert ("Title" in [heading.title for heading in find_headings(text)]) == bool(rest)

@@ -11,6 +11,14 @@ from idea_explorer.domain.text import make_printable
 OBEYED = [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]
 BIDI = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 HIDDEN = [0xAD, 0x200B, 0x2060, 0xFEFF, 0x3164, 0xE0001, 0xE0041, 0xE007F, 0xE01EF]
+# marks around or below numbers and words of Arabic, Syriac and Kaithi, which are seen
+SHAPED = [*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD]
+
+
+def test_every_format_character_that_is_not_seen_is_spelled_out() -> None:
+    formats = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf"}
+
+    assert {char for char in formats if make_printable(char) == char} == set(map(chr, SHAPED))
 
 
 @pytest.mark.parametrize("code", [*OBEYED, *BIDI, *HIDDEN, 0xD800, 0xDFFF], ids=hex)

@@ -10,7 +10,12 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from scripts.supply_chain import advisories
-from scripts.supply_chain.advisories import check_offline, collect_advisories, find_vulnerable
+from scripts.supply_chain.advisories import (
+    AdvisoryError,
+    check_offline,
+    collect_advisories,
+    find_vulnerable,
+)
 from scripts.supply_chain.licences import (
     LicenceError,
     check_licences,
@@ -147,6 +152,15 @@ def test_no_locked_package_has_a_vulnerability_that_the_advisories_know() -> Non
     assert check_offline(locked, today=date.max)
 
 
+def test_a_package_that_the_advisories_were_collected_without_is_not_taken_for_safe() -> None:
+    known = read_lock(LOCKS[0])[0]
+    with pytest.raises(AdvisoryError, match=r"without new-one, other\. Update"):
+        check_offline(
+            [known, LockedPackage("other", "1.0", ()), LockedPackage("new-one", "1.0", ())],
+            today=date.max,
+        )
+
+
 def test_advisories_are_taken_from_a_checkout_of_their_database(tmp_path: Path) -> None:
     folder = tmp_path / "vulns" / "h11"
     folder.mkdir(parents=True)
@@ -160,4 +174,5 @@ def test_advisories_are_taken_from_a_checkout_of_their_database(tmp_path: Path) 
     found = json.loads(collect_advisories(tmp_path, [old], date(2024, 5, 2)))
 
     assert found["date"] == "2024-05-02"
+    assert found["packages"] == ["h11"]
     assert [f.package for f in find_vulnerable([old, new], found["advisories"])] == [old]

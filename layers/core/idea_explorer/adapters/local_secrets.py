@@ -10,7 +10,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from idea_explorer.adapters.safe_files import (
     read_file,
     write_file,
 )
-from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
+from idea_explorer.domain.deadline import run_with_time_limit
 from idea_explorer.domain.errors import ConfigurationError
 
 KEY_BYTES = 32  # AES-256
@@ -30,8 +30,13 @@ _ID_BYTES, _NONCE_BYTES = 8, 12
 _SERVICE, _USER = "idea-explorer", "stored-secrets"
 
 
+class KeyUnavailableError(Exception):
+    """Whether there is a key is not known: the store is locked, too slow or broken."""
+
+
 class KeyStore(Protocol):
-    """Where a key may be stored; `write` is False where none can be."""
+    """Where a key may be stored. `read` raises KeyUnavailableError where None would not be certain; `write`
+    is False where none can be stored."""
 
     def read(self) -> bytes | None: ...
     def write(self, key: bytes) -> bool: ...
@@ -46,8 +51,10 @@ class KeyFile:
     def read(self) -> bytes | None:
         try:
             return _decode_key(read_file(self._folder, "key", 1_024).decode("ascii", "replace"))
-        except OSError:
+        except FileNotFoundError:
             return None
+        except OSError as error:
+            raise KeyUnavailableError from error
 
     def write(self, key: bytes) -> bool:
         try:
@@ -64,8 +71,11 @@ class Keyring:
         return _decode_key(self._ask("get_password", _SERVICE, _USER) or "")
 
     def write(self, key: bytes) -> bool:
-        self._ask("set_password", _SERVICE, _USER, base64.b64encode(key).decode())
-        return self.read() == key  # some backends store nothing and say nothing
+        try:
+            self._ask("set_password", _SERVICE, _USER, base64.b64encode(key).decode())
+            return self.read() == key  # some backends store nothing and say nothing
+        except KeyUnavailableError:
+            return False
 
     def _ask(self, function: str, *arguments: str) -> str | None:
         def ask() -> str | None:
@@ -76,10 +86,8 @@ class Keyring:
 
         try:
             return run_with_time_limit(ask, KEYRING_SECONDS, name="keyring")
-        except TimeLimitExceededError:
-            return None
-        except Exception:  # noqa: BLE001  its backends raise errors of their own; none is better than no key
-            return None
+        except Exception as error:  # its backends raise errors of their own
+            raise KeyUnavailableError from error
 
 
 class LocalSecrets:
@@ -120,13 +128,17 @@ class LocalSecrets:
             return None
 
     def _own_key(self) -> bytes:
-        """The key that is stored, or a new one."""
+        """The key that is stored, or a new one. A store that cannot be asked may have one, which must not be
+        overwritten: the next store is used then."""
         for key in self._keys.values():
             return key
         try:
             with _locked(self._folder):
                 for store in self._stores:
-                    stored, new = store.read(), secrets.token_bytes(KEY_BYTES)
+                    try:
+                        stored, new = store.read(), secrets.token_bytes(KEY_BYTES)
+                    except KeyUnavailableError:
+                        continue
                     if stored or store.write(new):
                         return self._remember(stored or new)
         except OSError as error:
@@ -138,8 +150,9 @@ class LocalSecrets:
         for store in reversed(self._stores):
             if key_id in self._keys:
                 break
-            if key := store.read():
-                self._remember(key)
+            with suppress(KeyUnavailableError):
+                if key := store.read():
+                    self._remember(key)
         return self._keys.get(key_id)
 
     def _remember(self, key: bytes) -> bytes:

@@ -8,6 +8,7 @@ and its use. The size is that of the open file, and a file that grows is not rea
 import errno
 import os
 import stat
+import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # O_NONBLOCK: opening a pipe must not wait for a writer
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAKING = threading.Lock()
 
 Name = str | bytes
 
@@ -188,33 +190,41 @@ def make_private_folder(folder: Path) -> None:
     for one in reversed(missing):
         one.mkdir(PRIVATE_FOLDER, exist_ok=True)
     if not missing:
-        _close_entry(None, folder)
+        _make_private(None, folder)
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file for this user alone, or close the one that is there to others."""
+    """Make an empty file for this user alone, or make the one that is there private.
+
+    A process that closes a file loses all its locks on it, also those that SQLite holds by another
+    descriptor. So a file that is private is not opened, and no thread uses a new one before it is closed.
+    """
     flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, PRIVATE_FILE)
-    try:
-        _check_kind(os.fstat(descriptor), path.name)
-        _set_mode(descriptor, PRIVATE_FILE)
-    finally:
-        os.close(descriptor)
+    with _MAKING:
+        with suppress(FileNotFoundError):
+            if path.lstat().st_mode == stat.S_IFREG | PRIVATE_FILE:
+                return
+        descriptor = os.open(path, flags, PRIVATE_FILE)
+        try:
+            _check_kind(os.fstat(descriptor), path.name)
+            _set_mode(descriptor, PRIVATE_FILE)
+        finally:
+            os.close(descriptor)
 
 
-def close_folder(root: Path) -> None:
-    """Close a folder that an earlier version left open to others, with everything in it."""
+def make_private_tree(root: Path) -> None:
+    """Make a folder that an earlier version left open to others private, with everything in it."""
     if not root.is_dir() or stat.S_IMODE(root.stat().st_mode) == PRIVATE_FOLDER:
         return
     for _, folders, names, descriptor in os.fwalk(root, follow_symlinks=False):
         for name in [*folders, *names]:
             with suppress(OSError):  # a link, or another process has removed it
-                _close_entry(descriptor, name)
+                _make_private(descriptor, name)
     # last: if this is interrupted, the next start does it again
-    _close_entry(None, root)
+    _make_private(None, root)
 
 
-def _close_entry(folder: int | None, name: str | Path) -> None:
+def _make_private(folder: int | None, name: str | Path) -> None:
     flags = _READ if folder is None else _READ | os.O_NOFOLLOW
     descriptor = os.open(name, flags, dir_fd=folder)
     try:

@@ -64,9 +64,8 @@ def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
         ) from error
     if "text/html" not in call.header("accept").lower():
         return ApiResponse(200, markdown, content_type="text/markdown; charset=utf-8")
-    from idea_explorer.console.markdown import (
-        render_report,
-    )  # slow to import; only this route needs it
+    # slow to import; only this route needs it
+    from idea_explorer.console.markdown import render_report
 
     return ApiResponse(200, render_report(markdown), content_type="text/html; charset=utf-8")
 

@@ -19,12 +19,10 @@ from idea_explorer.domain.errors import ConfigurationError
 if TYPE_CHECKING:
     from idea_explorer.api.app import Handler
 
-ACCEPTED_AT_ONCE = (
-    128  # before those that were accepted are read: fewer than one peer may have open
-)
-QUEUED = (
-    1_024  # by the kernel: a connection beyond that is tried again by its peer only after a second
-)
+# before those that were accepted are read: fewer than one peer may have open
+ACCEPTED_AT_ONCE = 128
+# by the kernel: a connection beyond that is tried again by its peer only after a second
+QUEUED = 1_024
 TICK_SECONDS = 1.0  # the Date header is renewed this often
 
 

@@ -26,14 +26,21 @@ class FrontMatterError(ValueError):
 def split_front_matter(text: str) -> tuple[str | None, str]:
     """The front matter of a text with line feeds only, without its marks, and the body. None if it has none;
     raises FrontMatterError if it is too long."""
-    if not text.startswith("---\n"):
-        return None, text
-    closing = _CLOSING.search(text, 4, MAX_FRONT_MATTER)
-    if closing:
+    if closing := _find_closing(text):
         return text[4 : closing.start()], text[closing.end() :].strip()
-    if len(text) > MAX_FRONT_MATTER:
+    if text.startswith("---\n") and len(text) > MAX_FRONT_MATTER:
         raise FrontMatterError(f"it does not end within {MAX_FRONT_MATTER:,} characters")
     return None, text
+
+
+def find_front_matter_end(text: str) -> int:
+    """Where the line after the front matter begins; 0 if there is none."""
+    closing = _find_closing(text)
+    return min(closing.end() + 1, len(text)) if closing else 0
+
+
+def _find_closing(text: str) -> re.Match[str] | None:
+    return _CLOSING.search(text, 4, MAX_FRONT_MATTER) if text.startswith("---\n") else None
 
 
 def parse_front_matter(block: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from idea_explorer.domain.limits import MAX_FRONT_MATTER
+from idea_explorer.domain.front_matter import find_front_matter_end
 
 Span = tuple[int, int]
 
@@ -54,7 +54,7 @@ class Heading:
 
 def find_code(text: str) -> list[Span]:
     """Front matter, fenced code and indented code, in order and without overlap."""
-    fenced = [(start, end) for start, end, _ in _find_fenced(text, _find_front_matter_end(text))]
+    fenced = [(start, end) for start, end, _ in _find_fenced(text, find_front_matter_end(text))]
     indented = (span for gap in _gaps(fenced, len(text)) for span in _find_indented(text, *gap))
     return sorted([*fenced, *indented])
 
@@ -65,7 +65,7 @@ def find_prose(text: str) -> list[Span]:
 
 def close_code(text: str) -> str:
     """Close a code block left open at the end, so that text added after it is not code."""
-    fenced = _find_fenced(text, _find_front_matter_end(text))
+    fenced = _find_fenced(text, find_front_matter_end(text))
     missing = fenced[-1][2] if fenced else ""
     return f"{text}\n{missing}" if missing else text
 
@@ -118,14 +118,6 @@ def _find_bold(text: str) -> Iterator[Heading]:
         run_in = bool(match["rest"].strip(" \t\r:"))
         title = match["title"].strip()
         yield Heading(BOLD_LINE, title, match.start(), match.end(), run_in)
-
-
-def _find_front_matter_end(text: str) -> int:
-    """The end of front matter; 0 if there is none."""
-    if not text.startswith("---\n"):
-        return 0
-    end = text.find("\n---\n", 3, MAX_FRONT_MATTER)
-    return end + 5 if end >= 0 else 0
 
 
 def _find_fenced(text: str, begin: int) -> list[tuple[int, int, str]]:

@@ -137,9 +137,8 @@ def remove_log_entries(existing: str, exploration_id: str) -> str | None:
 def _dump_log(entries: list[JsonObject], existing: str | None) -> str:
     """Uses the line ends of the existing log."""
     text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
-    text = _SURROGATE.sub(
-        lambda found: f"\\u{ord(found[0]):04x}", text
-    )  # no file can hold it as it is
+    # no file can hold half of a surrogate pair as it is
+    text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return text.replace("\n", "\r\n") if existing and "\r\n" in existing else text
 
 

@@ -92,8 +92,8 @@ def unescape_markdown(markdown: str) -> str:
 # line feed, line separators, direction marks, characters without a shape, tags and lone surrogates.
 UNSAFE_CHARACTERS = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
-    r"\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001d173-\U0001d17a"
-    r"\U000e0000-\U000e0fff"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
+    r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _JOINERS = "\u200c\u200d"  # in emoji, and in words of Persian and of Indian languages
 _SUSPECT = re.compile(f"[{UNSAFE_CHARACTERS}{_JOINERS}]")
@@ -128,9 +128,8 @@ def _takes_joiner(before: str) -> bool:
     return before > "\x7f" and unicodedata.category(before) in _JOINED
 
 
-_JOINED = frozenset(
-    {"Lo", "Mn", "Mc", "So", "Sk"}
-)  # letters without case, marks, emoji, skin tones
+# letters without case, marks, emoji, skin tones
+_JOINED = frozenset({"Lo", "Mn", "Mc", "So", "Sk"})
 
 
 def _is_ideograph(char: str) -> bool:

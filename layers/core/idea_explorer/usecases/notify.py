@@ -33,11 +33,8 @@ from idea_explorer.domain.webhook import (
 )
 from idea_explorer.usecases.deps import Deps
 
-PAUSES = (
-    1.0,
-    1.0,
-    2.0,
-)  # attempts at 1, 2 and 4 s; the first leaves GitHub time to show the commit
+# attempts at 1, 2 and 4 s; the first leaves GitHub time to show the commit
+PAUSES = (1.0, 1.0, 2.0)
 TIMEOUT_SECONDS = 10.0
 API_TIMEOUT_SECONDS = 6.0  # three attempts then end within the 29 s of an API call
 CLAIM = timedelta(minutes=2)  # longer than a round takes, so that nobody else sends it meanwhile

@@ -22,10 +22,10 @@ LOCAL_OWNER = "local"
 
 
 def local_store(settings: Settings) -> SqliteStore:
-    from idea_explorer.adapters.safe_files import PRIVATE_FILE, close_folder, write_file
+    from idea_explorer.adapters.safe_files import PRIVATE_FILE, make_private_tree, write_file
     from idea_explorer.adapters.sqlite.explorations import SqliteStore
 
-    close_folder(settings.data_dir)
+    make_private_tree(settings.data_dir)
     store = SqliteStore(settings.store, _secrets(settings))
     if not (settings.data_dir / ".gitignore").exists():
         # what people asked for and uploaded must not be committed

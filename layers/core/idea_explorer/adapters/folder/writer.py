@@ -32,9 +32,8 @@ class FolderWriter:
         proposal = approval.proposal
         content = approval.approved_content
         current = self._read(proposal.path)
-        if current != content.encode(
-            "utf-8"
-        ):  # otherwise an earlier attempt has written it already
+        # otherwise an earlier attempt has written it already
+        if current != content.encode("utf-8"):
             current_sha = None if current is None else blob_sha(current)
             if current_sha != proposal.base_sha:
                 raise BaseMovedError(

@@ -68,10 +68,7 @@ class SqliteExplorations(StoreFile):
             return True
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
-        row = self._db.row(SELECT + "id = ?", [exploration_id])
-        if row is None:
-            raise records.no_such_exploration(exploration_id)
-        return self._secrets.restore(_restore(row))
+        return self._secrets.restore(self._load(exploration_id))
 
     def take_over(
         self,
@@ -82,7 +79,7 @@ class SqliteExplorations(StoreFile):
         slots: int | None = None,
     ) -> Exploration:
         with self._db.transaction() as db:
-            before = self.load(exploration_id)
+            before = self._load(exploration_id)
             after = records.change_and_lease(before, change)
             if slots is not None and after.is_exploring:
                 take_slot(db, after, slots)
@@ -92,7 +89,15 @@ class SqliteExplorations(StoreFile):
                 (after.lease, after.cancel_requested, after.id),
             )
             append_events(db, after.id, tell(before, after))
-            return after
+        return self._secrets.restore(
+            after
+        )  # here: a slow keyring must not keep others from writing
+
+    def _load(self, exploration_id: ExplorationId) -> Exploration:
+        row = self._db.row(SELECT + "id = ?", [exploration_id])
+        if row is None:
+            raise records.no_such_exploration(exploration_id)
+        return _restore(row)
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         with self._db.transaction() as db:

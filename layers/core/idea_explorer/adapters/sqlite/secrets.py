@@ -12,7 +12,14 @@ from idea_explorer.domain.request import UNREADABLE_SECRET
 if TYPE_CHECKING:
     from idea_explorer.adapters.local_secrets import LocalSecrets
 
-ENCRYPTED = 1  # the file's user_version once no record holds a secret as plain text
+# the file's user_version once nothing in it holds a secret as plain text; 1: free pages still may
+ENCRYPTED = 2
+_FIND_PLAIN = """
+SELECT id, json_extract(record, '$.request.callback_secret') AS plain FROM explorations
+WHERE plain IS NOT NULL"""
+_REMOVE_PLAIN = """
+UPDATE explorations SET record = json_set(record, '$.request.callback_secret', NULL)
+WHERE id = ? AND json_extract(record, '$.request.callback_secret') = ?"""
 
 
 class StoredSecrets:
@@ -22,7 +29,7 @@ class StoredSecrets:
     def __init__(self, db: Database, secrets: "LocalSecrets | None") -> None:
         self._db = db
         self._secrets = secrets
-        if secrets and self._db.rows("PRAGMA user_version") == [(0,)]:
+        if secrets and self._db.rows("PRAGMA user_version") < [(ENCRYPTED,)]:
             self._encrypt_plain(secrets)
 
     def encrypt(self, exploration: Exploration) -> bytes | None:
@@ -56,27 +63,25 @@ class StoredSecrets:
         return _with_secret(exploration, UNREADABLE_SECRET if secret is None else secret)
 
     def _encrypt_plain(self, secrets: "LocalSecrets") -> None:
-        """Encrypt what an earlier version stored as plain text, and leave nothing of that in the file."""
-        plain = "json_extract(record, '$.request.callback_secret')"
+        """Encrypt what an earlier version stored as plain text, and leave nothing of that in the file. What
+        cannot be done now is done at the next start."""
+        try:
+            # before the transaction: a slow keyring must not keep others from writing
+            found = self._db.rows(_FIND_PLAIN)
+            self._replace([(name, plain, secrets.encrypt(plain, name)) for name, plain in found])
+            self._db.rows("VACUUM")  # free pages and the ends of pages hold what was there before
+            ((busy, *_),) = self._db.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+            if not busy and not self._db.rows(_FIND_PLAIN):
+                self._db.rows(f"PRAGMA user_version = {ENCRYPTED}")
+        except (ConfigurationError, sqlite3.OperationalError):
+            return  # no key, others who use the file, or too little space
+
+    def _replace(self, rows: list[tuple[ExplorationId, str, bytes]]) -> None:
         with self._db.transaction() as db:
-            rows = db.execute(
-                f"SELECT id, {plain} FROM explorations"  # noqa: S608  a constant  # nosec B608
-                f" WHERE {plain} IS NOT NULL"
-            ).fetchall()
-            try:
-                encrypted = [(name, secrets.encrypt(secret, name)) for name, secret in rows]
-            except ConfigurationError:
-                return  # no key now: the next start tries again
-            db.execute("PRAGMA secure_delete = ON")
-            db.executemany("INSERT OR REPLACE INTO callback_secrets VALUES (?, ?)", encrypted)
-            db.executemany(
-                "UPDATE explorations SET record ="
-                " json_set(record, '$.request.callback_secret', NULL) WHERE id = ?",
-                [(name,) for name, _ in rows],
-            )
-            db.execute(f"PRAGMA user_version = {ENCRYPTED}")
-        if rows:
-            self._db.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+            for name, plain, encrypted in rows:
+                # or another process was faster
+                if db.execute(_REMOVE_PLAIN, (name, plain)).rowcount:
+                    self.store(db, name, encrypted)
 
 
 def _with_secret(exploration: Exploration, secret: str | None) -> Exploration:
