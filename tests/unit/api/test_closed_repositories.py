@@ -8,9 +8,6 @@ import pytest
 from idea_explorer.api.app import build_handler
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.observability.logging import SilentLog
-from idea_explorer.settings import Settings
-from idea_explorer.wiring.deps import local_deps, server_deps
 from tests.fakes.api import Api
 from tests.fakes.explorations import an_approval, an_exploration
 
@@ -29,8 +26,8 @@ def api(tmp_path: Path) -> Api:
     return Api(tmp_path)
 
 
-def allow(api: Api, *repositories: str, is_own_machine: bool = False) -> None:
-    policy = replace(api.deps.policy, code_repositories=repositories, is_own_machine=is_own_machine)
+def allow(api: Api, *repositories: str) -> None:
+    policy = replace(api.deps.policy, code_repositories=repositories)
     api.handle = build_handler(replace(api.deps, policy=policy))
 
 
@@ -65,27 +62,12 @@ def test_it_is_there_again_once_it_is_allowed_again(api: Api, exploration: Explo
     assert api.get(f"/explorations/{exploration.id}/report").text == "# Secret\n"
 
 
-def test_an_empty_list_opens_nothing(api: Api, exploration: Exploration) -> None:
-    allow(api)
-
-    assert api.get(f"/explorations/{exploration.id}/report").status == 404
-
-
-def test_on_their_own_machine_people_read_what_they_explored_with_other_settings(
+def test_without_any_repository_set_up_what_is_stored_can_be_read(
     api: Api, exploration: Exploration
 ) -> None:
-    allow(api, is_own_machine=True)
+    allow(api)
+
     assert api.get(f"/explorations/{exploration.id}/report").status == 200
-
-    allow(api, "acme/ideas", is_own_machine=True)
-    assert api.get(f"/explorations/{exploration.id}/report").status == 404
-
-
-def test_only_commands_run_on_a_persons_own_machine(tmp_path: Path) -> None:
-    settings = Settings.from_environment({"IDEA_RESEARCH_DIR": str(tmp_path)})
-
-    assert local_deps(settings, SilentLog()).policy.is_own_machine
-    assert not server_deps(settings, SilentLog()).policy.is_own_machine
 
 
 def test_its_run_can_still_be_seen_and_stopped(api: Api, exploration: Exploration) -> None:

@@ -38,7 +38,6 @@ class RequestPolicy:
     daily_cost_usd: float | None = None
     spend: Spend | None = None
     code_repositories: tuple[str, ...] = ()
-    is_own_machine: bool = False  # whether only those who ran an exploration here can ask for it
     uploads: Uploads | None = None
     missing: Mapping[str, str] = field(default_factory=dict)  # by toolset that cannot run here
     default_webhook: bool = False  # whether somebody is told who is not named in the request
@@ -71,11 +70,10 @@ class RequestPolicy:
 
     def check_access(self, exploration: Exploration) -> None:
         """Raises MissingError for an exploration of a repository that may no longer be explored: what it
-        read and wrote of the code is as closed as the code itself. On their own machine, with no repository
-        set up, people read what they explored with other settings."""
+        read and wrote of the code is as closed as the code itself. Where no repository is set up there is
+        no list to be taken off: people read on their machine what they explored with other settings."""
         repository = exploration.request.repository
-        has_no_list = self.is_own_machine and not self.code_repositories
-        if not has_no_list and not self._allows(repository):
+        if self.code_repositories and not self._allows(repository):
             raise MissingError(
                 f"Exploration {exploration.id} is closed: {repository} may not be explored here any more.",
                 hint="An operator can allow it again.",
