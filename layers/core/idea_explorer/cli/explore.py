@@ -183,9 +183,7 @@ class LocalRunner:
         model = request.model if self._settings.uses_claude else "offline model"
         mode = f"/{request.mode}" if request.spec.takes("mode") else ""
         screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
-        screen.line(
-            f"{request.toolset}{mode} · {model} · deadline {request.deadline_seconds} s", "dim"
-        )
+        screen.line(f"{request.toolset}{mode} · {model} · deadline {request.seconds} s", "dim")
         screen.line(f"exploration {exploration.id}", "dim")
         display = ProgressDisplay(screen)
         self._displays.append(display)

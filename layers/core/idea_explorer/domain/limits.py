@@ -13,7 +13,6 @@ MAX_UPLOAD_BYTES = 20 * 1024 * 1024
 MAX_FILE_NAME = 200
 MIN_DEADLINE_SECONDS = 60  # below this no useful report can be gathered and written
 MAX_DEADLINE_SECONDS = 840  # Lambda ends at 900 s; a minute is left to settle
-DEFAULT_DEADLINE_SECONDS = 120
 MAX_STEPS = 20
 
 KEY_SECONDS = 86_400  # a day: longer than any client goes on repeating a request

@@ -11,6 +11,7 @@ from pydantic_core import from_json
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.depths import DEFAULT_DEPTH, DEPTHS, Depth, DepthName
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import ExplorationId, id_from_key, is_id
 from idea_explorer.domain.models import RequestEffort
@@ -128,6 +129,8 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     idea: Idea
     toolset: ToolsetName = DEFAULT_TOOLSET
     mode: Annotated[Text, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")] = "business"
+    depth: DepthName = DEFAULT_DEPTH
+    review_plan: bool = False
     model: ModelName = "sonnet"
     effort: RequestEffort | None = None
     context: Annotated[Text, Field(max_length=limits.MAX_CONTEXT)] | None = None
@@ -137,7 +140,7 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     collect_tool_stats: bool = False
     max_cost_usd: MaxCost | None = None
     max_steps: MaxSteps | None = None
-    deadline_seconds: DeadlineSeconds = limits.DEFAULT_DEADLINE_SECONDS
+    deadline_seconds: DeadlineSeconds | None = None
     webhook_url: WebhookUrl | None = None
     callback_secret: CallbackSecret | None = Field(
         default=None, repr=False, json_schema_extra={"writeOnly": True}
@@ -154,11 +157,27 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
         if self.update and not self.spec.takes("update"):
             takers = " or ".join(toolsets_taking("update"))
             raise ValueError(f"'update' is for the {takers} toolset.")
+        if self.review_plan and not (self.depth_limits and self.depth_limits.plans):
+            planning = " or ".join(name for name, depth in DEPTHS.items() if depth.plans)
+            raise ValueError(f"'review_plan' needs a plan: use the depth {planning}.")
         return self
 
     @property
+    def depth_limits(self) -> Depth | None:
+        """What follows from the depth; None for a toolset that has no depths."""
+        return DEPTHS[self.depth] if self.spec.takes("depth") else None
+
+    @property
     def steps(self) -> int:
-        return self.max_steps or self.spec.default_steps
+        depth = self.depth_limits
+        return self.max_steps or (depth.steps if depth else self.spec.default_steps)
+
+    @property
+    def seconds(self) -> int:
+        """From its start to its deadline."""
+        depth = self.depth_limits
+        default = depth.deadline_seconds if depth else self.spec.default_seconds
+        return self.deadline_seconds or default
 
     @property
     def spec(self) -> ToolsetSpec:

@@ -18,7 +18,8 @@ class ToolsetSpec:
     name: str
     tools: str  # module:function that makes the tools; imported when a run needs them
     labels: Mapping[str, str]  # by tool, what a person reads while it runs
-    default_steps: int
+    default_steps: int  # a toolset with depths takes both from the depth
+    default_seconds: int = 120
     # what an exploration leaves behind besides its stored report
     publishes: Publishes | None = None
     # what a follow-up gets: the report as it was published, or the whole conversation
@@ -62,6 +63,8 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
             follow_up="document",
             fields={
                 "mode": "has modes",
+                "depth": "has depths",
+                "review_plan": "plans its research",
                 "if_exists": "has something to reuse",
                 "update": "adds to a document",
             },

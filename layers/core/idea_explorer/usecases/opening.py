@@ -37,7 +37,7 @@ def enter_run(
         )
     if exploration.is_final:
         return exploration
-    latest = task_timeout(task, exploration.request.deadline_seconds, now)
+    latest = task_timeout(task, exploration.request.seconds, now)
     deadline = exploration.run.deadline_at or latest
     if exploration.run.awaiting_since:
         deadline += now - exploration.run.awaiting_since
@@ -49,7 +49,7 @@ def enter_run(
 def deadline_of(exploration: Exploration, clock: Clock) -> Deadline:
     assert exploration.run.deadline_at is not None
     left = (exploration.run.deadline_at - clock.now()).total_seconds()
-    return Deadline.after(clock, seconds=left, of=exploration.request.deadline_seconds)
+    return Deadline.after(clock, seconds=left, of=exploration.request.seconds)
 
 
 def record_continuation(exploration: Exploration, continuation: Continuation | None) -> Exploration:

@@ -53,7 +53,7 @@ class RequestPolicy:
         check_model(request, owner)
         check_fields_count(request)
         check_webhook(request)
-        self.check_deadline(request.deadline_seconds)
+        self.check_deadline(request.seconds)
         self.check_effort(request)
         self.check_budget(request)
         self.check_repository(request)
