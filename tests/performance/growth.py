@@ -3,9 +3,9 @@
     python -m tests.performance.growth [surface ...]
 
 Each surface is given each shape at four sizes up to 1 MB. CPU time is measured, so that other programs on
-the machine hardly matter; a curve that fails is measured once more. The exponent is that of the curve through the sizes that take long enough to
-measure: 1 is linear, 2 quadratic. A surface passes with an exponent of at most 1.25 and less than a second
-at 1 MB.
+the machine hardly matter; a curve that fails is measured once more. The exponent is that of the curve through
+the sizes that take long enough to measure: 1 is linear, 2 quadratic. A surface passes with an exponent of at
+most 1.25 and less than a second at 1 MB.
 """
 
 import math
