@@ -89,6 +89,7 @@ def server_deps(settings: Settings, log: Log) -> Deps:
         queue=lambda: queue,
         wake=lambda exploration: queue.send(exploration.id, exploration.run.number),
         idempotency=cache(partial(local.idempotency, settings)),
+        index=cache(partial(publishing.research_index, settings)),
         retries_webhooks=True,
     )
 
