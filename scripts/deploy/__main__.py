@@ -11,6 +11,7 @@ from pathlib import Path
 
 from idea_explorer.adapters.aws.client import map_aws_errors
 from idea_explorer.cli import main as run_idea
+from idea_explorer.cli import streams
 from idea_explorer.cli.failures import report_failure
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.wiring.local import system_clock
@@ -30,6 +31,7 @@ def main() -> int:
     for name in ("stack", "repository", "stage", "architecture", "region", "owner", "built"):
         parser.add_argument(f"--{name}", default="")
     arguments = parser.parse_args()
+    streams.prepare()  # names of stacks and what AWS answers are shown, and never obeyed
     try:
         if arguments.action == "undeploy":
             if arguments.region:
@@ -69,7 +71,7 @@ def _tools() -> Tools:
         sam=_run_sam,
         smoke=lambda stack: run_idea(["admin", "smoke", "--stack", stack]),
         say=partial(print, flush=True),
-        answers=Answers(os.environ, sys.stdin.isatty(), input, getpass.getpass),
+        answers=Answers(os.environ, sys.stdin.isatty(), _ask, getpass.getpass),
         account=Account(),
         clock=system_clock(),
         use_region=_use_region,
@@ -125,7 +127,13 @@ def _confirm(question: str) -> str:
         raise ConfigurationError(
             "There is no terminal to confirm in.", hint="Name the stack again with CONFIRM=…"
         )
-    return input(question)
+    return _ask(question)
+
+
+def _ask(question: str) -> str:
+    """Print the question by itself: `input` would write it past the protection of the stream."""
+    print(question, end="", flush=True)
+    return input()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ counts these apart (docs/security.md says so). Everything else that goes out is 
 """
 
 import html
+import io
 import json
 import re
 import sys
@@ -253,7 +254,6 @@ class _Run:
         return toolset_for
 
     def _index(self, settings: Settings) -> None:
-        tracks, owned = self.world.folder / "tracks.jsonl", self.world.folder / "library.jsonl"
         orders = [f"{order} END" for order in self.world.orders.split(" END")]
         music = [
             {"isrc": f"ZZPLN26{n:05}", "title": "Plan", "artist": "A", "album": "B"}
@@ -263,8 +263,10 @@ class _Run:
             {**track, "description": f"The plan is {self.secret}. {order}"}
             for track, order in zip(music, orders, strict=True)
         )
-        tracks.write_text("".join(f"{json.dumps(line)}\n" for line in described))
-        owned.write_text("".join(f"{json.dumps(line)}\n" for line in music))
+        tracks, owned = (
+            io.BytesIO("".join(f"{json.dumps(line)}\n" for line in lines).encode())
+            for lines in (described, music)
+        )
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         index_tracks(tracks, track_index(settings))
         import_library(owned, library(settings, LOCAL_OWNER, SystemClock()))

@@ -327,6 +327,40 @@ def test_several_changes_are_approved_at_once(tab: Browser, tmp_path: Path) -> N
     assert (tmp_path / "NOTES.md").read_text() == "# Notes\n"
 
 
+BUILD_EDITS: list[Entry] = [
+    answer(
+        text("Two changes."),
+        *(
+            tool_use("create_file", {"path": path, "content": "new\n", "description": "Renew it"})
+            for path in ("notes.md", "Makefile")
+        ),
+    ),
+    answer(text("# Renewed\n\nBoth files.")),
+]
+
+
+def test_a_dangerous_change_is_approved_alone_and_after_it_was_read(
+    tab: Browser, tmp_path: Path
+) -> None:
+    with service(tmp_path, BUILD_EDITS) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab, "Renew both files", toolset="Code")
+        tab.sees("2 changes need your approval")
+        tab.press("Approve selected")
+        tab.sees("1 change needs your approval")
+        assert not (tmp_path / "Makefile").exists()
+
+        tab.sees("This file runs when somebody builds or installs", ".change")
+        tab.press("Approve", ".change")
+        tab.sees("approve it alone with confirm_danger", ".change")
+        assert not (tmp_path / "Makefile").exists()
+
+        tab.find(".change p.danger input").click()
+        tab.press("Approve", ".change")
+        tab.find('.badge[data-status="completed"]')
+    assert (tmp_path / "Makefile").read_text() == "new\n"
+
+
 def test_similar_research_is_offered_and_reused(tab: Browser, tmp_path: Path) -> None:
     with service(tmp_path, RESEARCH) as served:
         tab.sign_in(served.url, TOKEN)

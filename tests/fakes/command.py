@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from tests.fakes import forked
+from tests.fakes.clock import QuickTime
 from tests.fakes.forked import Program
 
 KEPT = ("PATH", "HOME", "XDG_CONFIG_HOME", "PYTHON_KEYRING_BACKEND")
@@ -38,19 +39,28 @@ def start(
     env: Mapping[str, str],
     folder: Path | None = None,
     nohup: bool = False,
+    waits: bool = True,
 ) -> Program:
-    """Start `idea` with these variables, and with these files as its stdin, stdout and stderr."""
+    """Start `idea` with these variables, and with these files as its stdin, stdout and stderr. Unless it
+    `waits`, its pauses between attempts are over at once."""
     return forked.start(
         _be_idea,
         tuple(arguments),
         nohup,
+        waits,
         streams=streams,
         env=environment(env),
         folder=folder or Path.cwd(),
     )
 
 
-def idea(*arguments: str, env: Mapping[str, str], folder: Path, seconds: float = 60) -> Done:
+def idea(
+    *arguments: str,
+    env: Mapping[str, str],
+    folder: Path,
+    seconds: float = 60,
+    waits: bool = True,
+) -> Done:
     """Run `idea` to its end."""
     with (
         Path(os.devnull).open() as nothing,
@@ -58,7 +68,7 @@ def idea(*arguments: str, env: Mapping[str, str], folder: Path, seconds: float =
         TemporaryFile("w+", encoding="utf-8") as stderr,
     ):
         streams = [nothing.fileno(), stdout.fileno(), stderr.fileno()]
-        program = start(arguments, streams, env=env, folder=folder)
+        program = start(arguments, streams, env=env, folder=folder, waits=waits)
         try:
             code = program.wait(seconds)
         except BaseException:
@@ -77,9 +87,13 @@ def _read(file: IO[str]) -> str:
     return file.read()
 
 
-def _be_idea(arguments: Sequence[str], nohup: bool) -> None:
+def _be_idea(arguments: Sequence[str], nohup: bool, waits: bool) -> None:
     if nohup:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if not waits:
+        from idea_explorer.adapters import clock
+
+        clock.__dict__["time"] = QuickTime()
     from idea_explorer.cli import main
 
     sys.argv = ["idea", *arguments]

@@ -56,8 +56,10 @@ class Bench:
 def sample_music(folder: Path) -> Music:
     path = folder / "music.db"
     index, library = SqliteTrackIndex(path, LexiconEmbedder()), SqliteLibrary(path)
-    index_tracks(SAMPLE / "tracks.jsonl", index)
-    import_library(SAMPLE / "library.jsonl", library)
+    with (SAMPLE / "tracks.jsonl").open("rb") as tracks:
+        index_tracks(tracks, index)
+    with (SAMPLE / "library.jsonl").open("rb") as owned:
+        import_library(owned, library)
     return index, library
 
 

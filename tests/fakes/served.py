@@ -18,10 +18,17 @@ class Served:
     """The API and its workers on a free port, over a folder of research."""
 
     def __init__(
-        self, folder: Path, env: Mapping[str, str] | None = None, *, keep_port: bool = False
+        self,
+        folder: Path,
+        env: Mapping[str, str] | None = None,
+        *,
+        keep_port: bool = False,
+        waits: bool = True,
     ) -> None:
-        """`keep_port`: started again, it is where it was before."""
+        """`keep_port`: started again, it is where it was before. Unless it `waits`, its pauses between
+        attempts are over at once."""
         self._keep_port = keep_port
+        self._waits = waits
         (folder / "ideas").mkdir(parents=True, exist_ok=True)
         self.env = {
             "IDEA_RESEARCH_DIR": str(folder),
@@ -36,7 +43,8 @@ class Served:
     def start(self) -> Self:
         port = self.url.rpartition(":")[2] if self._keep_port and self.url else "0"
         reading, writing = os.pipe()
-        self._process = start(["serve", "--port", port], [0, writing, 2], env=self.env)
+        command = ["serve", "--port", port]
+        self._process = start(command, [0, writing, 2], env=self.env, waits=self._waits)
         os.close(writing)
         self._output = os.fdopen(reading)
         self.url = self._output.readline().rpartition("=")[2].strip()

@@ -6,6 +6,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.aws.client import client
+from idea_explorer.api.app import build_handler
 from idea_explorer.api.gateway import build_gateway_event
 from idea_explorer.api.server import ApiServer
 from idea_explorer.domain.ids import ExplorationId
@@ -26,6 +28,7 @@ from tests.fakes.served import TOKEN
 from tests.fakes.serving import Listening
 
 STORED = Path(__file__).parents[1] / "fixtures" / "stored"
+REPOSITORIES = ("acme/ideas", "acme/tea")  # whose explorations are stored
 STORE = Path(".idea-explorer") / "explorations.db"  # in a folder of research
 
 
@@ -106,6 +109,8 @@ class EmbeddedApi:
     def __init__(self, folder: Path) -> None:
         restore(folder / "store.db")
         self.api = Api(folder)
+        policy = replace(self.api.deps.policy, code_repositories=REPOSITORIES)
+        self.api.handle = build_handler(replace(self.api.deps, policy=policy))
         self.ids: dict[str, str] = committed("explorations.json")
         self.answers = committed("answers-embedded.json")
 
@@ -145,7 +150,10 @@ class DeployedApi:
 
     def __init__(self, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
         restore_deployment(settings)
-        set_environment(settings.model_copy(update={"events_wait_seconds": 0.0}), monkeypatch)
+        own, *others = REPOSITORIES
+        allowed = {"github_repository": own, "code_repositories": " ".join(others)}
+        settings = settings.model_copy(update={"events_wait_seconds": 0.0, **allowed})
+        set_environment(settings, monkeypatch)
         self._handler = handler_of("api")
         self._stores = cloud_deps(settings, SilentLog())
         self._data = committed("deployment.json")

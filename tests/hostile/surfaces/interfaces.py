@@ -5,7 +5,6 @@ import io
 import json
 import os
 import socket
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from idea_explorer.api.server import ApiServer
 from tests.fakes.api import Api
+from tests.fakes.serving import Listening
 from tests.hostile.surfaces.base import (
     CONTROL,
     SECRET,
@@ -77,8 +77,6 @@ def http_bytes(folder: Path) -> Iterator[Check]:
     """Raw bytes on the wire; the server answers, or closes, and goes on serving."""
     api = Api(folder)
     server = ApiServer(("127.0.0.1", 0), api.handle, lambda: "{}")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
     port = urlsplit(server.url).port
     assert port is not None
 
@@ -110,12 +108,8 @@ def http_bytes(folder: Path) -> Iterator[Check]:
         alive = send(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert alive.startswith(b"HTTP/1.1 200"), f"/health answers {alive[:80]!r}"
 
-    try:
+    with Listening(server):
         yield check
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @surface("command line", "unicode", "paths", "terminal", "refs", "json", share=0.05)

@@ -2,7 +2,6 @@
 
 import contextlib
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +13,7 @@ from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.paths import check_research_path
+from tests.fakes.serving import Listening
 from tests.hostile.surfaces.base import (
     Check,
     surface,
@@ -45,8 +45,6 @@ def peers(folder: Path) -> Iterator[Check]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Peer)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
     url = f"http://127.0.0.1:{server.server_address[1]}"
     github = GitHubClient("acme/ideas", lambda: "token", url)
     tidal = Tidal(lambda: ClientCredentials("a", "b"), SystemClock(), api_url=url, auth_url=url)
@@ -69,9 +67,5 @@ def peers(folder: Path) -> Iterator[Check]:
         with contextlib.suppress(ExplorerError):
             calls[turn % len(calls)]()
 
-    try:
+    with Listening(server):
         yield check
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

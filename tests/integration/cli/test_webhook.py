@@ -23,7 +23,7 @@ NOWHERE = "https://hooks.invalid/path-that-is-a-secret"  # a name that nobody ha
 
 
 def run(folder: Path, *arguments: str, **env: str) -> Done:
-    return idea(*arguments, env=env, folder=folder)
+    return idea(*arguments, env=env, folder=folder, waits=False)
 
 
 def stored(folder: Path) -> Exploration:
@@ -121,7 +121,7 @@ def test_a_served_exploration_tells_when_it_is_tried_again_also_after_a_crash(
         with served.client() as client:
             return client.get(f"/explorations/{made}").json()
 
-    served = Served(tmp_path)
+    served = Served(tmp_path, waits=False)
     with served, served.client() as client:
         body = {"idea": "Tea", "webhook_url": NOWHERE}
         made = client.post("/explorations", json=body).json()["id"]

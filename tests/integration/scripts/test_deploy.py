@@ -457,6 +457,7 @@ def test_undeploying_says_what_stays_and_deletes_only_what_is_confirmed(
     ("action", "variables", "sentence"),
     [
         ("deploy", {"AWS_PROFILE": "nope"}, "There is no AWS profile nope."),
+        ("deploy", {"AWS_PROFILE": "\x1b[2Jnope"}, "There is no AWS profile \\x1b[2Jnope."),
         ("deploy", {"PARAMETERS": "MaxRunning='5"}, "The parameters cannot be read"),
         ("deploy", {"AWS_REGION": "europe"}, "'europe' is not an AWS region."),
         ("undeploy", {"AWS_PROFILE": "nope"}, "There is no AWS profile nope."),

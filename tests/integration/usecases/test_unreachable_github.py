@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from idea_explorer.adapters import clock
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
@@ -18,6 +19,7 @@ from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring.deps import cloud_deps, local_deps
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text
+from tests.fakes.clock import QuickTime
 from tests.fakes.command import Done, idea, log_lines
 from tests.fakes.functions import Context, handler_of, set_environment
 from tests.fakes.github_repository import Repository
@@ -53,7 +55,8 @@ class Team:
         }
 
     def run(self, *arguments: str, **variables: str) -> tuple[Done, Any]:
-        done = idea(*arguments, "--json", env=self._known | variables, folder=self._folder)
+        env = self._known | variables
+        done = idea(*arguments, "--json", env=env, folder=self._folder, waits=False)
         return done, json.loads(done.stdout)
 
     def explore(self, *flags: str, **variables: str) -> tuple[Done, Any]:
@@ -253,6 +256,7 @@ class Deployment:
 def deployed(
     aws: Settings, github: FakeGitHub, repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> Deployment:
+    monkeypatch.setattr(clock, "time", QuickTime())
     return Deployment(aws, github, monkeypatch)
 
 

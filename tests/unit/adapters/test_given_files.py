@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.uploads import GivenFiles
+from idea_explorer.adapters.given_files import GivenFiles
 from idea_explorer.domain.errors import InvalidRequestError
 
 UNREADABLE = Path("/proc/self/mem")  # even for root: its first page is not mapped

@@ -122,10 +122,42 @@ def test_a_keyring_that_fails_once_keeps_its_key(
 
 
 def test_a_key_file_that_cannot_be_read_is_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "key").write_bytes(b"x" * 2_000)
+    (tmp_path / "key").mkdir()
     with pytest.raises(ConfigurationError, match="no place for the key"):
         LocalSecrets(tmp_path, (KeyFile(tmp_path),)).encrypt(SECRET, "e1")
-    assert (tmp_path / "key").read_bytes() == b"x" * 2_000
+
+
+@pytest.mark.parametrize("left", [b"", b"x" * 2_000, b"no key", b"c2hvcnQ=\n", b"\x00" * 45])
+def test_a_damaged_key_file_is_named_and_left_for_a_backup(tmp_path: Path, left: bytes) -> None:
+    whole = LocalSecrets(tmp_path, (KeyFile(tmp_path),))
+    encrypted = whole.encrypt(SECRET, "e1")
+    backup = (tmp_path / "key").read_bytes()
+    (tmp_path / "key").write_bytes(left)
+    damaged = LocalSecrets(tmp_path, (KeyFile(tmp_path),))
+
+    with pytest.raises(ConfigurationError, match="is damaged") as refused:
+        damaged.encrypt(SECRET, "e2")
+
+    assert str(tmp_path / "key") in refused.value.message
+    assert "backup" in (refused.value.hint or "")
+    assert damaged.decrypt(encrypted, "e1") is None
+    assert (tmp_path / "key").read_bytes() == left
+    (tmp_path / "key").write_bytes(backup)
+    assert damaged.decrypt(encrypted, "e1") == SECRET
+
+
+def test_what_is_left_of_a_key_in_the_keyring_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = StubBackend()
+    backend.password = "half a key"
+    for function in ("get_password", "set_password"):
+        monkeypatch.setattr(keyring, function, getattr(backend, function))
+
+    encrypted = local_secrets(tmp_path, Keyring()).encrypt(SECRET, "e1")
+
+    assert backend.password == "half a key"
+    assert local_secrets(tmp_path, Keyring()).decrypt(encrypted, "e1") == SECRET
 
 
 def test_without_a_place_for_the_key_nothing_is_encrypted(tmp_path: Path) -> None:

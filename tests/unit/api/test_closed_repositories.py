@@ -1,13 +1,18 @@
 """A repository that may no longer be explored is gone, with all that was read and written of it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from idea_explorer.api.app import build_handler
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.observability.logging import SilentLog
+from idea_explorer.settings import Settings
+from idea_explorer.usecases.notify import notify
+from idea_explorer.wiring.deps import local_deps, server_deps
 from tests.fakes.api import Api
 from tests.fakes.explorations import an_approval, an_exploration
 
@@ -26,8 +31,8 @@ def api(tmp_path: Path) -> Api:
     return Api(tmp_path)
 
 
-def allow(api: Api, *repositories: str) -> None:
-    policy = replace(api.deps.policy, code_repositories=repositories)
+def allow(api: Api, *repositories: str, is_own_machine: bool = False) -> None:
+    policy = replace(api.deps.policy, code_repositories=repositories, is_own_machine=is_own_machine)
     api.handle = build_handler(replace(api.deps, policy=policy))
 
 
@@ -62,12 +67,52 @@ def test_it_is_there_again_once_it_is_allowed_again(api: Api, exploration: Explo
     assert api.get(f"/explorations/{exploration.id}/report").text == "# Secret\n"
 
 
-def test_without_any_repository_set_up_what_is_stored_can_be_read(
-    api: Api, exploration: Exploration
-) -> None:
+def test_an_empty_list_opens_nothing(api: Api, exploration: Exploration) -> None:
     allow(api)
 
+    assert api.get(f"/explorations/{exploration.id}/report").status == 404
+
+
+def test_on_their_own_machine_people_read_what_they_explored_with_other_settings(
+    api: Api, exploration: Exploration
+) -> None:
+    allow(api, is_own_machine=True)
     assert api.get(f"/explorations/{exploration.id}/report").status == 200
+
+    allow(api, "acme/ideas", is_own_machine=True)
+    assert api.get(f"/explorations/{exploration.id}/report").status == 404
+
+
+def test_only_commands_run_on_a_persons_own_machine(tmp_path: Path) -> None:
+    settings = Settings.from_environment({"IDEA_RESEARCH_DIR": str(tmp_path)})
+
+    assert local_deps(settings, SilentLog()).policy.is_own_machine
+    assert not server_deps(settings, SilentLog()).policy.is_own_machine
+
+
+@pytest.mark.parametrize(
+    ("allowed", "excerpt"), [(("acme/private",), "# Secret"), (("acme/ideas",), None), ((), None)]
+)
+def test_its_webhook_tells_the_end_without_the_report(
+    api: Api, allowed: tuple[str, ...], excerpt: str | None
+) -> None:
+    request = ExploreRequest(
+        idea="Tea",
+        toolset="code",
+        repository="acme/private",
+        webhook_url="https://hooks.example.com/x",
+    )
+    exploration = an_exploration(request=request, delivery=Delivery(status="pending"))
+    api.store.create(exploration)
+    ended = api.run_to(exploration, "completed")
+    api.store.save_report(ended.id, ended.lease, "# Secret\n")
+    policy = replace(api.deps.policy, code_repositories=allowed)
+
+    notify(ended.id, ended.run.number, replace(api.deps, policy=policy))
+
+    ((_, body, _),) = api.webhooks.posted
+    sent = json.loads(body)
+    assert (sent["status"], sent["report_excerpt"]) == ("completed", excerpt)
 
 
 def test_its_run_can_still_be_seen_and_stopped(api: Api, exploration: Exploration) -> None:

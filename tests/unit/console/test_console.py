@@ -211,6 +211,13 @@ def test_images_are_links_and_links_open_safely() -> None:
     assert all('target="_blank"' in a and 'rel="noopener noreferrer"' in a for a in outward)
 
 
+@pytest.mark.parametrize(
+    "name", ["evil.example/x", "www.evil.example/x", "https://evil.example/x", "a@evil.example"]
+)
+def test_an_address_becomes_a_link_only_where_the_report_makes_it_one(name: str) -> None:
+    assert "<a" not in render_report(f"See {name} for more.")
+
+
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))",
     "[x](JaVaScRiPt:alert(1))", "[x](data:text/html;base64,PHNjcmlwdD4=)", "[x](vbscript:x)",

@@ -49,6 +49,8 @@ CLEANED = [
     ('`{"a":"' + READ + '","b":1}`', '`{"a":"' + READ + '","b":1}`', 0),
     ("_www.evil.example/secret_", "_(link removed)_", 1),
     ("ftp://evil.example/secret", "(link removed)", 1),
+    ("xmpp:secret@evil.example/x", "(link removed)", 1),
+    ("evil.example/secret", "evil.example/secret", 0),  # no renderer makes a link of it
     ("[a](mailto:e@evil.example?body=secret)", "[a](#link-removed)", 1),
     ("<e@evil.example>", "(link removed)", 1),
     (

@@ -109,6 +109,9 @@ def test_an_address_that_nobody_named_does_not_open(asked: str) -> None:
     [
         ("See https://example.com/[id].", "https://example.com/[id]"),
         ("See https://example.com/a|b, please", "https://example.com/a|b"),
+        ("See https://example.com/a|b, please", "https://example.com/a%7Cb"),
+        ("See https://example.com/a%7Cb?x={y}", "https://example.com/a|b?x=%7by%7d"),
+        ("See https://example.com/?u=a/b", "https://example.com/?u=a%2Fb"),
         ("{https://example.com/{a}^b}", "https://example.com/{a}^b}"),
         ("See münchen.de/x", "https://münchen.de/x"),
         ("See ПРИМЕР.рф!", "https://пример.рф"),

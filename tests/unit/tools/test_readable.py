@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idea_explorer.tools.readable import decode, readable
+from idea_explorer.tools.readable import SLICE, decode, readable
 
 BASE = "https://example.org/guide/start.html"
 
@@ -151,3 +151,15 @@ def test_a_page_that_can_be_read_is_not_in_utf_16() -> None:
 @given(st.binary(max_size=200), st.text(max_size=12))
 def test_any_bytes_give_text_that_can_be_sent_on(data: bytes, charset: str) -> None:
     decode(data, charset, html=True).encode()
+
+
+@pytest.mark.parametrize("shift", range(-4, 5))
+def test_what_lies_across_two_slices_is_read_whole(shift: int) -> None:
+    before = "x" * (SLICE + shift - 4)
+    for word in ("bees", " bees ", "🐝é🐝", "a \n b"):
+        text = f"{before}{word}{before}"
+        assert decode(text.encode()) == text
+        assert decode(text.encode("utf-16"), html=True) == text
+        assert decode(text.encode("gb18030"), "gb18030") == text
+        words = readable(text, limit=10 * SLICE).text
+        assert words == " ".join(text.split())

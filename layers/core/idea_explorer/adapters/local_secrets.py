@@ -16,6 +16,7 @@ from typing import Protocol
 
 from idea_explorer.adapters.safe_files import (
     PRIVATE_FILE,
+    FileTooLargeError,
     make_private_folder,
     read_file,
     write_file,
@@ -32,6 +33,11 @@ _SERVICE, _USER = "idea-explorer", "stored-secrets"
 
 class KeyUnavailableError(Exception):
     """Whether there is a key is not known: the store is locked, too slow or broken."""
+
+
+class KeyDamagedError(KeyUnavailableError):
+    """There was a key, of which something else is left. A new one in its place would make every secret that
+    it encrypted unreadable, also after a backup is restored."""
 
 
 class KeyStore(Protocol):
@@ -53,6 +59,8 @@ class KeyFile:
             return _decode_key(read_file(self._folder, "key", 1_024).decode("ascii", "replace"))
         except FileNotFoundError:
             return None
+        except FileTooLargeError as error:
+            raise KeyDamagedError from error
         except OSError as error:
             raise KeyUnavailableError from error
 
@@ -68,7 +76,8 @@ class Keyring:
     """macOS's Keychain, the Secret Service of a Linux desktop, or what else the `keyring` package knows."""
 
     def read(self) -> bytes | None:
-        return _decode_key(self._ask("get_password", _SERVICE, _USER) or "")
+        password = self._ask("get_password", _SERVICE, _USER)
+        return _decode_key(password) if password else None
 
     def write(self, key: bytes) -> bool:
         try:
@@ -132,18 +141,22 @@ class LocalSecrets:
         overwritten: the next store is used then."""
         for key in self._keys.values():
             return key
+        no_key = _no_key(self._folder)
         try:
             with _locked(self._folder):
                 for store in self._stores:
                     try:
                         stored, new = store.read(), secrets.token_bytes(KEY_BYTES)
+                    except KeyDamagedError:
+                        no_key = _damaged_key(self._folder)
+                        continue
                     except KeyUnavailableError:
                         continue
                     if stored or store.write(new):
                         return self._remember(stored or new)
         except OSError as error:
-            raise _no_key(self._folder) from error
-        raise _no_key(self._folder)
+            raise no_key from error
+        raise no_key
 
     def _find_key(self, key_id: bytes) -> bytes | None:
         # the file first: the keyring takes longer, and may ask a person
@@ -183,12 +196,22 @@ def _id_of(key: bytes) -> bytes:
     return hashlib.sha256(b"key id\0" + key).digest()[:_ID_BYTES]
 
 
-def _decode_key(text: str) -> bytes | None:
+def _decode_key(text: str) -> bytes:
     try:
         key = base64.b64decode(text.strip(), validate=True)
-    except ValueError:
-        return None
-    return key if len(key) == KEY_BYTES else None
+    except ValueError as error:
+        raise KeyDamagedError from error
+    if len(key) != KEY_BYTES:
+        raise KeyDamagedError
+    return key
+
+
+def _damaged_key(folder: Path) -> ConfigurationError:
+    return ConfigurationError(
+        f"The key that encrypts stored secrets is damaged: {folder / 'key'}.",
+        hint="Restore that file from a backup. Without one, delete it: a new key is made, and the secrets of"
+        " webhooks that are still to be sent have to be given again.",
+    )
 
 
 def _no_key(folder: Path) -> ConfigurationError:

@@ -1,5 +1,7 @@
 """The index of published research: in the bucket of a deployment, or computed from the documents."""
 
+import hashlib
+import threading
 from collections.abc import Callable
 
 from pydantic import ValidationError
@@ -7,7 +9,7 @@ from pydantic import ValidationError
 from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.domain.errors import MissingError, UnavailableError
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.similar_research import Index, index_documents
+from idea_explorer.domain.similar_research import Index, IndexEntry, index_document
 from idea_explorer.ports import ResearchRepository
 
 KEY = "research/index.json"
@@ -15,16 +17,24 @@ ATTEMPTS = 8
 
 
 class ComputedIndex:
-    """Computed from the documents each time: always current, and fast enough on one machine."""
+    """Computed from the documents each time, so that it is always current; what was computed of a document
+    counts until its text changes."""
 
     def __init__(self, repository: ResearchRepository | None) -> None:
         self._repository = repository
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, bytes], IndexEntry] = {}
 
     def load(self) -> Index:
         documents = self._repository.read_all() if self._repository else []
-        return Index(
-            entries=index_documents((f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
-        )
+        with self._lock:  # of several who ask at once, one computes it
+            found = dict(self._index(path, text) for path, text in documents)
+            self._known = found
+        return Index(entries=tuple(found.values()))
+
+    def _index(self, path: str, text: str) -> tuple[tuple[str, bytes], IndexEntry]:
+        key = (path, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+        return key, self._known.get(key) or index_document(f"{RESEARCH_ROOT}/{path}", text)
 
     def change(self, change: Callable[[Index], Index]) -> None:
         """Nothing to do: the documents are the index."""

@@ -6,7 +6,6 @@ The folder's name is a hash of the owner and the id is random, so nobody reaches
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,12 +18,8 @@ from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.safe_files import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
-    FileTooLargeError,
-    NotAFileError,
     make_private_folder,
-    open_given,
     read_file,
-    read_given,
     write_file,
 )
 from idea_explorer.domain import limits
@@ -182,52 +177,3 @@ def folder_of(owner: str) -> str:
 
 def _key(owner: str, file_id: FileId) -> str:
     return f"{folder_of(owner)}/{file_id}"
-
-
-class GivenFiles:
-    """Files named on the command line: checked at once, read on demand. Links are followed, because a
-    person chose them."""
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        if len(paths) > limits.MAX_FILES:
-            raise InvalidRequestError(f"At most {limits.MAX_FILES} files can be given.")
-        self._files = [(path, _check(path)) for path in paths]
-
-    def list(self) -> Sequence[FileInfo]:
-        return [about for _, about in self._files]
-
-    def read_all(self) -> Iterator[UploadedFile]:
-        for path, about in self._files:
-            yield UploadedFile(about.name, _read_whole(path))
-
-
-def _check(path: Path) -> FileInfo:
-    try:
-        with open_given(path) as file:
-            file.read(1)
-            size = os.fstat(file.fileno()).st_size
-    except (NotAFileError, FileNotFoundError, NotADirectoryError) as error:
-        raise InvalidRequestError(f"{path} is not a file.") from error
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    if size > limits.MAX_UPLOAD_BYTES:
-        raise _too_large(path)
-    check_upload(path.name, size)
-    return FileInfo(path.name, size)
-
-
-def _read_whole(path: Path) -> bytes:
-    try:
-        return read_given(path, limits.MAX_UPLOAD_BYTES)
-    except FileTooLargeError as error:
-        raise _too_large(path) from error
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _too_large(path: Path) -> InvalidRequestError:
-    return InvalidRequestError(f"{path} is larger than 20 MB.")
-
-
-def _unreadable(path: Path, error: OSError) -> InvalidRequestError:
-    return InvalidRequestError(f"{path} cannot be read: {error.strerror}.")

@@ -19,7 +19,8 @@ from idea_explorer.domain.errors import ConflictError, InvalidRequestError, Miss
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import invalid_request
 from idea_explorer.domain.text import one_line
-from idea_explorer.usecases.approvals.decide import DecisionRequest
+from idea_explorer.usecases.approvals.decide import MAX_CONTENT, DecisionRequest
+from idea_explorer.wiring.local import read_given_file
 
 QUESTION = "[a]pprove, [e]dit, [r]eject, or decide [l]ater? "
 MAX_DESCRIPTION = 500
@@ -61,10 +62,15 @@ def _read_decision(arguments: argparse.Namespace) -> DecisionRequest:
 
 
 def _read_content(file: str) -> str:
+    """What replaces the proposed content. A pipe is read as `-` alone."""
     try:
-        return sys.stdin.read() if file == "-" else Path(file).read_bytes().decode("utf-8")
-    except (OSError, ValueError) as error:
-        raise InvalidRequestError(f"--content: {file} cannot be read: {error}.") from error
+        if file == "-":
+            return sys.stdin.read()
+        return read_given_file(Path(file), 4 * MAX_CONTENT).decode("utf-8")
+    except InvalidRequestError as error:
+        raise InvalidRequestError(f"--content: {error.sentence}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(f"--content: {file} is not UTF-8 text.") from error
 
 
 def _select(approvals: list[ApprovalView], arguments: argparse.Namespace) -> list[ApprovalView]:

@@ -1,7 +1,6 @@
 """What a command's arguments and the environment ask for: settings, a request, files, limits."""
 
 import argparse
-import errno
 import os
 import re
 import sys
@@ -17,8 +16,10 @@ from idea_explorer.domain.request import ExploreRequest, ResumeRequest, invalid_
 from idea_explorer.ports import UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import check_takes_files
-from idea_explorer.wiring.local import given_files
+from idea_explorer.wiring.local import given_files, read_given_file
 
+MAX_CONTEXT_BYTES = 4 * limits.MAX_CONTEXT  # UTF-8 has at most four for a character
+MAX_NAMED = 1_000  # characters: no longer context is taken for the name of a file
 MAX_PATH = 200  # a longer word is text in a language without spaces
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 REQUEST_FLAGS = (
@@ -93,19 +94,28 @@ def _read_idea(given: str | None) -> str:
 
 
 def _read_context(given: str) -> str:
-    try:
-        if len(given) < 1_000 and Path(given).is_file():
-            return Path(given).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-            return given
-        raise InvalidRequestError(f"--context: {given} cannot be read: {error}.") from error
+    if _is_there(given):
+        try:
+            return read_given_file(Path(given), MAX_CONTEXT_BYTES).decode("utf-8")
+        except InvalidRequestError as error:
+            raise InvalidRequestError(f"--context: {error.sentence}") from error
+        except UnicodeDecodeError as error:
+            raise InvalidRequestError(f"--context: {given} is not UTF-8 text.") from error
     if _looks_like_path(given):
         raise InvalidRequestError(
             f"--context: there is no file {given}.",
             hint="To pass text instead, use more than one word.",
         )
     return given
+
+
+def _is_there(given: str) -> bool:
+    """Whether there is a file, or something in its place that is refused as one; a folder may have the name
+    of what the context is about."""
+    try:
+        return len(given) < MAX_NAMED and Path(given).exists() and not Path(given).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def _looks_like_path(given: str) -> bool:

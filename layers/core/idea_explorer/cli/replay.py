@@ -12,7 +12,9 @@ from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.usecases.replay import Replayed, replay
-from idea_explorer.wiring.local import local_store
+from idea_explorer.wiring.local import local_store, read_given_file
+
+MAX_TRANSCRIPT_BYTES = 256 * 1_048_576  # far more than the steps of a run can say
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -70,12 +72,14 @@ def _load(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None
 
 def _read_file(path: Path) -> Sequence[AnyEntry]:
     try:
-        return [parse_entry(line) for line in path.read_bytes().splitlines() if line.strip()]
-    except OSError as error:
+        data = read_given_file(path, MAX_TRANSCRIPT_BYTES)
+    except InvalidRequestError as error:
         raise InvalidRequestError(
-            f"{path} is neither an exploration id nor a file that can be read.",
+            f"{path} is neither an exploration id nor a file that can be read: {error.sentence}",
             hint="`idea list` shows the ids.",
         ) from error
+    try:
+        return [parse_entry(line) for line in data.splitlines() if line.strip()]
     except ValueError as error:
         raise InvalidRequestError(f"{path} is not an exported transcript.") from error
 

@@ -37,11 +37,15 @@ from idea_explorer.wiring.toolsets import check_folder
 
 MAX_PORT = 65_535
 OPEN_FILES = 8_192
+# How long a thread that computes may make others wait: the interpreter's 5 ms are for each such thread, and a
+# response needs it several times.
+SWITCH_SECONDS = 0.0005
 LOST_SECONDS = 10  # after which a queued exploration without a job was lost in a crash
 
 
 def run(arguments: argparse.Namespace) -> int:
     _check_arguments(arguments)
+    sys.setswitchinterval(SWITCH_SECONDS)
     settings = read_settings(arguments.research, reads_research=True)
     check_folder(settings)
     # clients are in other folders, so the paths that they get are absolute

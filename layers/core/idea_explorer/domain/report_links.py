@@ -29,10 +29,10 @@ from idea_explorer.domain.tools import Passage
 
 REMOVED = "(link removed)"
 REMOVED_TARGET = "#link-removed"
-_LINKED = re.compile(r"\][(:]|//|www\.|mailto|[&@\\]", re.IGNORECASE)
+_LINKED = re.compile(r"\][(:]|//|www\.|mailto|xmpp|[&@\\]", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"""<a href="(?P<href>[^"]*+)">|<(?P<angled>(?:https?|ftp)://[^\x00-\x20<>]*+|(?:mailto:)?[^\s<>@]++@[^\s<>@]++)>"""
-    rf"""|(?P<plain>(?:(?:https?|ftp)://|mailto:|(?<![A-Za-z0-9./@-])www\.){ADDRESS_CHARS})""",
+    rf"""|(?P<plain>(?:(?:https?|ftp)://|mailto:|xmpp:|(?<![A-Za-z0-9./@-])www\.){ADDRESS_CHARS})""",
     re.IGNORECASE,
 )
 # What may follow an address before the next space, so that programs which find addresses see its end.

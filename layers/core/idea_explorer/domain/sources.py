@@ -68,9 +68,7 @@ def _without_brackets(address: str) -> str:
 
 
 def _encode(part: str) -> str:
-    """Percent-encode in one way, whatever encoding the part came in."""
-    if "%" not in part and part.isascii():
-        return part
+    """Percent-encode in one way, whatever encoding the part came in: `a|b` is `a%7Cb`."""
     return quote(unquote_to_bytes(part), safe=_IN_SEGMENT)
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 from idea_explorer.domain.text import one_line
 
 MAX_TITLE = 300
+SLICE = 65_536  # decoded or rewritten at once: no other thread runs meanwhile
 
 # What may begin markup; any other `<` is text.
 _MARKUP = re.compile(r"<[a-z/!?]", re.IGNORECASE)
@@ -161,7 +162,10 @@ class _Text:
         if self.verbatim:
             self._write_verbatim(text)
             return
-        words = _SPACES.sub(" ", text)
+        for start in range(0, len(text), SLICE):
+            self._write_words(_SPACES.sub(" ", text[start : start + SLICE]))
+
+    def _write_words(self, words: str) -> None:
         self._space = self._space or words.startswith(" ")
         if words.strip():
             self._append(words.strip())
@@ -261,17 +265,17 @@ def decode(data: bytes, charset: str = "", *, html: bool = False) -> str:
     Never fails: invalid bytes become U+FFFD. Control characters are left out."""
     for mark, codec in _BOMS.items():
         if data.startswith(mark):
-            return _clean(data[len(mark) :].decode(codec, "replace"))
+            return _decode(data[len(mark) :], codec)
     codec = _codec(charset)
     if not codec and html and (meta := _META.search(data[:META_BYTES])):
         # a page whose meta tag is readable as ASCII is not in UTF-16, whatever it declares
         codec = _codec(meta.group(1).decode("ascii", "replace")).replace("utf-16-le", "utf-8")
     if codec:
-        return _clean(data.decode(codec, "replace"))
+        return _decode(data, codec)
     try:
-        return _clean(data.decode("utf-8"))
+        return _decode(data, "utf-8", "strict")
     except UnicodeDecodeError:
-        return _clean(data.decode("cp1252", "replace"))
+        return _decode(data, "cp1252")
 
 
 def _codec(label: str) -> str:
@@ -286,5 +290,8 @@ def _codec(label: str) -> str:
         return ""
 
 
-def _clean(text: str) -> str:
-    return text.translate(_CONTROLS)
+def _decode(data: bytes, codec: str, errors: str = "replace") -> str:
+    decoder = codecs.getincrementaldecoder(codec)(errors)
+    starts = range(0, len(data), SLICE)
+    parts = [decoder.decode(data[start : start + SLICE]).translate(_CONTROLS) for start in starts]
+    return "".join([*parts, decoder.decode(b"", final=True).translate(_CONTROLS)])

@@ -1,6 +1,7 @@
 """The research toolset: the web, and the team's own research below `ideas/`."""
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -103,6 +104,7 @@ class ResearchCalls:
 
     repository: ResearchRepository
     _index: FullText | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @tool(example={"path": "market/2024-06.md"})
     def read_research(self, arguments: ReadResearch) -> ToolResult:
@@ -151,12 +153,9 @@ class ResearchCalls:
         Searches ONLY this team's documents, NOT the internet: use web_search for market data, news and
         facts."""
         try:
-            index = self._index or FullText(
-                (path, find_title(text, path), text) for path, text in self.repository.read_all()
-            )
+            index = self._searchable()
         except ExternalError as error:
             raise _tool_error(error, f"Failed to search research: {error.sentence}") from error
-        self._index = index
         hits, total = index.search(arguments.query, arguments.limit)
         results = [_shown(hit) for hit in hits]
         return ToolResult.success(
@@ -168,6 +167,15 @@ class ResearchCalls:
                 for hit in hits
             ],
         )
+
+    def _searchable(self) -> FullText:
+        with self._lock:  # calls of one step run at the same time; one of them builds it
+            if self._index is None:
+                documents = self.repository.read_all()
+                self._index = FullText(
+                    (path, find_title(text, path), text) for path, text in documents
+                )
+            return self._index
 
 
 def _shown(hit: SearchHit) -> JsonObject:

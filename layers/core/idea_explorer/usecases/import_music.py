@@ -1,7 +1,6 @@
 """Import music from a file of JSON lines, which is validated as a whole first."""
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterator
 from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -12,22 +11,18 @@ from idea_explorer.domain.validation_errors import describe_errors
 from idea_explorer.ports.music import Library, TrackIndex
 
 MAX_COMPLAINTS = 10  # enough to see the pattern
+MAX_LINE_BYTES = 1_000_000  # a track takes some hundreds
 
 
 M = TypeVar("M", bound=BaseModel)
 
 
-def read_json_lines(source: Path | IO[bytes], model: type[M]) -> list[tuple[int, M]]:
+def read_json_lines(source: IO[bytes], model: type[M]) -> list[tuple[int, M]]:
     """Every line with its number; raises InvalidRequestError that names the lines which are wrong."""
     try:
-        if isinstance(source, Path):
-            with source.open("rb") as lines:
-                return _checked(lines, model)
         return _checked(source, model)
     except OSError as error:
-        raise InvalidRequestError(
-            f"The file {source} cannot be read: {error.strerror or error}."
-        ) from error
+        raise InvalidRequestError(f"The file cannot be read: {error.strerror or error}.") from error
 
 
 def complain(wrong: dict[int, str]) -> InvalidRequestError:
@@ -49,10 +44,10 @@ def _lines(numbers: list[int]) -> str:
     return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
 
 
-def _checked(lines: Iterable[bytes], model: type[M]) -> list[tuple[int, M]]:
+def _checked(source: IO[bytes], model: type[M]) -> list[tuple[int, M]]:
     records: list[tuple[int, M]] = []
     wrong: dict[int, str] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(_read_lines(source), start=1):
         text = line.removeprefix(b"\xef\xbb\xbf").strip()
         if not text:
             continue
@@ -65,12 +60,22 @@ def _checked(lines: Iterable[bytes], model: type[M]) -> list[tuple[int, M]]:
     return records
 
 
+def _read_lines(source: IO[bytes]) -> Iterator[bytes]:
+    """Never more in memory than a line may have: a file may hold no end of a line at all."""
+    number = 0
+    while line := source.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            raise complain({number: f"is longer than {MAX_LINE_BYTES:,} bytes"})
+        yield line
+
+
 def _reason(error: ValidationError) -> str:
     where, rule = next(iter(describe_errors(error).items()))
     return f"{where}: {rule}" if where else rule
 
 
-def import_library(source: Path | IO[bytes], library: Library) -> int:
+def import_library(source: IO[bytes], library: Library) -> int:
     """Add every track of the file; returns how many different ones there were.
 
     With one wrong line, nothing is added. Raises InvalidRequestError for the file and ExternalError for the
@@ -83,7 +88,7 @@ def import_library(source: Path | IO[bytes], library: Library) -> int:
     return len(tracks)
 
 
-def index_tracks(source: Path | IO[bytes], index: TrackIndex) -> int:
+def index_tracks(source: IO[bytes], index: TrackIndex) -> int:
     """Add every track of the file, replacing those that are indexed already; returns how many.
 
     With one wrong line, or an ISRC that occurs twice, nothing is added. Raises InvalidRequestError

@@ -183,6 +183,10 @@ def _send(exploration: Exploration, deps: Deps, timeout: float) -> _Round:
 
 
 def _report(exploration: Exploration, deps: Deps) -> str:
+    """The report, unless its repository was taken off the list since: then the receiver learns only that the
+    run has ended."""
+    if not deps.policy.may_show(exploration):
+        return ""
     try:
         return deps.reports.load_report(exploration.id)
     except MissingError:

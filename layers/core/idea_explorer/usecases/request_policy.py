@@ -38,6 +38,7 @@ class RequestPolicy:
     daily_cost_usd: float | None = None
     spend: Spend | None = None
     code_repositories: tuple[str, ...] = ()
+    is_own_machine: bool = False  # whether only those who ran an exploration here can ask for it
     uploads: Uploads | None = None
     missing: Mapping[str, str] = field(default_factory=dict)  # by toolset that cannot run here
     default_webhook: bool = False  # whether somebody is told who is not named in the request
@@ -70,14 +71,19 @@ class RequestPolicy:
 
     def check_access(self, exploration: Exploration) -> None:
         """Raises MissingError for an exploration of a repository that may no longer be explored: what it
-        read and wrote of the code is as closed as the code itself. Where no repository is set up there is
-        no list to be taken off: people read on their machine what they explored with other settings."""
-        repository = exploration.request.repository
-        if self.code_repositories and not self._allows(repository):
+        read and wrote of the code is as closed as the code itself. On their own machine, with no repository
+        set up, people read what they explored with other settings."""
+        if not self.may_show(exploration):
+            repository = exploration.request.repository
             raise MissingError(
                 f"Exploration {exploration.id} is closed: {repository} may not be explored here any more.",
                 hint="An operator can allow it again.",
             )
+
+    def may_show(self, exploration: Exploration) -> bool:
+        """Whether what an exploration read and wrote may leave the store."""
+        has_no_list = self.is_own_machine and not self.code_repositories
+        return has_no_list or self._allows(exploration.request.repository)
 
     def _allows(self, repository: str | None) -> bool:
         known = {name.casefold() for name in self.code_repositories}

@@ -64,6 +64,7 @@ def local_deps(
     store = local.local_store(settings)
     uploads = local.local_uploads(settings)
     return _deps(settings, log, store, uploads)(
+        policy=replace(request_policy(settings, store, uploads), is_own_machine=True),
         explorations=store,
         admission=store,
         transcripts=store,
@@ -84,11 +85,14 @@ def local_deps(
 def server_deps(settings: Settings, log: Log) -> Deps:
     """The same for `idea serve`, whose workers take runs from a queue and send webhooks again."""
     queue = local.local_queue(settings)
+    deps = local_deps(settings, log)
     return replace(
-        local_deps(settings, log),
+        deps,
+        policy=replace(deps.policy, is_own_machine=False),
         queue=lambda: queue,
         wake=lambda exploration: queue.send(exploration.id, exploration.run.number),
         idempotency=cache(partial(local.idempotency, settings)),
+        index=cache(partial(publishing.research_index, settings)),
         retries_webhooks=True,
     )
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.folder.locks import ProcessLock
+    from idea_explorer.adapters.given_files import GivenFiles
     from idea_explorer.adapters.local_secrets import LocalSecrets
     from idea_explorer.adapters.sqlite.explorations import SqliteStore
     from idea_explorer.adapters.sqlite.queue import LocalQueue
-    from idea_explorer.adapters.uploads import FilesOf, GivenFiles, LocalUploads
+    from idea_explorer.adapters.uploads import FilesOf, LocalUploads
     from idea_explorer.domain.exploration import Exploration
     from idea_explorer.ports import Clock, Idempotency, Log, Uploads
     from idea_explorer.settings import Settings
@@ -55,9 +56,23 @@ def files_of(exploration: Exploration, uploads: Uploads) -> FilesOf:
 
 def given_files(paths: Sequence[Path]) -> GivenFiles:
     """Files that a person at this machine named; raises InvalidRequestError."""
-    from idea_explorer.adapters.uploads import GivenFiles
+    from idea_explorer.adapters.given_files import GivenFiles
 
     return GivenFiles(paths)
+
+
+def open_given_file(path: Path) -> BinaryIO:
+    """A file that a person at this machine named; raises InvalidRequestError."""
+    from idea_explorer.adapters import given_files as adapter
+
+    return adapter.open_given_file(path)
+
+
+def read_given_file(path: Path, limit: int) -> bytes:
+    """What is in a file that a person at this machine named; raises InvalidRequestError."""
+    from idea_explorer.adapters import given_files as adapter
+
+    return adapter.read_given_file(path, limit)
 
 
 def idempotency(settings: Settings) -> Idempotency:

@@ -125,6 +125,8 @@ def research_index(settings: Settings) -> ResearchIndex:
         from idea_explorer.wiring.cloud import bucket
 
         return S3ResearchIndex(bucket(settings))
+    from idea_explorer.adapters.folder.research import Folder
     from idea_explorer.adapters.research_index import ComputedIndex
 
-    return ComputedIndex(research_repository(settings))
+    # a folder without research may get some
+    return ComputedIndex(research_repository(settings) or Folder(settings.research_dir))

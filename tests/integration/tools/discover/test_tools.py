@@ -1,5 +1,6 @@
 """The five tools as the model calls them: real index, real library, a catalogue over the wire."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_nothing_found_is_an_answer(bench: Bench) -> None:
 
 def test_a_search_by_words_alone_says_so(tmp_path: Path) -> None:
     index = SqliteTrackIndex(tmp_path / "m.db")
-    index_tracks(SAMPLE / "tracks.jsonl", index)
+    index_tracks(io.BytesIO((SAMPLE / "tracks.jsonl").read_bytes()), index)
     bench = Bench(index, SqliteLibrary(tmp_path / "m.db"))
     found = bench.call("semanticSearch", query="windscreen wipers")
     assert found["tracks"][0]["isrc"] == OWNED

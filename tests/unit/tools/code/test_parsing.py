@@ -1,11 +1,13 @@
 """What the parsers find in each language, and that nothing they are given makes them fail."""
 
 import textwrap
+import threading
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.tools.code.parsing import grammar_of, language_of, parse, treesitter
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS
 from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
@@ -268,6 +270,58 @@ def test_a_source_in_many_parts_has_every_symbol_once() -> None:
     assert [d.name for d in found] == [
         "Outer", "method", "all", *(f"f{number}" for number in range(2_000)),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("grammar", ["javascript", "python"])
+def test_the_symbols_of_a_large_file_are_found_to_its_end(grammar: str) -> None:
+    line = "def f{}(): return 1\n" if grammar == "python" else "function f{}() {{ return 1; }}\n"
+    rest = ("#" if grammar == "python" else "//") + "-" * 998 + "\n"
+    source = "".join(line.format(number) + rest for number in range(500)).encode()
+
+    found = parse(grammar, source).definitions
+
+    assert treesitter.MAX_SOURCE * 0.95 < len(source) < treesitter.MAX_SOURCE
+    assert [d.name for d in found] == [f"f{number}" for number in range(500)]
+
+
+def test_of_a_large_file_that_takes_too_long_the_beginning_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(treesitter, "FILE_SECONDS", 0.5)
+    monkeypatch.setattr(treesitter, "MAX_SLOW_SOURCE", 5_000)
+    source = b"package a\nfunc first() {}\n" + b"type a struct{a " * 30_000
+
+    found = parse("go", source).definitions
+
+    assert "first" in [d.name for d in found]
+
+
+def test_a_file_that_takes_too_long_from_its_beginning_has_no_symbols(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(treesitter, "FILE_SECONDS", 0.1)
+    source = b"function a() {}\n" + b"//\n" * 30_000 + b"/"  # the parser tries each comment again
+
+    assert parse("javascript", source).definitions == ()
+
+
+def test_a_call_that_nobody_waits_for_stops_in_a_large_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(treesitter, "FILE_SECONDS", 0.2)
+    ended: list[str] = []
+
+    def work() -> None:
+        try:
+            parse("go", b"type a struct{a " * 30_000)
+        except TimeLimitExceededError:
+            ended.append("at the limit")
+
+    with pytest.raises(TimeLimitExceededError):
+        run_with_time_limit(work, 0.05, name="work")
+    (thread,) = [t for t in threading.enumerate() if t.name == "work"]
+    thread.join(30)
+    assert ended == ["at the limit"]
 
 
 def test_only_the_beginning_of_a_huge_file_is_looked_at() -> None:

@@ -2,13 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.code import Definition, DefinitionKind, Import, ParsedCode
-from idea_explorer.domain.deadline import check_time_limit, is_abandoned
+from idea_explorer.domain.deadline import (
+    TimeLimitExceededError,
+    check_time_limit,
+    is_abandoned,
+    run_with_time_limit,
+)
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS
 from idea_explorer.tools.code.parsing.modules import ModuleReference, shorten
 
@@ -19,10 +25,13 @@ Captures = dict[str, list["Node"]]
 _KINDS: tuple[DefinitionKind, ...] = ("function", "class", "variable")
 MAX_MODIFIERS = 60
 _MODIFIERS = re.compile(rb"[\w \t]{0,%d}" % MAX_MODIFIERS)
-MAX_SOURCE = (
-    262_144  # of a file: hostile code takes seconds for so much, and people write no larger files
-)
-READ_BYTES = 4_096
+# Of a file. Ordinary code takes a fifth of a second for so much; the parser holds the interpreter for a tenth
+# when it has read all of it. Hostile code may take minutes: then the beginning has to do, if that is faster.
+MAX_SOURCE = 524_288
+MAX_SLOW_SOURCE = 131_072
+MIN_SLOW_SOURCE = 16_384  # less takes a second at worst
+FILE_SECONDS = 3.0
+READ_BYTES = 512  # for which hostile code takes 30 ms
 QUERY_BYTES = 32_768
 # How much of what a stranger wrote is looked at for one symbol: a file may be a single line of a megabyte.
 MAX_NAME = 400
@@ -43,13 +52,29 @@ class _Found:
 
 
 def parse_with_grammar(grammar: str, source: bytes) -> ParsedCode:
-    """Raises TimeLimitExceededError. The parser and the query hold the interpreter while they work, so both
-    get the source in small parts: in between, other threads run. (Their progress callbacks would be the way
-    to do that, but crash the process: tree-sitter 0.26.)"""
+    """Of a file that takes too long, only the beginning is parsed; if that takes too long as well, it has no
+    symbols. Raises TimeLimitExceededError for the call itself."""
+    if len(source) <= MIN_SLOW_SOURCE:
+        return _parse(grammar, source)
+    for part in dict.fromkeys(_cut(source, most) for most in (MAX_SOURCE, MAX_SLOW_SOURCE)):
+        with suppress(TimeLimitExceededError):
+            return run_with_time_limit(partial(_parse, grammar, part), FILE_SECONDS, name="parse")
+        check_time_limit()
+    return ParsedCode()
+
+
+def _cut(source: bytes, most: int) -> bytes:
+    """Whole lines: half of a token at the end would cost more than all before it."""
+    return source if len(source) <= most else source[: source.rfind(b"\n", 0, most) + 1 or most]
+
+
+def _parse(grammar: str, looked_at: bytes) -> ParsedCode:
+    """The parser and the query hold the interpreter while they work, so both get the source in small parts:
+    in between, other threads run. (Their progress callbacks would be the way to do that, but crash the
+    process: tree-sitter 0.26.)"""
     from tree_sitter import Parser
 
     language, query = _tools(grammar)
-    looked_at = source[:MAX_SOURCE]
 
     def read(start: int, _: object) -> bytes:
         return b"" if is_abandoned() else looked_at[start : start + READ_BYTES]
