@@ -41,6 +41,7 @@ from idea_explorer.domain.paths import (
     check_research_path,
     encode_name,
 )
+from idea_explorer.domain.plan import MAX_PLAN_CHARS, parse_plan
 from idea_explorer.domain.private_text import NamedAddresses, find_request_texts
 from idea_explorer.domain.publication import find_folders, hash_idea, parse_log
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
@@ -225,6 +226,7 @@ SURFACES: dict[str, Surface] = {
     "repository path": refuse(check_repository_path),
     "diff": lambda text: unified_diff("a.md", text, f"b{text}b"),
     "diff taken back": refuse(lambda text: revert_diff(text, f"a\nb\n@@ -1 +1 @@\n{text}\n")),
+    "plan": refuse(lambda text: parse_plan(text[:MAX_PLAN_CHARS])),
     "address": refuse(check_webhook_address),
     "JSON": lambda text: sanitize({"a": [text]}),
     "retry-after": lambda text: parse_retry_after({"retry-after": text, "date": text}, NOW),
