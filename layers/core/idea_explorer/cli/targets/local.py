@@ -11,10 +11,10 @@ from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import name_status
 from idea_explorer.cli.targets import ReceivedEvent, parse_received
 from idea_explorer.domain.errors import ConfigurationError, ConflictError, MissingError
-from idea_explorer.domain.events import progress_of
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Undone, UploadedFiles
