@@ -17,6 +17,7 @@ from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.plan import Plan
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
@@ -92,6 +93,14 @@ class StepFinished(StreamEvent):
     stop_reason: str = Field(default="", exclude=True)
 
 
+class PlanAccepted(StreamEvent):
+    """The plan that the run follows from here on. `edited`: a person changed what the model wrote."""
+
+    type: Literal["plan_accepted"] = "plan_accepted"
+    plan: Plan
+    edited: bool = False
+
+
 class ApprovalRequested(StreamEvent):
     type: Literal["approval_requested"] = "approval_requested"
     approval_id: str
@@ -141,6 +150,7 @@ AnyEvent: TypeAlias = Annotated[
     | ToolCallEnd
     | ToolCallError
     | StepFinished
+    | PlanAccepted
     | ApprovalRequested
     | ApprovalDecided
     | StatusChanged

@@ -54,6 +54,7 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
             tools="idea_explorer.wiring.toolsets:research",
             labels={
                 **_SEARCH,
+                "write_plan": "Planning",
                 "read_research": "Reading earlier research",
                 "list_research": "Looking through earlier research",
                 "search_research": "Searching earlier research",

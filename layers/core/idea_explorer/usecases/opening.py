@@ -184,6 +184,8 @@ def first_message(
         parts.append(prompt(purpose, path=continuation.name, date=date))
     if introduction:
         parts.append(introduction)
+    if request.plans:
+        parts.append(prompt("plan"))
     asked: Block = {"type": "text", "text": "\n\n".join(parts)}
     if not isinstance(continuation, PriorDocument) or not continuation.shown.strip():
         return [asked]
