@@ -49,6 +49,7 @@ from idea_explorer.usecases.outcome import (
     stats_of,
 )
 from idea_explorer.usecases.progress import ProgressSink
+from idea_explorer.usecases.related import find_related
 from idea_explorer.usecases.run_events import FanOutSink, RecordingSink
 
 T = TypeVar("T")
@@ -138,7 +139,12 @@ def _run(
         budget = _budget(exploration, model_id, context)
         model = ModelChoice(id=model_id, profile=policy.profiles.get(model_id))
         framework = engine.framework_for(exploration, continuation, model_id)
-        begin_or_resume(transcript, exploration, continuation, toolset, model, framework, budget)
+        related = (
+            () if transcript.entries else find_related(exploration, continuation, context.deps)
+        )
+        begin_or_resume(
+            transcript, exploration, continuation, toolset, model, framework, budget, related
+        )
     context.sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{exploration.run.number}",
