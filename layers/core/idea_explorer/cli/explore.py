@@ -17,7 +17,13 @@ from idea_explorer.cli.output import suggest_resume
 from idea_explorer.cli.similar import Choice, ask_at_terminal, is_undecided, offer_similar
 from idea_explorer.cli.streams import warn
 from idea_explorer.cli.targets.local import LocalTarget
-from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
+from idea_explorer.domain.errors import (
+    ConflictError,
+    ExplorerError,
+    ExternalError,
+    InvalidRequestError,
+    OutOfReachError,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
@@ -209,11 +215,16 @@ class LocalRunner:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
         for approval in self._target.approvals(exploration.id):
-            if approval.status == "pending":
+            while approval.status == "pending":
                 request = ask_for_decision(approval)
                 if request is None:
                     return False
-                self._target.decide(exploration.id, approval.id, request)
+                try:
+                    self._target.decide(exploration.id, approval.id, request)
+                    break
+                except InvalidRequestError as error:  # an edited plan; the person corrects it
+                    warn(error.sentence)
+                    approval = approval.model_copy(update={"content": request.content})
         return True
 
 

@@ -104,6 +104,12 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         "--if-exists", metavar="run|reuse", help="reuse: answer with existing research if any"
     )
     command.add_argument(
+        "--review-plan",
+        action="store_true",
+        default=None,
+        help="research: approve the plan before it is followed",
+    )
+    command.add_argument(
         "--collect-tool-stats", action="store_true", default=None, help="stats list every tool call"
     )
     command.add_argument("--max-cost-usd", type=float, metavar="USD", help="the most it may cost")
