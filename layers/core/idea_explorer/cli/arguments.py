@@ -22,7 +22,7 @@ from idea_explorer.wiring.local import given_files
 MAX_PATH = 200  # a longer word is text in a language without spaces
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 REQUEST_FLAGS = (
-    "toolset", "mode", "model", "effort", "context", "update", "continue_from", "if_exists",
+    "toolset", "mode", "depth", "model", "effort", "context", "update", "continue_from", "if_exists",
     "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
     "callback_secret", "repository", "ref", "allow_fetch_after_private", "review_plan",
 )  # fmt: skip

@@ -88,7 +88,7 @@ def begin_or_resume(
     """Write the opening of the transcript, or the instruction to resume, unless it is there already."""
     if not transcript.entries:
         begun = opening(exploration, continuation, toolset, model, framework, related)
-        transcript.append(fit_searches(begun, budget))
+        transcript.append(fit_searches(begun, budget, exploration.request.searches))
     elif _needs_instruction(transcript, exploration):
         transcript.append(_resume_instruction(State(transcript.entries), exploration.run.number))
 
@@ -123,10 +123,10 @@ def opening(
     related: Sequence[RelatedDocument] = (),
 ) -> Opening:
     request = exploration.request
-    profile = (model.profile or ModelProfile()).with_effort(request.effort)
+    profile = (model.profile or ModelProfile()).with_effort(request.wanted_effort)
     begun = Opening(
         model_id=model.id,
-        system=[{"type": "text", "text": system_prompt(request.toolset, request.mode)}],
+        system=[{"type": "text", "text": system_prompt(request)}],
         tools=toolset.definitions,
         content=first_message(exploration, continuation, toolset.introduce(), related),
         requests=[text for text in (request.idea, request.context) if text],
