@@ -87,7 +87,7 @@ class Settings(DomainModel):
     approval_days: float = env("IDEA_APPROVAL_DAYS", 7.0, gt=0, le=365)
 
     min_deadline_seconds: int = env("IDEA_MIN_DEADLINE_SECONDS", limits.MIN_DEADLINE_SECONDS, ge=1)
-    max_cost_usd: float | None = env("IDEA_MAX_COST_USD", gt=0)
+    max_cost_usd: float = env("IDEA_MAX_COST_USD", limits.MAX_COST_USD, gt=0)
     daily_cost_usd: float | None = env("IDEA_DAILY_COST_USD", gt=0)  # per owner
     max_total_tokens: int = env("IDEA_MAX_TOTAL_TOKENS", 300_000, gt=0)  # two or three large steps
     search_tokens: int = env("IDEA_SEARCH_TOKENS", 10_000, gt=0)  # budgeted for one web search

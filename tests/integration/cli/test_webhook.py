@@ -12,8 +12,8 @@ import pytest
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.api.views import Details, build_details
 from idea_explorer.cli.output import format_details
-from idea_explorer.domain.events import progress_of
 from idea_explorer.domain.exploration import Delivery, Exploration
+from idea_explorer.domain.progress import progress_of
 from idea_explorer.ports import Filter
 from tests.fakes.command import Done, idea
 from tests.fakes.explorations import NOW, an_exploration

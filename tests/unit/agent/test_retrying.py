@@ -14,8 +14,8 @@ from idea_explorer.domain.events import (
     RetryScheduled,
     RunEvent,
     TextDelta,
-    progress_of,
 )
+from idea_explorer.domain.progress import progress_of
 from idea_explorer.observability.log_sink import LogSink
 from idea_explorer.ports import Filter, ModelAnswer, ModelRequest, Watcher
 from tests.fakes.clock import ManualClock

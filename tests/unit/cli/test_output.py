@@ -11,8 +11,8 @@ from idea_explorer.cli.output import (
     suggest_reading,
     suggest_resume,
 )
-from idea_explorer.domain.events import progress_of
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Receipt, Stats, Status
 from idea_explorer.domain.usage import Usage

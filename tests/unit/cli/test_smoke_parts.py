@@ -15,8 +15,8 @@ from idea_explorer.cli.smoke.parts import (
     check_before,
     diagnose_run,
 )
-from idea_explorer.domain.events import progress_of
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import ExecutionInfo, LoggedError, Slots, StackInfo
 

@@ -129,7 +129,7 @@ def test_a_change_that_nobody_decided_on_ends_the_run_partial(tmp_path: Path) ->
 
     assert (ended.status, ended.run.stats.stop_reason) == ("partial", "approval_expired")
     assert ended.run.receipt is not None
-    assert ended.run.receipt.message.startswith("Nobody decided on the proposed changes in time")
+    assert ended.run.receipt.message.startswith("Nobody decided in time; the work so far")
     assert ended.run.receipt.resume == f"idea resume {ended.id}"
     assert (world.code / "a.txt").read_text() == "new a\n"  # which was approved in time
     assert (world.code / "b.txt").read_text() == "old b\n"

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from idea_explorer.domain.json import dump_canonical
+from idea_explorer.domain.plan import PLAN_FIRST, WRITE_PLAN
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, parse_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -236,11 +237,13 @@ class State:
                     seen_findings |= findings
                 case ToolsRan(refused=False) | ApprovalsDecided():
                     new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
-                    for result in entry.results:
+                    ran = [r for r in entry.results if r.record.error_type != PLAN_FIRST]
+                    for result in ran:
                         key = f"{result.name} {dump_canonical(result.input)}"
                         repeated |= key in seen_calls and result.sha256 not in new
                         seen_calls.add(key)
-                    barren = 0 if new else barren
+                    plans = len(ran) < len(entry.results) or any(r.name == WRITE_PLAN for r in ran)
+                    barren = 0 if new or plans else barren
                     seen_findings |= new
         if repeated:
             return "repeated_call"

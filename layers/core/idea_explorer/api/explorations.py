@@ -10,8 +10,8 @@ from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
 from idea_explorer.api.views import Details, ExplorationList, build_details, build_summary
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.events import progress_of
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import CallbackSecret, ResumeRequest, WebhookUrl
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.toolsets import ToolsetName

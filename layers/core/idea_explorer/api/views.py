@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from idea_explorer.domain.base import DomainModel
-from idea_explorer.domain.events import RunProgress
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.progress import RunProgress
 from idea_explorer.domain.request import ModelName
 from idea_explorer.domain.run import Receipt, Status
 from idea_explorer.domain.similar_research import Similar

@@ -23,9 +23,9 @@ MAX_NAMED = 1_000  # characters: no longer context is taken for the name of a fi
 MAX_PATH = 200  # a longer word is text in a language without spaces
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 REQUEST_FLAGS = (
-    "toolset", "mode", "model", "effort", "context", "update", "continue_from", "if_exists",
+    "toolset", "mode", "depth", "model", "effort", "context", "update", "continue_from", "if_exists",
     "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
-    "callback_secret", "repository", "ref", "allow_fetch_after_private",
+    "callback_secret", "repository", "ref", "allow_fetch_after_private", "review_plan",
 )  # fmt: skip
 
 

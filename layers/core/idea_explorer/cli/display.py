@@ -9,6 +9,7 @@ from idea_explorer.domain.events import (
     AnswerStarted,
     ApprovalRequested,
     MessageStart,
+    PlanAccepted,
     RetryScheduled,
     RunEvent,
     StatusChanged,
@@ -20,6 +21,7 @@ from idea_explorer.domain.events import (
     ToolCallStart,
 )
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.plan import render_plan
 from idea_explorer.domain.text import make_printable, one_line
 
 if TYPE_CHECKING:
@@ -76,6 +78,30 @@ class ProgressDisplay:
             return
         self._end_line()
         match event:
+            case ToolCallStart() | ToolCallEnd() | ToolCallError():
+                self._show_tool(event)
+            case StepFinished():
+                self._finish_step(event)
+            case RetryScheduled():
+                self.notify(event.sentence)
+            case AnswerStarted():
+                self._begin_step(event.step)
+            case MessageStart() if self._characters:
+                self._line("  … The answer was interrupted and is written again.", "yellow")
+                self._characters = 0
+            case PlanAccepted():
+                for line in render_plan(event.plan).splitlines():
+                    self._line(f"    {line}".rstrip(), "dim")
+            case ApprovalRequested():
+                description = one_line(event.description, 100)
+                self._line(f"  ? {event.path}: {description}", "yellow")
+            case StatusChanged(to="awaiting_approval"):
+                self._screen.pause()
+            case _:
+                pass
+
+    def _show_tool(self, event: ToolCallStart | ToolCallEnd | ToolCallError) -> None:
+        match event:
             case ToolCallStart():
                 self._tool_names[event.tool_call_id] = event.tool_name
                 self._last_step = None
@@ -89,22 +115,6 @@ class ProgressDisplay:
                 error = one_line(event.error, 160)
                 again = " (tried twice)" if event.was_retried else ""
                 self._line(f"  ✗ {self._tool(event.tool_call_id)}{error}{again}", "red")
-            case StepFinished():
-                self._finish_step(event)
-            case RetryScheduled():
-                self.notify(event.sentence)
-            case AnswerStarted():
-                self._begin_step(event.step)
-            case MessageStart() if self._characters:
-                self._line("  … The answer was interrupted and is written again.", "yellow")
-                self._characters = 0
-            case ApprovalRequested():
-                description = one_line(event.description, 100)
-                self._line(f"  ? {event.path}: {description}", "yellow")
-            case StatusChanged(to="awaiting_approval"):
-                self._screen.pause()
-            case _:
-                pass
 
     def _begin_step(self, step: int) -> None:
         """Says why, where the step before was to be the last."""

@@ -12,18 +12,25 @@ from typing import Any
 
 from idea_explorer.cli.arguments import read_files, read_request, read_settings
 from idea_explorer.cli.display import ProgressDisplay, open_screen
-from idea_explorer.cli.explorations import print_end
+from idea_explorer.cli.explorations import print_end, print_estimate
 from idea_explorer.cli.output import suggest_resume
 from idea_explorer.cli.similar import Choice, ask_at_terminal, is_undecided, offer_similar
 from idea_explorer.cli.streams import warn
 from idea_explorer.cli.targets.local import LocalTarget
-from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
+from idea_explorer.domain.errors import (
+    ConflictError,
+    ExplorerError,
+    ExternalError,
+    InvalidRequestError,
+    OutOfReachError,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import EventSink, Log, UploadedFiles
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.estimate import estimate
 from idea_explorer.usecases.jobs import explore_or_settle, finish, send_webhook, settle_abandoned
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
@@ -40,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     request_policy(settings).check(request, LOCAL_OWNER, system_clock().now())
     check_folder(settings)
     files = read_files(arguments.file, request.toolset)
+    if arguments.estimate:
+        return print_estimate(LocalTarget(settings, arguments.research), request, arguments)
     # a script gets the structured log, a person the progress
     as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
     show_progress = not (arguments.quiet or as_log)
@@ -182,8 +191,14 @@ class LocalRunner:
         screen = open_screen()
         model = request.model if self._settings.uses_claude else "offline model"
         mode = f"/{request.mode}" if request.spec.takes("mode") else ""
+        depth = f" · {request.depth}" if request.depth_limits else ""
         screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
-        screen.line(f"{request.toolset}{mode} · {model} · deadline {request.seconds} s", "dim")
+        screen.line(
+            f"{request.toolset}{mode}{depth} · {model} · deadline {request.seconds} s", "dim"
+        )
+        if not exploration.run.stats.steps:  # it has not spent anything yet
+            found = estimate(request, LOCAL_OWNER, self._deps)
+            screen.line(f"estimate: {found.summary}", "dim")
         screen.line(f"exploration {exploration.id}", "dim")
         display = ProgressDisplay(screen)
         self._displays.append(display)
@@ -209,11 +224,16 @@ class LocalRunner:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
         for approval in self._target.approvals(exploration.id):
-            if approval.status == "pending":
+            while approval.status == "pending":
                 request = ask_for_decision(approval)
                 if request is None:
                     return False
-                self._target.decide(exploration.id, approval.id, request)
+                try:
+                    self._target.decide(exploration.id, approval.id, request)
+                    break
+                except InvalidRequestError as error:  # an edited plan; the person corrects it
+                    warn(error.sentence)
+                    approval = approval.model_copy(update={"content": request.content})
         return True
 
 

@@ -1,4 +1,4 @@
-"""Proposed changes, their diffs, and the decision of a person about each."""
+"""Proposed changes and plans, and the decision of a person about each."""
 
 import hashlib
 import re
@@ -15,14 +15,15 @@ from idea_explorer.domain.dangerous_paths import find_danger
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 
-ProposalKind = Literal["edit", "create"]
+ProposalKind = Literal["edit", "create", "plan"]
 _BOM = "\ufeff"
 # Two slashes alone are an operator, a comment or part of a path as well.
 _ADDRESS = re.compile(r"(?:(?:https?|ftp)://|www\.|(?<!\S)//\w)\S+", re.IGNORECASE)
 
 
 class Proposal(DomainModel, frozen=True):
-    """The whole new content of one file. `base_sha` is the blob that it replaces, None for a new file."""
+    """The whole new content of one file, or a plan as Markdown, which has no diff. `base_sha` is the blob
+    that it replaces, None for a new file."""
 
     path: str
     kind: ProposalKind

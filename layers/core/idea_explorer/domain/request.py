@@ -157,7 +157,7 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
         if self.update and not self.spec.takes("update"):
             takers = " or ".join(toolsets_taking("update"))
             raise ValueError(f"'update' is for the {takers} toolset.")
-        if self.review_plan and not (self.depth_limits and self.depth_limits.plans):
+        if self.review_plan and not self.plans:
             planning = " or ".join(name for name, depth in DEPTHS.items() if depth.plans)
             raise ValueError(f"'review_plan' needs a plan: use the depth {planning}.")
         return self
@@ -166,6 +166,11 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     def depth_limits(self) -> Depth | None:
         """What follows from the depth; None for a toolset that has no depths."""
         return DEPTHS[self.depth] if self.spec.takes("depth") else None
+
+    @property
+    def plans(self) -> bool:
+        """Whether a plan comes before the research."""
+        return self.depth_limits is not None and self.depth_limits.plans
 
     @property
     def steps(self) -> int:
@@ -178,6 +183,18 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
         depth = self.depth_limits
         default = depth.deadline_seconds if depth else self.spec.default_seconds
         return self.deadline_seconds or default
+
+    @property
+    def wanted_effort(self) -> RequestEffort | None:
+        """None: the model's own."""
+        depth = self.depth_limits
+        return self.effort or (depth.effort if depth else None)
+
+    @property
+    def searches(self) -> int:
+        """The most web searches of one answer."""
+        depth = self.depth_limits
+        return depth.searches if depth else limits.MAX_SEARCHES_PER_CALL
 
     @property
     def spec(self) -> ToolsetSpec:

@@ -35,6 +35,10 @@ class ToolsetSpec:
         return request_field in self.fields
 
     @property
+    def searches_web(self) -> bool:
+        return "web_search" in self.labels
+
+    @property
     def publishes_documents(self) -> bool:
         return self.publishes == "document"
 
@@ -54,6 +58,7 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
             tools="idea_explorer.wiring.toolsets:research",
             labels={
                 **_SEARCH,
+                "write_plan": "Planning",
                 "read_research": "Reading earlier research",
                 "list_research": "Looking through earlier research",
                 "search_research": "Searching earlier research",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from idea_explorer.domain.events import (
     ErrorEvent,
+    PlanAccepted,
     RetryScheduled,
     RunEvent,
     RunFinished,
@@ -43,6 +44,15 @@ class LogSink:
             case StepFinished():
                 usage = event.usage.model_dump(by_alias=True)
                 self._info("step_finished", step=event.step, cost=event.cost, **usage)
+            case PlanAccepted():
+                asked = event.plan.sub_questions
+                self._info(
+                    "plan_accepted",
+                    questions=len(asked),
+                    tools=dict(Counter(one.tool for one in asked)),
+                    known=len(event.plan.known),
+                    edited=event.edited,
+                )
             case RetryScheduled():
                 self._warning(
                     "model_retry_attempt" if event.step else "repository_retry_attempt",

@@ -31,6 +31,7 @@ from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools import web_search
 from idea_explorer.tools.fulltext import FullText, SearchHit
+from idea_explorer.tools.plan import WritePlan
 
 READ_ERRORS: dict[type[ExternalError], tuple[str, str]] = {
     DocumentMissingError: ("file_not_found", "File not found: {path}"),
@@ -86,16 +87,18 @@ def research_tools(
     web_search_version: str,
     *,
     search_with_private_text: bool = True,
+    plan: Tool[WritePlan] | None = None,
 ) -> Toolset:
     """The tools for earlier research only where there is any to read; web search, unless an operator
-    allows none beside private text."""
+    allows none beside private text; `plan` where a plan comes first."""
     searches = repository is None or search_with_private_text
     server = [web_search(web_search_version)] if searches else []
+    planning = [plan] if plan else []
     if repository is None:
-        return Toolset([], server)
+        return Toolset(planning, server)
     calls = ResearchCalls(repository)
     functions = (calls.read_research, calls.list_research, calls.search_research)
-    return Toolset([Tool.of(function) for function in functions], server)
+    return Toolset([*planning, *(Tool.of(function) for function in functions)], server)
 
 
 @dataclass

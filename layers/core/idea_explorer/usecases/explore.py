@@ -7,8 +7,9 @@ from typing import TypeVar
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
+from idea_explorer.agent.plans import PlanFirst
 from idea_explorer.agent.state import State
-from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
+from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.deadline import TaskStart
@@ -23,6 +24,7 @@ from idea_explorer.domain.events import (
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import ModelChoice
+from idea_explorer.domain.plan import WRITE_PLAN
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
@@ -39,8 +41,15 @@ from idea_explorer.usecases.opening import (
     record_continuation,
     refuse_run,
 )
-from idea_explorer.usecases.outcome import conclude, min_resume_cost, receipt_for, stats_of
+from idea_explorer.usecases.outcome import (
+    conclude,
+    describe_missing_plan,
+    min_resume_cost,
+    receipt_for,
+    stats_of,
+)
 from idea_explorer.usecases.progress import ProgressSink
+from idea_explorer.usecases.related import find_related
 from idea_explorer.usecases.run_events import FanOutSink, RecordingSink
 
 T = TypeVar("T")
@@ -108,8 +117,7 @@ def explore(
         exploration = record_continuation(exploration, continuation)
         deps.explorations.save(exploration)
     elif not exploration.cancel_requested:
-        writer = engine.writer_for(exploration) if engine.writer_for else None
-        apply_decisions(exploration, transcript, writer, sink, deps)
+        apply_decisions(exploration, transcript, engine.writer_for, sink, deps)
     toolset = engine.toolset_for(exploration, transcript.entries)
     try:
         return _run(exploration, continuation, toolset, context)
@@ -131,7 +139,12 @@ def _run(
         budget = _budget(exploration, model_id, context)
         model = ModelChoice(id=model_id, profile=policy.profiles.get(model_id))
         framework = engine.framework_for(exploration, continuation, model_id)
-        begin_or_resume(transcript, exploration, continuation, toolset, model, framework, budget)
+        related = (
+            () if transcript.entries else find_related(exploration, continuation, context.deps)
+        )
+        begin_or_resume(
+            transcript, exploration, continuation, toolset, model, framework, budget, related
+        )
     context.sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{exploration.run.number}",
@@ -207,11 +220,14 @@ def _agent(exploration: Exploration, toolset: Toolset, context: _Context) -> Age
     deadline = deadline_of(exploration, clock)
     sink = FanOutSink([context.sink, ProgressSink(exploration, context.transcript, deps)])
     runner = Bounded(Retried(Executed(log), clock, log, deadline), deadline)
+    tools: Caller = Validated(toolset, runner, log)
+    if request.plans and WRITE_PLAN in toolset.tools:
+        tools = PlanFirst(tools, context.transcript, sink, request.review_plan)
     return Agent(
         exploration_id=exploration.id,
         transcript=context.transcript,
         model=context.engine.model,
-        tools=Recorded(Validated(toolset, runner, log), sink, clock),
+        tools=Recorded(tools, sink, clock),
         sink=sink,
         deadline=deadline,
         budget=_budget(exploration, context.state.opening.model_id, context),
@@ -263,6 +279,7 @@ def _conclude(exploration: Exploration, finish: Finish, context: _Context) -> Ex
         model_id=state.opening.model_id,
         receipt=receipt,
         min_resume_usd=min_resume_usd,
+        notice=describe_missing_plan(exploration, finish, state),
     )
     # after a crash here, the next worker repeats it
     record_spend(exploration, stats.cost_usd, deps)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.moves import Finish
+from idea_explorer.agent.plans import accepted_plan
 from idea_explorer.agent.requests import price_next_step, price_report
 from idea_explorer.agent.state import State
 from idea_explorer.domain.citations import check_citations, collect_quotes
@@ -61,7 +62,7 @@ ENDINGS: dict[str, tuple[ErrorCode, str]] = {
     "max_tokens": ("INTERNAL_ERROR", "The report was cut off at the output limit."),
     "approval_expired": (
         "TIMEOUT",
-        "Nobody decided on the proposed changes in time; the work so far is kept.",
+        "Nobody decided in time; the work so far is kept.",
     ),
     "cancelled": ("CANCELLED", "Cancelled; the work so far is kept."),
     "pauses": ("INTERNAL_ERROR", "The search did not finish."),
@@ -131,6 +132,24 @@ def _least_budget(spent_usd: float | None, min_resume_usd: float | None) -> str 
     if spent_usd is None or min_resume_usd is None:
         return None
     return f"{math.ceil((spent_usd + min_resume_usd) * 100) / 100:.2f}"
+
+
+NOT_PLANNED = "The model wrote no plan, so the report was written without one."
+NOT_ACCEPTED = "No plan was accepted, so the report was written without one."
+
+
+def describe_missing_plan(exploration: Exploration, finish: Finish, state: State) -> str | None:
+    """The notice of the record, with a sentence where the plan that was to come first is missing."""
+    said = exploration.publication.notice or ""
+    for sentence in (NOT_PLANNED, NOT_ACCEPTED):  # of an earlier run
+        said = said.replace(sentence, "").strip()
+    has_report = (
+        finish.status in {"completed", "partial"} and finish.stop_reason != "approval_expired"
+    )
+    if exploration.request.plans and has_report and not accepted_plan(state.entries):
+        why = NOT_ACCEPTED if exploration.request.review_plan else NOT_PLANNED
+        said = f"{said} {why}".strip()
+    return said or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,7 @@ ENDINGS: dict[Cause, Ending] = {
     ),
     "stopped": Ending("cancelled", "CANCELLED", "The run was stopped; the work so far is kept."),
     "approval_expired": Ending(
-        "partial",
-        "TIMEOUT",
-        "Nobody decided on the proposed changes in time; the work so far is kept.",
+        "partial", "TIMEOUT", "Nobody decided in time; the work so far is kept."
     ),
     "broken": Ending(
         "failed", "INTERNAL_ERROR", "The run stopped unexpectedly; the work so far is kept."

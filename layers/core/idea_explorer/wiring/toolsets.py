@@ -107,13 +107,21 @@ def _build(name: str, context: ToolsetContext) -> Toolset:
 
 
 def research(context: ToolsetContext) -> Toolset:
+    from idea_explorer.domain.plan import count_questions
+    from idea_explorer.tools.plan import plan_tool
     from idea_explorer.tools.research import research_tools
 
     settings = context.settings
+    request = context.exploration.request if context.exploration else None
+    plan = None
+    if request is None or request.plans:
+        most = count_questions(request.depth_limits if request else None)
+        plan = plan_tool(most=most, is_reviewed=request is not None and request.review_plan)
     return research_tools(
         research_repository(settings),
         settings.web_search_version,
         search_with_private_text=settings.search_with_private_text,
+        plan=plan,
     )
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
 from idea_explorer.domain.documents import parse_document
-from idea_explorer.domain.json import text_of
+from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.plan import WRITE_PLAN
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.text import escape_markdown, one_line
 
 DOCUMENTS_READ = 3
+PLANNED = 4  # questions, as many as a deep exploration has branches
 UNKNOWN = "a common angle; nothing was read that speaks for or against it"
 FINDINGS_PER_SECTION = 3
 # Always matches, so that no part of a line is read twice.
@@ -46,6 +48,8 @@ class Source:
 
 
 def research(conversation: Conversation) -> Turn:
+    if WRITE_PLAN in conversation.tools and not conversation.answered(WRITE_PLAN):
+        return Turn("First, the plan.", (ToolUse(WRITE_PLAN, _plan(conversation)),))
     calls = [
         ToolUse("list_research", {}),
         ToolUse(
@@ -53,13 +57,31 @@ def research(conversation: Conversation) -> Turn:
         ),
     ]
     wanted = [call for call in calls if call.name in conversation.tools]
-    if wanted and not conversation.results:
+    if wanted and not any(result.name != WRITE_PLAN for result in conversation.results):
         return Turn("First, what the team already knows.", tuple(wanted))
     unread = _unread(conversation) if "read_research" in conversation.tools else []
     if unread:
         reads = tuple(ToolUse("read_research", {"path": path}) for path in unread)
         return Turn("Reading the closest earlier research.", reads)
     return Turn(_report(conversation))
+
+
+def _plan(conversation: Conversation) -> JsonObject:
+    """One question per section of the framework, and one for each reason that a person rejected it for."""
+    subject = one_line(conversation.idea, 200)
+    tool = "search_research" if "search_research" in conversation.tools else "web_search"
+    sections = BUSINESS if "## Verdict" in conversation.system else EXPLORATION
+    reasons = [text_of(result.payload.get("message")) for result in conversation.failed()]
+    asked = [*(one_line(reason, 300) for reason in reasons), *sections][:PLANNED]
+    return {
+        "must_know": [f"What is known about: {subject}"],
+        "sub_questions": [
+            {"question": f"{about}: what does earlier research say?", "tool": tool, "why": about}
+            for about in asked
+        ],
+        "known": [],
+        "would_turn": ["Earlier research of the team that came to another verdict"],
+    }
 
 
 def _unread(conversation: Conversation) -> list[str]:

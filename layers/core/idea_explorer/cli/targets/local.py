@@ -11,10 +11,10 @@ from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import name_status
 from idea_explorer.cli.targets import ReceivedEvent, parse_received
 from idea_explorer.domain.errors import ConfigurationError, ConflictError, MissingError
-from idea_explorer.domain.events import progress_of
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Undone, UploadedFiles
@@ -51,6 +51,19 @@ class LocalTarget:
             hint="Set it to the ApiUrl of your deployment or to the address that `idea serve` prints,"
             " or run the exploration on this machine with: idea explore.",
         )
+
+    def estimate(self, request: ExploreRequest) -> JsonObject:
+        from idea_explorer.usecases.estimate import estimate, estimate_from
+        from idea_explorer.wiring.engine import request_policy
+
+        if self._settings.store.is_file():  # looking must not create one
+            found = estimate(request, LOCAL_OWNER, self._deps)
+        else:
+            policy = request_policy(self._settings)
+            policy.check_request(request, LOCAL_OWNER)
+            found = estimate_from((), request, policy)
+        shown: JsonObject = found.model_dump(mode="json")
+        return shown
 
     def list_explorations(self, **filters: object) -> JsonObject:
         from pydantic import ValidationError

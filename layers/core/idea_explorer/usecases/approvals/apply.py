@@ -1,7 +1,8 @@
-"""Apply what a person decided on the changes that a run proposed."""
+"""Apply what a person decided on the changes or the plan that a run proposed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from idea_explorer.agent.plans import read_plan
 from idea_explorer.agent.state import State
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import (
@@ -12,11 +13,14 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.events import (
     ApprovalDecided,
+    PlanAccepted,
     ToolCallEnd,
     ToolCallError,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.plan import count_questions, parse_plan
+from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -33,7 +37,7 @@ TOO_LATE = "Nobody decided in time."
 
 
 def has_expired(entries: Sequence[AnyEntry], run: int) -> bool:
-    """Whether the run ends because nobody decided on one of its changes in time."""
+    """Whether the run ends because nobody decided on one of its proposals in time."""
     last = entries[-1] if entries else None
     return (
         isinstance(last, ApprovalsDecided)
@@ -45,7 +49,7 @@ def has_expired(entries: Sequence[AnyEntry], run: int) -> bool:
 def apply_decisions(
     exploration: Exploration,
     transcript: Transcript,
-    writer: ChangeWriter | None,
+    writer_for: Callable[[Exploration], ChangeWriter] | None,
     sink: EventSink,
     deps: Deps,
 ) -> None:
@@ -58,24 +62,36 @@ def apply_decisions(
     decided = {a.id: a for a in deps.approvals.approvals(exploration.id) if a.decision}
     if not waiting or any(call.approval_id not in decided for call in waiting):
         return
-    if writer is None:
-        raise ConfigurationError("This exploration has no place to write changes to.")
+    writer: ChangeWriter | None = None
+    if any(call.proposal.kind != "plan" for call in waiting):
+        if writer_for is None:
+            raise ConfigurationError("This exploration has no place to write changes to.")
+        writer = writer_for(exploration)
     results: list[StoredResult] = []
-    endings: list[ApprovalDecided | ToolCallEnd | ToolCallError] = []
+    endings: list[ApprovalDecided | PlanAccepted | ToolCallEnd | ToolCallError] = []
     written: list[WrittenChange] = []
     step = State(transcript.entries).steps
     for call in waiting:
         approval = decided[call.approval_id]
-        result = _outcome(exploration, approval, writer)
-        if result.ok:
+        is_plan = approval.proposal.kind == "plan"
+        if is_plan:
+            result = _plan_outcome(exploration, approval)
+        else:
+            assert writer is not None
+            result = _outcome(exploration, approval, writer)
+        if result.ok and not is_plan:
             change = WrittenChange(path=approval.proposal.path, content=approval.approved_content)
             written.append(change)
         record = _record(call, result, step)
         asked = ToolCall(id=call.call_id, name=call.name, input=call.input)
-        results.append(StoredResult.of(asked, result, record))
+        stored = StoredResult.of(asked, result, record)
+        results.append(stored)
         if approval.decision == "expire":  # a person's own decision was announced when they made it
             expired = ApprovalDecided(approval_id=approval.id, decision="expire", reason=TOO_LATE)
             endings.append(expired)
+        if is_plan and result.ok:
+            accepted = PlanAccepted(plan=read_plan(stored), edited=approval.is_edited)
+            endings.append(accepted)
         endings.append(_ending(call, result, record))
     transcript.append(
         ApprovalsDecided(
@@ -84,6 +100,25 @@ def apply_decisions(
     )
     for ending in endings:
         sink.emit(ending)
+
+
+def _plan_outcome(exploration: Exploration, approval: Approval) -> ToolResult:
+    """What the model gets: the plan as it stands after an edit, or why it has to write another."""
+    if approval.decision == "reject":
+        because = f": {approval.reason}" if approval.reason else "."
+        message = f"The plan was rejected{because}"
+        return ToolResult.failure("rejected", message, hint="Write another plan that meets this.")
+    if approval.decision == "expire":
+        return ToolResult.failure(EXPIRED, "Nobody decided on the plan in time.")
+    fields: JsonObject = {"decision": "approve", "edited": approval.is_edited}
+    most = count_questions(exploration.request.depth_limits)
+    plan = parse_plan(approval.approved_content, most=most)
+    if approval.is_edited:
+        fields["plan"] = plan.model_dump(mode="json")
+    how = "approved after an edit" if approval.is_edited else "approved"
+    count = pluralize(len(plan.sub_questions), "question")
+    fields["message"] = "Follow this plan now."
+    return ToolResult.success(fields, f"Plan with {count} {how}")
 
 
 def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter) -> ToolResult:

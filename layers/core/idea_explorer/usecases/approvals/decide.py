@@ -1,4 +1,4 @@
-"""Store a person's decision on a proposed change. The first one stands."""
+"""Store a person's decision on a proposed change or plan. The first one stands."""
 
 from typing import Annotated, Self
 
@@ -8,6 +8,7 @@ from idea_explorer.domain.approvals import Approval, Decision
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, MissingError
 from idea_explorer.domain.events import ApprovalDecided
+from idea_explorer.domain.plan import count_questions, parse_plan
 from idea_explorer.domain.request import Text
 from idea_explorer.usecases.approvals.wait import all_decided, go_on
 from idea_explorer.usecases.deps import Deps
@@ -45,7 +46,8 @@ def decide(
     """Store the decision, and wake the run once nothing is undecided.
 
     Safe to repeat, and a repetition wakes the run again in case the first call was lost. Raises
-    ConflictError where another decision is stored, InvalidRequestError where a confirmation is missing.
+    ConflictError where another decision is stored, InvalidRequestError where a confirmation is missing or
+    the edited content is no plan.
     """
     exploration = find_readable(exploration_id, owner, deps)
     asked = next((a for a in deps.approvals.approvals(exploration.id) if a.id == approval_id), None)
@@ -65,6 +67,8 @@ def decide(
             hint="Read the change, then approve it alone with confirm_danger.",
             fields={"confirm_danger": rule},
         )
+    if asked.proposal.kind == "plan" and request.content is not None:
+        parse_plan(request.content, most=count_questions(exploration.request.depth_limits))
     mine = asked.model_copy(
         update={
             "decision": request.decision,
