@@ -30,8 +30,9 @@ from idea_explorer.domain.errors import ToolError
 from idea_explorer.ports import UploadedFile
 from idea_explorer.tools.calculator import calculate
 from idea_explorer.tools.code.parsing import parse
+from idea_explorer.tools.decoding import decode
 from idea_explorer.tools.fulltext import FullText, UploadIndex
-from idea_explorer.tools.readable import decode, readable
+from idea_explorer.tools.readable import readable
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import Turn, answer, text, tool_use
 from tests.fakes.code_repository import CodeBench, fill

@@ -66,8 +66,9 @@ from idea_explorer.tools.assistant import MAX_EXPRESSION
 from idea_explorer.tools.calculator import calculate
 from idea_explorer.tools.code.parsing.modules import module_segments, path_module, rust_uses
 from idea_explorer.tools.code.patterns import MAX_TEXT, glob, line_pattern
+from idea_explorer.tools.decoding import decode
 from idea_explorer.tools.fulltext import FullText, UploadIndex
-from idea_explorer.tools.readable import decode, readable
+from idea_explorer.tools.readable import readable
 
 Surface = Callable[[str], object]
 

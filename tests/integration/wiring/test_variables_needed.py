@@ -52,12 +52,7 @@ UNUSED = {
     "DispatchFunction": {"GITHUB_BRANCH", "GITHUB_SECRET_ID"},
     "ExploreFunction": {"DEAD_LETTER_QUEUE_URL"},
     "PublishFunction": {"MAX_RUNNING", "QDRANT_URL", "IDEA_WEBHOOK_URL"},
-    "NotifyFunction": {
-        "MAX_RUNNING",
-        "QDRANT_URL",
-        "IDEA_CODE_REPOSITORIES",
-        "GITHUB_SECRET_ID",
-    },
+    "NotifyFunction": {"MAX_RUNNING", "QDRANT_URL", "GITHUB_SECRET_ID"},
 }
 
 

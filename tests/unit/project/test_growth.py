@@ -88,7 +88,7 @@ MEASURED = {
         tools.readable._SPACES tools.readable._RAW
     """,
     "page attribute": "tools.readable._HREF tools.readable._Reader",
-    "decoding": "tools.readable._META",
+    "decoding": "tools.decoding._META",
     "search query": "tools.fulltext._WORD",
     "uploads": "tools.fulltext._BREAK",
     "calculator": "tools.calculator._TOKEN",
@@ -201,7 +201,7 @@ NOT_MEASURED = {
     "observability.spans._TRACE_HEADER": FIXED,
     "tools.code.parsing.treesitter._MODIFIERS": FIXED,
     "tools.code.symbol_search._SEPARATOR": FIXED,
-    "tools.readable._KNOWN": SHORT,
+    "tools.decoding._KNOWN": SHORT,
 }
 
 

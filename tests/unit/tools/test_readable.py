@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idea_explorer.tools.readable import SLICE, decode, readable
+from idea_explorer.tools.decoding import SLICE, decode
+from idea_explorer.tools.readable import readable
 
 BASE = "https://example.org/guide/start.html"
 
@@ -163,3 +164,13 @@ def test_what_lies_across_two_slices_is_read_whole(shift: int) -> None:
         assert decode(text.encode("gb18030"), "gb18030") == text
         words = readable(text, limit=10 * SLICE).text
         assert words == " ".join(text.split())
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "gb18030"])
+def test_no_more_is_decoded_than_is_wanted(codec: str) -> None:
+    data = ("🐝é" * SLICE).encode(codec)
+
+    text = decode(data, codec, limit=100)
+
+    assert 100 <= len(text) <= SLICE
+    assert text == ("🐝é" * SLICE)[: len(text)]

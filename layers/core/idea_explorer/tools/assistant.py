@@ -16,9 +16,10 @@ from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.ports import UploadedFiles, WebPages
 from idea_explorer.tools import web_search
 from idea_explorer.tools.calculator import calculate
+from idea_explorer.tools.decoding import decode
 from idea_explorer.tools.fetch_rules import AllowedAddress, FetchRules
 from idea_explorer.tools.fulltext import UploadIndex
-from idea_explorer.tools.readable import decode, readable
+from idea_explorer.tools.readable import readable
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 MAX_URL = 4_000

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import UploadedFile
-from idea_explorer.tools.readable import decode, readable
+from idea_explorer.tools.decoding import decode
+from idea_explorer.tools.readable import readable
 
 _WORD = re.compile(r"\w+", re.UNICODE)
 MAX_TERMS = 32  # more words do not improve the ranking
@@ -148,7 +149,7 @@ def _extract(file: UploadedFile) -> tuple[str | None, bool]:
         if not name.endswith(TEXT_SUFFIXES) and not _is_utf8(data):
             return None, False
     is_page = name.endswith(HTML_SUFFIXES)
-    whole = decode(data, html=is_page)
+    whole = decode(data, html=is_page, limit=MAX_FILE_CHARS + 1)
     text, is_cut = whole[:MAX_FILE_CHARS], len(whole) > MAX_FILE_CHARS
     return (readable(text, limit=MAX_FILE_CHARS).text if is_page else text), is_cut
 

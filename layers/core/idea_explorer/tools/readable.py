@@ -4,16 +4,15 @@ Read in one pass, without building a tree: for a hostile page of 500 KB, a tree 
 and the standard library's older tokenizers take minutes. Here every step advances and only text is kept.
 """
 
-import codecs
 import html
 import re
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
 from idea_explorer.domain.text import one_line
+from idea_explorer.tools.decoding import SLICE
 
 MAX_TITLE = 300
-SLICE = 65_536  # decoded or rewritten at once: no other thread runs meanwhile
 
 # What may begin markup; any other `<` is text.
 _MARKUP = re.compile(r"<[a-z/!?]", re.IGNORECASE)
@@ -224,74 +223,3 @@ def _unescaped(text: str) -> str:
     except ValueError:
         # a character reference with more digits than Python converts
         return text
-
-
-# what browsers use for these labels: a superset of the named encoding
-_WIDER = {
-    "ascii": "cp1252",
-    "us-ascii": "cp1252",
-    "latin1": "cp1252",
-    "latin-1": "cp1252",
-    "iso-8859-1": "cp1252",
-    "iso8859-1": "cp1252",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift-jis": "cp932",
-    "sjis": "cp932",
-    "euc-kr": "cp949",
-    "ks-c-5601-1987": "cp949",
-    "utf-16": "utf-16-le",
-    "utf8": "utf-8",
-}
-# no others: some of Python's codecs are not encodings, and some take quadratic time
-_KNOWN = re.compile(
-    r"utf-8|utf-16-?[lb]e|iso-8859-\d{1,2}|windows-125\d|cp125\d|koi8-[ru]|gb18030|big5|euc-jp|"
-    r"iso-2022-jp|macintosh|cp866|windows-874|tis-620|cp932|cp949"
-)
-_BOMS = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF16_LE: "utf-16-le",
-    codecs.BOM_UTF16_BE: "utf-16-be",
-}
-_META = re.compile(
-    rb"""<meta[^>]{0,400}?charset\s{0,9}=\s{0,9}["']?([\w:.-]{1,40})""", re.IGNORECASE
-)
-META_BYTES = 2_048  # browsers do not look any further
-_CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n\r"}
-
-
-def decode(data: bytes, charset: str = "", *, html: bool = False) -> str:
-    """Decode by byte order mark, declared charset, an HTML page's meta tag, UTF-8, or else Windows-1252.
-    Never fails: invalid bytes become U+FFFD. Control characters are left out."""
-    for mark, codec in _BOMS.items():
-        if data.startswith(mark):
-            return _decode(data[len(mark) :], codec)
-    codec = _codec(charset)
-    if not codec and html and (meta := _META.search(data[:META_BYTES])):
-        # a page whose meta tag is readable as ASCII is not in UTF-16, whatever it declares
-        codec = _codec(meta.group(1).decode("ascii", "replace")).replace("utf-16-le", "utf-8")
-    if codec:
-        return _decode(data, codec)
-    try:
-        return _decode(data, "utf-8", "strict")
-    except UnicodeDecodeError:
-        return _decode(data, "cp1252")
-
-
-def _codec(label: str) -> str:
-    """The codec for a label; empty if it is not known."""
-    name = label.strip().lower().replace("_", "-")
-    name = _WIDER.get(name, name)
-    if not _KNOWN.fullmatch(name):
-        return ""
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return ""
-
-
-def _decode(data: bytes, codec: str, errors: str = "replace") -> str:
-    decoder = codecs.getincrementaldecoder(codec)(errors)
-    starts = range(0, len(data), SLICE)
-    parts = [decoder.decode(data[start : start + SLICE]).translate(_CONTROLS) for start in starts]
-    return "".join([*parts, decoder.decode(b"", final=True).translate(_CONTROLS)])

@@ -1,0 +1,85 @@
+"""The text of a page or a file, whatever encoding it is in."""
+
+import codecs
+import re
+import sys
+
+SLICE = 65_536  # bytes or characters that are worked on at once: no other thread runs meanwhile
+
+# what browsers use for these labels: a superset of the named encoding
+_WIDER = {
+    "ascii": "cp1252",
+    "us-ascii": "cp1252",
+    "latin1": "cp1252",
+    "latin-1": "cp1252",
+    "iso-8859-1": "cp1252",
+    "iso8859-1": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift-jis": "cp932",
+    "sjis": "cp932",
+    "euc-kr": "cp949",
+    "ks-c-5601-1987": "cp949",
+    "utf-16": "utf-16-le",
+    "utf8": "utf-8",
+}
+# no others: some of Python's codecs are not encodings, and some take quadratic time
+_KNOWN = re.compile(
+    r"utf-8|utf-16-?[lb]e|iso-8859-\d{1,2}|windows-125\d|cp125\d|koi8-[ru]|gb18030|big5|euc-jp|"
+    r"iso-2022-jp|macintosh|cp866|windows-874|tis-620|cp932|cp949"
+)
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_META = re.compile(
+    rb"""<meta[^>]{0,400}?charset\s{0,9}=\s{0,9}["']?([\w:.-]{1,40})""", re.IGNORECASE
+)
+META_BYTES = 2_048  # browsers do not look any further
+_CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n\r"}
+
+
+def decode(data: bytes, charset: str = "", *, html: bool = False, limit: int = sys.maxsize) -> str:
+    """Decode by byte order mark, declared charset, an HTML page's meta tag, UTF-8, or else Windows-1252.
+    Never fails: invalid bytes become U+FFFD. Control characters are left out. Ends soon after `limit`
+    characters."""
+    for mark, codec in _BOMS.items():
+        if data.startswith(mark):
+            return _decode(data[len(mark) :], codec, limit)
+    codec = _codec(charset)
+    if not codec and html and (meta := _META.search(data[:META_BYTES])):
+        # a page whose meta tag is readable as ASCII is not in UTF-16, whatever it declares
+        codec = _codec(meta.group(1).decode("ascii", "replace")).replace("utf-16-le", "utf-8")
+    if codec:
+        return _decode(data, codec, limit)
+    try:
+        return _decode(data, "utf-8", limit, "strict")
+    except UnicodeDecodeError:
+        return _decode(data, "cp1252", limit)
+
+
+def _codec(label: str) -> str:
+    """The codec for a label; empty if it is not known."""
+    name = label.strip().lower().replace("_", "-")
+    name = _WIDER.get(name, name)
+    if not _KNOWN.fullmatch(name):
+        return ""
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return ""
+
+
+def _decode(data: bytes, codec: str, limit: int, errors: str = "replace") -> str:
+    decoder = codecs.getincrementaldecoder(codec)(errors)
+    parts: list[str] = []
+    length = 0
+    for start in range(0, len(data), SLICE):
+        end = start + SLICE
+        text = decoder.decode(data[start:end], final=end >= len(data)).translate(_CONTROLS)
+        parts.append(text)
+        length += len(text)
+        if length >= limit:
+            break
+    return "".join(parts)
