@@ -22,7 +22,6 @@ from idea_explorer.agent.requests import count_searches
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.estimate import Estimate, Range, format_dollars
-from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.usage import Usage
@@ -209,15 +208,11 @@ def measure(folder: Path, seed: int = 1) -> list[Row]:
         told = estimate(request, OWNER, bench.deps)
         bench.with_model(Researcher(random, clock, request))
         done = bench.run(**request.model_dump(exclude_unset=True))
-        rows.append(Row(request, told, done.run.stats.cost_usd or 0.0, _minutes(done)))
+        seconds = done.seconds_worked
+        assert seconds is not None
+        rows.append(Row(request, told, done.run.stats.cost_usd or 0.0, seconds / 60))
         clock.pass_time(60.0)
     return rows
-
-
-def _minutes(done: Exploration) -> float:
-    assert done.run.started_at
-    assert done.run.finished_at
-    return (done.run.finished_at - done.run.started_at).total_seconds() / 60
 
 
 def main() -> int:

@@ -145,7 +145,7 @@ def test_a_budget_too_small_to_research_is_refused_with_the_least(
     for flags in ([], ["--estimate"]):
         code, out, err = idea("explore", *flags, "--max-cost-usd", "0.05", "Urban bees")
         assert (code, out) == (2, "")
-        assert "'max_cost_usd': must be at least 0.1" in err
+        assert "--max-cost-usd must be at least 0.1" in err
         assert "to look anything up and write a short report" in err
     assert not [*tmp_path.iterdir()]
 

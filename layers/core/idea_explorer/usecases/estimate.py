@@ -126,11 +126,11 @@ class _Past:
 
     @classmethod
     def of(cls, exploration: Exploration, policy: RequestPolicy) -> _Past:
-        stats = exploration.run.stats
+        stats, seconds = exploration.run.stats, exploration.seconds_worked
         return cls(
             cost_usd=stats.cost_usd,
             tokens=stats.usage.total_tokens,
-            minutes=_minutes(exploration),
+            minutes=None if seconds is None else seconds / 60,
             table=_Table.of(exploration.request, policy),
         )
 
@@ -145,12 +145,3 @@ def _is_same_kind(exploration: Exploration, request: ExploreRequest, policy: Req
         and run.model_id == policy.model_ids.get(request.model)
         and (asked.toolset, asked.depth) == (request.toolset, request.depth)
     )
-
-
-def _minutes(exploration: Exploration) -> float | None:
-    """None where a person may have been waited for, which does not count."""
-    run, request = exploration.run, exploration.request
-    waited = request.review_plan or request.spec.proposes_changes
-    if waited or run.started_at is None or run.finished_at is None:
-        return None
-    return (run.finished_at - run.started_at).total_seconds() / 60
