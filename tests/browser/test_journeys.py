@@ -103,6 +103,20 @@ def shown_id(tab: Browser) -> str:
     return str(tab.run("return location.hash.split('/')[2]"))
 
 
+def test_the_form_shows_the_price_as_the_depth_changes(tab: Browser, tmp_path: Path) -> None:
+    with service(tmp_path, RESEARCH) as served:
+        tab.sign_in(served.url, TOKEN)
+        tab.press("New idea", "nav")
+        tab.sees("from the table for quick explorations; at most $2.00", "form")
+        tab.find("#depth").send_keys("Standard")
+        tab.sees("from the table for standard explorations", "form")
+        tab.shot("form-estimate")
+        tab.find("#max_cost_usd").send_keys("0.05")
+        tab.sees("must be at least 0.330 to look anything up", "form")
+        tab.find("#toolset").send_keys("Code")
+        tab.sees("must be at least 0.117 to look anything up", "form")
+
+
 def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
     with service(tmp_path, RESEARCH) as served:
         tab.open(served.url)

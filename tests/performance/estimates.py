@@ -9,6 +9,7 @@ drawn at random from distributions of their own, so that the estimate cannot kno
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import statistics
@@ -22,8 +23,7 @@ from idea_explorer.agent.requests import count_searches
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.estimate import Estimate, Range, format_dollars
-from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.json import Block, JsonObject, text_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
@@ -35,7 +35,7 @@ from tests.fakes.models import ScriptedModel, last_texts
 
 RUNS = 50
 OWNER = "tester"
-# depth and model, with how many of the runs they are
+# depth and model, with how many of the runs they are; another kind is another line
 KINDS = {
     ("quick", "sonnet"): 22,
     ("standard", "sonnet"): 14,
@@ -149,13 +149,20 @@ class Researcher:
             return ModelAnswer([report], "end_turn", usage), seconds
         self._new += random.choice([0, 0, 800, 3_000])  # a document of the team
         blocks = [b for n in range(searches) for b in _found(f"s{number}-{n}")]
-        listing: Block = {
-            "type": "tool_use",
-            "id": f"t{number}",
-            "name": "search_research",
-            "input": {"query": f"tea {number}"},
-        }
-        return ModelAnswer([*blocks, listing], "tool_use", usage), seconds
+        call = _call("search_research", {"query": f"tea {number}"}, number)
+        if self._plans and number == 0 and (plan := _find_example(request, "write_plan")):
+            call = _call("write_plan", plan, number)
+        return ModelAnswer([*blocks, call], "tool_use", usage), seconds
+
+
+def _call(name: str, given: JsonObject, number: int) -> Block:
+    return {"type": "tool_use", "id": f"t{number}", "name": name, "input": given}
+
+
+def _find_example(request: ModelRequest, name: str) -> JsonObject | None:
+    """The arguments that the description of a tool gives as an example; None if it is not offered."""
+    found = (str(tool.get("description")) for tool in request.tools if tool.get("name") == name)
+    return next((json.loads(text.rpartition("Example: ")[2]) for text in found), None)
 
 
 def _room(request: ModelRequest) -> float:
@@ -209,15 +216,11 @@ def measure(folder: Path, seed: int = 1) -> list[Row]:
         told = estimate(request, OWNER, bench.deps)
         bench.with_model(Researcher(random, clock, request))
         done = bench.run(**request.model_dump(exclude_unset=True))
-        rows.append(Row(request, told, done.run.stats.cost_usd or 0.0, _minutes(done)))
+        seconds = done.seconds_worked
+        assert seconds is not None
+        rows.append(Row(request, told, done.run.stats.cost_usd or 0.0, seconds / 60))
         clock.pass_time(60.0)
     return rows
-
-
-def _minutes(done: Exploration) -> float:
-    assert done.run.started_at
-    assert done.run.finished_at
-    return (done.run.finished_at - done.run.started_at).total_seconds() / 60
 
 
 def main() -> int:

@@ -131,7 +131,7 @@ def test_an_estimate_spends_and_stores_nothing(
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")  # nobody listens there
     code, out, err = idea("explore", "--estimate", "--depth", "standard", "Urban bees")
     assert (code, err) == (0, "")
-    assert " from the table for a standard exploration; at most $2.00" in out
+    assert " from the table for standard explorations; at most $2.00" in out
     found = json.loads(idea("explore", "--estimate", "--json", "Urban bees")[1])
     assert found["cost_usd"]["low"] < found["cost_usd"]["high"] <= found["max_cost_usd"] == 2.0
     assert found["summary"].startswith("$0.")
@@ -145,7 +145,7 @@ def test_a_budget_too_small_to_research_is_refused_with_the_least(
     for flags in ([], ["--estimate"]):
         code, out, err = idea("explore", *flags, "--max-cost-usd", "0.05", "Urban bees")
         assert (code, out) == (2, "")
-        assert "'max_cost_usd': must be at least 0.1" in err
+        assert "--max-cost-usd must be at least 0.1" in err
         assert "to look anything up and write a short report" in err
     assert not [*tmp_path.iterdir()]
 

@@ -1,5 +1,6 @@
 """The price is known before it is spent."""
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from idea_explorer.agent.requests import count_searches
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import NetworkError
 from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import MODELS, PRICES, Settings
@@ -108,6 +110,21 @@ def test_a_small_budget_looks_with_fewer_searches(
     assert asked.writing[0] is False
     assert [count_searches(request.tools) for request in asked.requests] == [searches] * 2
     assert bench.store.load_report(done.id) == "# Tea"
+
+
+@pytest.mark.parametrize("model", ["sonnet", "opus", "haiku"])
+@pytest.mark.parametrize("depth", ["quick", "standard"])
+def test_the_least_that_is_accepted_pays_for_research(
+    tmp_path: Path, model: str, depth: str
+) -> None:
+    fields = {"model": model, "depth": depth}
+    least = PRICED.least_usd(ExploreRequest.model_validate({"idea": "A tea room", **fields}))
+    looks = [calls(("list_research", {})), calls(("search_research", {"query": "tea"}))]
+    bench = Bench(tmp_path, asked := scripted([*looks, says("# Tea")]))
+    bench.policy = PRICED
+    bench.run(max_cost_usd=math.ceil((least or 0) * 1_000) / 1_000, **fields)
+    assert asked.writing[0] is False
+    assert count_searches(asked.requests[0].tools) >= 1
 
 
 def test_a_model_without_a_price_researches_by_default(tmp_path: Path) -> None:

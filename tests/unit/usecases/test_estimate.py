@@ -33,6 +33,7 @@ def ended(
     *,
     model: str = MODELS["sonnet"],
     minutes: float = 1.0,
+    waited: timedelta = timedelta(),
     status: str = "completed",
     number: int = 1,
     steps: int = 4,
@@ -43,8 +44,8 @@ def ended(
         status=status,
         number=number,
         model_id=model,
-        started_at=START,
-        finished_at=START + timedelta(minutes=minutes),
+        deadline_at=START + timedelta(seconds=new.request.seconds) + waited,
+        finished_at=START + timedelta(minutes=minutes) + waited,
         stats=Stats(
             steps=steps, cost_usd=cost_usd, usage=Usage(input_tokens=90_000, output_tokens=5_000)
         ),
@@ -71,7 +72,7 @@ def test_without_earlier_runs_the_table_answers() -> None:
     assert told.max_cost_usd == 2.0
     assert told.least_usd is not None
     assert 0.15 < told.least_usd < 0.2
-    assert told.summary.endswith("from the table for a quick exploration; at most $2.00")
+    assert told.summary.endswith("from the table for quick explorations; at most $2.00")
 
 
 def test_runs_of_the_same_kind_answer_once_there_are_five() -> None:
@@ -123,10 +124,15 @@ def test_what_it_may_cost_ends_the_range() -> None:
 
 
 def test_a_wait_for_a_person_does_not_count_as_time() -> None:
-    slow = [ended(0.3, minutes=600, depth="standard", review_plan=True)] * 6
-    told = from_past(slow, depth="standard")
-    assert told.runs == 6
-    assert told.minutes == from_past([], depth="standard").minutes
+    at_once, later = (
+        from_past(
+            [ended(0.3, minutes=2, waited=waited, depth="standard", review_plan=True)] * 6,
+            depth="standard",
+        ).minutes
+        for waited in (timedelta(), timedelta(hours=9))
+    )
+    assert at_once == later
+    assert at_once.high < 5
 
 
 def test_a_model_without_a_price_is_told_in_tokens() -> None:

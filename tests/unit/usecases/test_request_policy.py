@@ -29,7 +29,7 @@ def terms(**changes: object) -> RequestPolicy:
         ({"toolset": "discover"}, (0.1, 0.15)),  # it makes no web search
         ({"context": "x" * 50_000}, (0.22, 0.3)),
         ({"depth": "standard"}, (0.3, 0.4)),  # the plan comes first
-        ({"depth": "deep"}, (0.8, 1.2)),  # four branches
+        ({"depth": "deep"}, (1.0, 1.5)),  # four branches
     ],
 )
 def test_a_budget_too_small_to_look_anything_up_is_refused_with_the_least(

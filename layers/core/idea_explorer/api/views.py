@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.depths import DepthName
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import RunProgress
@@ -93,6 +94,7 @@ class ExplorationList(DomainModel):
 class Details(Summary):
     """One exploration. Durations are in milliseconds; `failure` is the receipt if it ended early."""
 
+    depth: DepthName | None = None  # null for a toolset without depths
     conversation_id: str
     context: str | None
     repository: str | None = None
@@ -167,6 +169,7 @@ def build_details(exploration: Exploration, progress: RunProgress, prefix: str) 
     summary = build_summary(exploration.replace(stats=stats))
     return Details(
         **summary.model_dump(),
+        depth=request.depth if request.depth_limits else None,
         conversation_id=exploration.conversation_id,
         context=request.context,
         repository=request.repository,

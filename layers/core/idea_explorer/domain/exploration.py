@@ -103,6 +103,14 @@ class Exploration(DomainModel, frozen=True):
         return self.status == "running" and self.run.outcome is None
 
     @property
+    def seconds_worked(self) -> float | None:
+        """How long the run took. Waits for a person move its deadline, so they do not count."""
+        if self.run.deadline_at is None or self.run.finished_at is None:
+            return None
+        start = self.run.deadline_at - timedelta(seconds=self.request.seconds)
+        return max(0.0, (self.run.finished_at - start).total_seconds())
+
+    @property
     def is_starting(self) -> bool:
         """Whether it may run, or go on after a decision, but no worker has begun with that."""
         has_begun = self.run.deadline_at is not None and self.run.awaiting_since is None

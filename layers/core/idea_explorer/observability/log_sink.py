@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -100,9 +99,5 @@ def _summarize(exploration: Exploration) -> JsonObject:
 
 
 def _duration_ms(exploration: Exploration) -> int | None:
-    """The working time of the run. Waits for a person move its deadline, so they do not count."""
-    run = exploration.run
-    if run.deadline_at is None or run.finished_at is None:
-        return None
-    start = run.deadline_at - timedelta(seconds=exploration.request.seconds)
-    return max(0, round((run.finished_at - start).total_seconds() * 1_000))
+    seconds = exploration.seconds_worked
+    return None if seconds is None else round(seconds * 1_000)

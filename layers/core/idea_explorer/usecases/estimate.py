@@ -57,8 +57,8 @@ def estimate_from(
     cost_usd = (costs or table.cost_usd).capped(most) if table.cost_usd else None
     minutes = (minutes or table.minutes).capped(request.seconds / 60)
     depth = request.depth if request.depth_limits else None
-    name, runs = f"{depth or request.toolset} exploration", len(past) if tokens else 0
-    basis = f"from your last {runs} {name}s" if runs else f"from the table for a {name}"
+    name, runs = f"{depth or request.toolset} explorations", len(past) if tokens else 0
+    basis = f"from your last {runs} {name}" if runs else f"from the table for {name}"
     return Estimate(
         toolset=request.toolset,
         depth=depth,
@@ -111,8 +111,9 @@ def _cost(run: TypicalRun, model_id: str, policy: RequestPolicy) -> float | None
     price = policy.prices.get(model_id)
     if price is None:
         return None
-    verifier = policy.prices.get(policy.model_ids.get(VERIFIER, ""), price)
-    return price.total(run.calls) + verifier.cost(run.verification)
+    verifier = policy.prices.get(policy.model_ids.get(VERIFIER, ""))
+    verification = verifier.cost(run.verification) if verifier else 0.0  # without it, only by rule
+    return price.total(run.calls) + verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +127,11 @@ class _Past:
 
     @classmethod
     def of(cls, exploration: Exploration, policy: RequestPolicy) -> _Past:
-        stats = exploration.run.stats
+        stats, seconds = exploration.run.stats, exploration.seconds_worked
         return cls(
             cost_usd=stats.cost_usd,
             tokens=stats.usage.total_tokens,
-            minutes=_minutes(exploration),
+            minutes=None if seconds is None else seconds / 60,
             table=_Table.of(exploration.request, policy),
         )
 
@@ -145,12 +146,3 @@ def _is_same_kind(exploration: Exploration, request: ExploreRequest, policy: Req
         and run.model_id == policy.model_ids.get(request.model)
         and (asked.toolset, asked.depth) == (request.toolset, request.depth)
     )
-
-
-def _minutes(exploration: Exploration) -> float | None:
-    """None where a person may have been waited for, which does not count."""
-    run, request = exploration.run, exploration.request
-    waited = request.review_plan or request.spec.proposes_changes
-    if waited or run.started_at is None or run.finished_at is None:
-        return None
-    return (run.finished_at - run.started_at).total_seconds() / 60
