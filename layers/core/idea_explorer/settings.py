@@ -80,6 +80,8 @@ class Settings(DomainModel):
     github_branch: Annotated[str, AfterValidator(check_ref)] | None = env("GITHUB_BRANCH")
     github_api_url: Url = env("GITHUB_API_URL", "https://api.github.com")
     research_dir: Path = env("IDEA_RESEARCH_DIR", Path())
+    # whether a person named it: only then may documents outside its `ideas/` be read
+    research_is_named: bool = False
     code_repositories: Annotated[str, AfterValidator(check_repository_names)] = env(
         "IDEA_CODE_REPOSITORIES", ""
     )
@@ -228,7 +230,7 @@ class Settings(DomainModel):
             raise InvalidSettingError(wrong) from None  # its cause quotes values, keys among them
         check_efforts(settings.efforts, "IDEA_EFFORTS")
         _check_provider(settings)
-        return settings
+        return settings.model_copy(update={"research_is_named": "IDEA_RESEARCH_DIR" in given})
 
 
 def _check_provider(settings: Settings) -> None:

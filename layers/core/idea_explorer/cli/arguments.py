@@ -45,7 +45,8 @@ def read_settings(research: str | None, *, reads_research: bool = False) -> Sett
 
 
 def with_folder(settings: Settings, research: str | None) -> Settings:
-    return settings.model_copy(update={"research_dir": Path(research)}) if research else settings
+    named = {"research_dir": Path(research), "research_is_named": True} if research else {}
+    return settings.model_copy(update=named)
 
 
 def missing_github_variable(settings: Settings) -> str | None:

@@ -18,6 +18,7 @@ from idea_explorer.agent.minimum import minimum_to_research
 from idea_explorer.cli.arguments import missing_github_variable
 from idea_explorer.cli.targets.client import ApiClient
 from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.usage import Usage
@@ -25,7 +26,7 @@ from idea_explorer.settings import Settings
 from idea_explorer.wiring import music, publishing
 from idea_explorer.wiring.engine import claude
 from idea_explorer.wiring.local import system_clock
-from idea_explorer.wiring.toolsets import research_repository
+from idea_explorer.wiring.toolsets import folder_layout, research_repository
 
 State = Literal["ok", "note", "problem"]
 ANTHROPIC = "https://api.anthropic.com"
@@ -169,14 +170,16 @@ def _check_folder(settings: Settings) -> Iterator[CheckResult]:
     text = f"the folder {folder}; for GitHub, set GITHUB_TOKEN and GITHUB_REPOSITORY"
     yield CheckResult("ok", "repository", text)
     paths = [document.path for document in research.list()] if research else []
-    yield _count_documents(paths, f"below {folder / 'ideas'}")
+    below = folder / folder_layout(settings).locate(RESEARCH_ROOT)
+    yield _count_documents(paths, f"below {below}")
 
 
 def _count_documents(paths: Sequence[str], where: str) -> CheckResult:
-    count = sum(path.endswith(".md") for path in paths)
+    count = sum(path.lower().endswith(READABLE) for path in paths)
     if count:
         return CheckResult("ok", "research", f"{pluralize(count, 'document')} {where}")
-    return CheckResult("note", "research", f"none yet {where}", 'idea explore "IDEA"')
+    text = f"no documents that can be read yet {where}"
+    return CheckResult("note", "research", text, 'idea explore "IDEA"')
 
 
 def _check_deployment(_settings: Settings, environment: Mapping[str, str]) -> Iterator[CheckResult]:

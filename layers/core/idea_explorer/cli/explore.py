@@ -38,7 +38,7 @@ from idea_explorer.wiring import local, publishing
 from idea_explorer.wiring.deps import local_deps
 from idea_explorer.wiring.engine import request_policy
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, system_clock
-from idea_explorer.wiring.toolsets import check_folder
+from idea_explorer.wiring.toolsets import check_folder, folder_layout, has_documents
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = read_settings(arguments.research, reads_research=True)
     request_policy(settings).check(request, LOCAL_OWNER, system_clock().now())
     check_folder(settings)
+    if arguments.research and request.spec.publishes_documents and not settings.uses_github:
+        _warn_of_empty_folder(settings)
     files = read_files(arguments.file, request.toolset)
     if arguments.estimate:
         return print_estimate(LocalTarget(settings, arguments.research), request, arguments)
@@ -71,6 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
     )
     final = runner.reuse(request) or runner.explore(request, files)
     return print_end(target, target.describe(final), arguments)
+
+
+def _warn_of_empty_folder(settings: Settings) -> None:
+    if not has_documents(settings):
+        kinds = "no documents that can be read (.md, .markdown or .txt)"
+        warn(f"{settings.research_dir} has {kinds}, so there is no earlier research to build on.")
 
 
 def _offer_similar(request: ExploreRequest, settings: Settings) -> Choice:
@@ -239,7 +247,9 @@ class LocalRunner:
 
 def path_to_open(document: str, settings: Settings) -> str:
     """A document's path as a person opens it."""
-    return document if settings.uses_github else str(settings.research_dir / document)
+    if settings.uses_github:
+        return document
+    return str(settings.research_dir / folder_layout(settings).locate(document))
 
 
 def _fail_with(error: ExternalError) -> Callable[[Exploration], None]:

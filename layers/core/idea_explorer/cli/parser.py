@@ -51,7 +51,7 @@ def _add(commands: "Commands", name: str, run: str, text: str) -> argparse.Argum
 
 
 def _add_research(
-    command: argparse.ArgumentParser, text: str = "the folder that contains ideas/"
+    command: argparse.ArgumentParser, text: str = "the folder with ideas/, or with your notes"
 ) -> None:
     command.add_argument("--research", metavar="DIR", help=text)
 

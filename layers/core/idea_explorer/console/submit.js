@@ -19,10 +19,12 @@ export function showSubmit(root, from, signal) {
 	const files = input({ type: "file", multiple: true });
 	const similar = h("div.similar", { "aria-live": "polite" });
 	const said = t("div");
+	const depth = select({ quick: "Quick: a few minutes", standard: "Standard: plans first", deep: "Deep: questions side by side" });
+	const review = field("review_plan", "Plan", select({ "": "Follow it at once", true: "Let me review it first" }));
 	// fields that only one toolset has
 	const only = {
 		research: t("div.pair", field("mode", "Framework", select({ business: "Business: market and verdict", exploration: "Exploration: directions and questions" })),
-			field("depth", "Depth", select({ quick: "Quick: a few minutes", standard: "Standard: plans first", deep: "Deep: questions side by side" }))),
+			field("depth", "Depth", depth), review),
 		code: t("div.pair", field("repository", "Repository", input({ placeholder: "owner/name" }), "Leave empty to use the configured repository."),
 			field("ref", "Branch, tag or commit", input())),
 		assistant: t("div", field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
@@ -50,9 +52,10 @@ export function showSubmit(root, from, signal) {
 
 	const showFields = () => {
 		for (const [name, element] of Object.entries(only)) element.hidden = toolset.value !== name;
+		review.hidden = depth.value === "quick"; // which has no plan
 	};
 	showFields();
-	toolset.addEventListener("change", showFields);
+	for (const control of [toolset, depth]) control.addEventListener("change", showFields);
 
 	let asked = 0; // only the last answer counts
 	async function showPrice() {
@@ -110,7 +113,7 @@ export function showSubmit(root, from, signal) {
 	}
 	async function readForm() {
 		const given = readFields();
-		if (given.allow_fetch_after_private) given.allow_fetch_after_private = true;
+		for (const name of ["allow_fetch_after_private", "review_plan"]) if (given[name]) given[name] = true;
 		if (given.files) {
 			given.files = [];
 			for (const file of files.files) {

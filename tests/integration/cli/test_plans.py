@@ -1,0 +1,78 @@
+"""A plan that is reviewed by command and at the terminal, on this machine."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.in_process import Idea
+
+IDEA = "A subscription box for urban beekeepers"
+PLANNING = ("explore", "--depth", "standard", "--review-plan", "--if-exists", "run")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    note = "# Urban beekeepers\n\nUrban beekeepers buy a subscription box in spring.\n"
+    (notes / "Bees in town.md").write_text(note)
+    return notes
+
+
+@pytest.fixture
+def idea(capsys: pytest.CaptureFixture[str]) -> Idea:
+    return Idea(capsys)
+
+
+def test_a_plan_is_shown_edited_and_followed(idea: Idea, folder: Path) -> None:
+    here = ("--research", str(folder))
+    code, out, err = idea(*PLANNING, *here, "--json", IDEA)
+    assert code == 3, err
+    exploration = json.loads(out)["id"]
+
+    listed = idea("approve", exploration, "--list", *here)[1]
+    assert "plan.md: Plan with 4 questions" in listed
+    assert "1. Problem: what does earlier research say?\n   - Tool: search_research" in listed
+    edited = folder.parent / "edited.md"
+    edited.write_text("# Later")
+    code, _, err = idea("approve", exploration, "--content", str(edited), *here)
+    assert (code, "The plan has no question." in err) == (2, True)
+    edited.write_text("- Who buys in spring?")
+    assert "plan.md: approved" in idea("approve", exploration, "--content", str(edited), *here)[1]
+
+    code, out, err = idea("resume", exploration, *here)
+    assert code == 0
+    assert "    1. Who buys in spring?" in err
+    (report,) = folder.glob("*/research.md")  # beside the note
+    assert "subscription box" in report.read_text()
+
+
+def test_a_plan_is_decided_at_the_terminal_and_a_bad_edit_is_corrected(
+    idea: Idea, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = folder.parent / "editor"
+    editor.write_text(
+        f'#!/bin/sh\nif [ -e {folder.parent}/once ]; then echo "- Who buys?" > "$1"; else'
+        f' touch {folder.parent}/once; echo "# Later" > "$1"; fi\n'
+    )
+    editor.chmod(0o755)
+    answers: Iterator[str] = iter(["e", "e"])
+    monkeypatch.setenv("VISUAL", str(editor))
+    monkeypatch.setattr("builtins.input", lambda: next(answers))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, _, err = idea(*PLANNING, "--research", str(folder), IDEA)
+    assert code == 0, err
+    assert err.count("[a]pprove, [e]dit, [r]eject") == 2
+    assert "The plan has no question." in err
+    assert "1. Who buys?" in err
+
+
+def test_a_folder_without_documents_says_so(idea: Idea, tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").write_bytes(b"\xff")
+    err = idea("explore", "--research", str(tmp_path), IDEA)[2]
+    assert f"{tmp_path} has no documents that can be read (.md, .markdown or .txt)" in err
+    assert [path.name for path in (tmp_path / "ideas").iterdir()]
