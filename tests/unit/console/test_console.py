@@ -14,7 +14,7 @@ from idea_explorer.domain.tools import Passage
 from tests.fakes.api import Api, Reply
 from tests.unit.project.test_startup import loaded_by
 
-MAX_PAGE_BYTES = 60 * 1024
+MAX_PAGE_BYTES = 120 * 1024
 
 
 def text(name: str) -> str:
@@ -88,7 +88,7 @@ def test_under_a_stage_the_page_is_opened_with_its_slash(tmp_path: Path) -> None
     assert (there.status, there.text) == (200, text("index.html"))
 
 
-def test_the_whole_page_weighs_at_most_60_kb() -> None:
+def test_the_whole_page_weighs_at_most_120_kb() -> None:
     weights = {name: len(text(name).encode()) for name in list_assets()}
 
     assert sum(weights.values()) <= MAX_PAGE_BYTES, weights
