@@ -54,11 +54,12 @@ def test_a_step_after_the_report_says_why_it_is_needed(
 def test_the_lines_of_a_branch_carry_its_number(capsys: pytest.CaptureFixture[str]) -> None:
     display = ProgressDisplay(PlainScreen())
     call = CALL.model_copy(update={"tool_call_id": "2-a", "branch": 2})
-    for event in [
+    events: list[RunEvent] = [
         BranchStarted(branch=2, question="Who drinks tea?"),
         call,
         BranchFinished(branch=2, status="timed_out", cost=0.0125, error="Too late."),
-    ]:
+    ]
+    for event in events:
         display.emit(event)
 
     assert capsys.readouterr().err.splitlines() == [
