@@ -181,6 +181,10 @@ SUBMISSIONS ?= 1000 10000
 admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
 	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
 
+.PHONY: estimates
+estimates: $(DEV) ## What fifty scripted runs were estimated to cost and take, and what they did
+	@$(BIN)/python -m tests.performance.estimates
+
 .PHONY: health
 health: $(DEV) ## How long /health takes while the worst pattern, source file, document and page are worked on
 	@$(BIN)/python -m tests.performance.health

@@ -313,6 +313,50 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
     assert not (tmp_path / "NOTES.md").exists()
 
 
+PLANNED: list[Entry] = [
+    answer(
+        tool_use(
+            "write_plan",
+            {
+                "must_know": ["Whether beginners would pay"],
+                "sub_questions": [
+                    {"question": "How many begin?", "tool": "web_search", "why": "The market."}
+                ],
+                "known": [],
+                "would_turn": ["Nobody begins any more"],
+            },
+        )
+    ),
+    answer(text(REPORT)),
+]
+
+
+def test_a_plan_is_reviewed_edited_and_followed(tab: Browser, tmp_path: Path) -> None:
+    with service(tmp_path, PLANNED) as served:
+        tab.sign_in(served.url, TOKEN)
+        tab.press("New idea", "nav")
+        tab.find("#depth")
+        assert not tab.all("#review_plan")[0].is_displayed()
+        submit(tab, depth="Standard", review_plan="Let me")
+        tab.sees("The plan needs your approval")
+        tab.sees("How many begin?", ".change .plan ol")
+        tab.shot("plan-review")
+        tab.press("Edit first", ".change")
+        area = tab.find(".change textarea")
+        change = "arguments[0].value = {}; arguments[0].dispatchEvent(new Event('input'))"
+        tab.run(change.format("'# Later'"), area)
+        tab.press("Approve", ".change")
+        tab.sees("The plan has no question", ".change")
+        tab.run(change.format("'- How many stay?'"), area)
+        tab.press("Approve", ".change")
+
+        tab.find('.badge[data-status="completed"]')
+        tab.sees("The plan, as edited", "#timeline")
+        tab.sees("How many stay?", "#timeline .plan")
+        tab.shot("plan-followed")
+        assert all("422" in said for said in tab.complaints())  # the edit that was refused
+
+
 def test_several_changes_are_approved_at_once(tab: Browser, tmp_path: Path) -> None:
     source = tmp_path / "src" / "hives.py"
     source.parent.mkdir()

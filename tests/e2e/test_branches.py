@@ -75,7 +75,7 @@ def test_a_deep_run_is_reviewed_branches_loses_two_and_ends_in_one_commit(
 ) -> None:
     held = Held(researched("law"))
     planned = answer(tool_use("write_plan", plan_of(*QUESTIONS)))
-    models = {
+    models: dict[str, Model] = {
         QUESTIONS[0]: researched("guests"),
         EDITED: researched("barges"),
         QUESTIONS[2]: ByConversation([refusal("I would rather not.")]),

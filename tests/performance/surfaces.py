@@ -44,11 +44,12 @@ from idea_explorer.domain.paths import (
 from idea_explorer.domain.plan import MAX_PLAN_CHARS, parse_plan
 from idea_explorer.domain.private_text import NamedAddresses, find_request_texts
 from idea_explorer.domain.publication import find_folders, hash_idea, parse_log
+from idea_explorer.domain.related_research import describe_document
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
 from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.retry import parse_retry_after
-from idea_explorer.domain.similar_research import Index, find_similar, index_document
+from idea_explorer.domain.similar_research import Index, Similar, find_similar, index_document
 from idea_explorer.domain.text import (
     escape_markdown,
     fold,
@@ -74,6 +75,7 @@ OWN = new_id(0)
 DAY = date(2026, 11, 17)
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 PAGE = "https://example.org/a/b"
+SIMILAR = Similar(path="ideas/a.md", title="a", verdict=None, date=None, score=1.0)
 
 
 def repeat(unit: str, size: int) -> str:
@@ -226,6 +228,10 @@ SURFACES: dict[str, Surface] = {
     "repository path": refuse(check_repository_path),
     "diff": lambda text: unified_diff("a.md", text, f"b{text}b"),
     "diff taken back": refuse(lambda text: revert_diff(text, f"a\nb\n@@ -1 +1 @@\n{text}\n")),
+    "related document": lambda text: (
+        describe_document(SIMILAR, text),
+        describe_document(SIMILAR, f"# Questions\n\n{text} ⚠ unverified"),
+    ),
     "plan": refuse(lambda text: parse_plan(text[:MAX_PLAN_CHARS])),
     "address": refuse(check_webhook_address),
     "JSON": lambda text: sanitize({"a": [text]}),

@@ -80,6 +80,8 @@ class Settings(DomainModel):
     github_branch: Annotated[str, AfterValidator(check_ref)] | None = env("GITHUB_BRANCH")
     github_api_url: Url = env("GITHUB_API_URL", "https://api.github.com")
     research_dir: Path = env("IDEA_RESEARCH_DIR", Path())
+    # whether a person named it: only then may documents outside its `ideas/` be read
+    research_is_named: bool = False
     code_repositories: Annotated[str, AfterValidator(check_repository_names)] = env(
         "IDEA_CODE_REPOSITORIES", ""
     )
@@ -87,7 +89,7 @@ class Settings(DomainModel):
     approval_days: float = env("IDEA_APPROVAL_DAYS", 7.0, gt=0, le=365)
 
     min_deadline_seconds: int = env("IDEA_MIN_DEADLINE_SECONDS", limits.MIN_DEADLINE_SECONDS, ge=1)
-    max_cost_usd: float | None = env("IDEA_MAX_COST_USD", gt=0)
+    max_cost_usd: float = env("IDEA_MAX_COST_USD", limits.MAX_COST_USD, gt=0)
     daily_cost_usd: float | None = env("IDEA_DAILY_COST_USD", gt=0)  # per owner
     max_total_tokens: int = env("IDEA_MAX_TOTAL_TOKENS", 300_000, gt=0)  # two or three large steps
     search_tokens: int = env("IDEA_SEARCH_TOKENS", 10_000, gt=0)  # budgeted for one web search
@@ -228,7 +230,7 @@ class Settings(DomainModel):
             raise InvalidSettingError(wrong) from None  # its cause quotes values, keys among them
         check_efforts(settings.efforts, "IDEA_EFFORTS")
         _check_provider(settings)
-        return settings
+        return settings.model_copy(update={"research_is_named": "IDEA_RESEARCH_DIR" in given})
 
 
 def _check_provider(settings: Settings) -> None:

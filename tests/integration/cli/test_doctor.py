@@ -142,6 +142,7 @@ def test_it_prints_a_line_for_each_and_fails_where_there_is_a_problem(tmp_path: 
         ({"IDEA_MODELS": '{"opus": "new"}', "IDEA_MAX_TOTAL_TOKENS": "9000"}, "300000"),
         ({"IDEA_MAX_COST_USD": "0.05"}, "0.3"),
         ({"IDEA_MAX_COST_USD": "0.5"}, None),
+        ({}, None),
         ({"IDEA_MODELS": '{"opus": "new"}'}, None),
     ],
 )
@@ -150,11 +151,13 @@ def test_a_limit_that_pays_for_no_research_is_told(
 ) -> None:
     with refusing_url() as url:
         findings = found(tmp_path, ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=url, **limits)
-    budget = findings.get("budget")
-    assert (budget is None) == (fix is None)
-    if budget and fix:
+    budget = findings["budget"]
+    if fix:
         assert budget.text.endswith("is too low for any research with opus")
         assert fix in budget.fix
+    else:
+        usd = float(limits.get("IDEA_MAX_COST_USD", "2"))
+        assert (budget.state, f"may cost ${usd:.2f}" in budget.text) == ("ok", True)
 
 
 def test_what_a_provider_lacks_is_told_once_and_the_rest_is_looked_at() -> None:

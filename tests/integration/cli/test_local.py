@@ -122,3 +122,36 @@ def test_a_folder_beside_github_is_said_to_hold_only_the_records(tmp_path: Path)
         "idea: GitHub is configured, so research is in acme/ideas;"
         " . only holds the run's records.\n"
     )
+
+
+def test_an_estimate_spends_and_stores_nothing(
+    idea: Idea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")  # nobody listens there
+    code, out, err = idea("explore", "--estimate", "--depth", "standard", "Urban bees")
+    assert (code, err) == (0, "")
+    assert " from the table for a standard exploration; at most $2.00" in out
+    found = json.loads(idea("explore", "--estimate", "--json", "Urban bees")[1])
+    assert found["cost_usd"]["low"] < found["cost_usd"]["high"] <= found["max_cost_usd"] == 2.0
+    assert found["summary"].startswith("$0.")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_budget_too_small_to_research_is_refused_with_the_least(
+    idea: Idea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    for flags in ([], ["--estimate"]):
+        code, out, err = idea("explore", *flags, "--max-cost-usd", "0.05", "Urban bees")
+        assert (code, out) == (2, "")
+        assert "'max_cost_usd': must be at least 0.1" in err
+        assert "to look anything up and write a short report" in err
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_estimate_learns_from_what_ran_here(idea: Idea) -> None:
+    for number in range(5):
+        idea("explore", f"Urban bees {number}", "--quiet", "--if-exists", "run")
+    found = json.loads(idea("explore", "--estimate", "--json", "Urban bees")[1])
+    assert (found["runs"], found["cost_usd"]) == (5, {"low": 0.0, "high": 0.0})

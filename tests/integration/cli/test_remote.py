@@ -308,3 +308,13 @@ def test_an_address_where_something_else_listens(
     expected = "The API failed (500)" if status == 500 else "is not the API of Idea Explorer"
     assert (code, out) == (1, "")
     assert expected in err
+
+
+def test_a_deployment_estimates_what_it_would_run(idea: Idea) -> None:
+    before = json.loads(idea("list", "--json")[1])
+    code, out, err = idea("submit", "--estimate", "--depth", "deep", "Bees on roofs")
+    assert (code, err) == (0, "")
+    assert " for a deep exploration" in out
+    found = json.loads(idea("submit", "--estimate", "--json", "--depth", "deep", "Bees")[1])
+    assert (found["depth"], found["summary"].startswith("$")) == ("deep", True)
+    assert json.loads(idea("list", "--json")[1]) == before

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -127,8 +128,16 @@ def test_a_person_sees_what_is_run_before_the_client_is_loaded(tmp_path: Path) -
     said = drained(reading)
 
     assert program.wait() == 1
-    header = ["Exploring: Calendars for narwhals", "research/business · sonnet · deadline 120 s"]
+    header = [
+        "Exploring: Calendars for narwhals",
+        "research/business · quick · sonnet · deadline 120 s",
+    ]
     assert said.splitlines()[:2] == header
+    assert re.fullmatch(
+        r"estimate: \$0\.\d\d to \$[012]\.\d\d, up to 2 minutes,"
+        r" from the table for a quick exploration; at most \$2\.00",
+        said.splitlines()[2],
+    )
 
 
 def test_a_run_started_with_nohup_does_not_mind_a_closed_terminal(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def first_message(request: ModelRequest) -> str:
     """The text of the message, and after it the document that is attached."""
     content = request.messages[0]["content"]
     assert isinstance(content, list)
-    asked, attached = content
+    asked, attached, *_ = content  # and, after them, similar research
     assert isinstance(asked, dict)
     assert isinstance(attached, dict)
     return f"{text_of(asked['text'])}\n\n{document_text(attached)}"

@@ -204,15 +204,15 @@ def test_a_mode_that_says_nothing_of_its_reports_takes_them_all() -> None:
 def test_the_model_is_not_told_how_its_report_is_checked() -> None:
     for mode in modes():
         assert framework(mode).sections
-        assert "\n\n# Framework: " in system_prompt("research", mode)
-        assert "sections:" not in system_prompt("research", mode)
+        assert "\n\n# Framework: " in system_prompt(ExploreRequest(idea="Tea", mode=mode))
+        assert "sections:" not in system_prompt(ExploreRequest(idea="Tea", mode=mode))
     asked = prompt("update", path="p", date="d", document="x")
     assert asked.startswith("The team has researched this idea before.")
 
 
 def test_every_section_that_is_checked_is_one_that_the_prompt_asks_for() -> None:
     for mode in modes():
-        asked = system_prompt("research", mode)
+        asked = system_prompt(ExploreRequest(idea="Tea", mode=mode))
         for section in framework(mode).sections:
             assert f"\n## {section}\n" in asked
         assert all(f"Verdict: {verdict}" in asked for verdict in framework(mode).verdicts)

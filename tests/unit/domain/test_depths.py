@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain.depths import DEPTHS
 from idea_explorer.domain.request import ExploreRequest
 
@@ -39,3 +40,28 @@ def test_a_plan_is_reviewed_only_where_there_is_one(body: str) -> None:
 def test_an_unknown_depth_is_refused() -> None:
     with pytest.raises(ValidationError, match="depth"):
         ExploreRequest.model_validate_json('{"idea": "Tea", "depth": "bottomless"}')
+
+
+def test_a_depth_sets_effort_and_searches_unless_the_request_does() -> None:
+    deep = ExploreRequest(idea="Tea", depth="deep")
+    assert (deep.wanted_effort, deep.searches) == ("high", DEPTHS["deep"].searches)
+    assert ExploreRequest(idea="Tea", depth="deep", effort="low").wanted_effort == "low"
+    assert ExploreRequest(idea="Tea").wanted_effort is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, ["You have 5 steps, and", "Aim for 1,000 to 1,500 words"]),
+        ({"depth": "standard"}, ["You have 10 steps, and", "Aim for 1,500 to 2,200 words"]),
+        ({"depth": "deep"}, ["You have 4 steps, and", "Aim for 2,500 to 3,500 words"]),
+        ({"depth": "standard", "max_steps": 1}, ["You have 1 step, and", "1,500 to 2,200 words"]),
+        ({"toolset": "discover", "max_steps": 7}, ["You have 7 steps, and"]),
+    ],
+)
+def test_the_prompt_tells_the_steps_and_the_length(
+    fields: dict[str, object], told: list[str]
+) -> None:
+    asked = system_prompt(ExploreRequest.model_validate({"idea": "Tea", **fields}))
+    assert all(sentence in asked for sentence in told)
+    assert "{{" not in asked

@@ -108,6 +108,9 @@ MEASURED = {
     """,
     "diff taken back": "domain.approvals._HEADER",
     "plan": "domain.plan._MARKER",
+    "related document": """
+        domain.related_research._SENTENCE_END domain.related_research._ITEM
+    """,
     "address": "domain.addresses._HOST_NAME domain.addresses._NUMBER",
     "retry-after": "domain.retry._SECONDS",
     "music": """

@@ -1,5 +1,6 @@
 """What a deployment asks of a request before it costs anything."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,11 +20,41 @@ def terms(**changes: object) -> RequestPolicy:
     return RequestPolicy(model_ids=MODELS, prices=PRICES, **changes)  # type: ignore[arg-type]
 
 
-def test_a_budget_below_one_minimal_report_names_the_least() -> None:
-    with pytest.raises(InvalidRequestError, match=r"must be at least 0\.0\d\d to write") as caught:
-        terms().check(ExploreRequest(idea="Tea", max_cost_usd=0.001), "ada", NOW)
-    assert list(caught.value.fields) == ["max_cost_usd"]
-    terms().check(ExploreRequest(idea="Tea", max_cost_usd=0.2), "ada", NOW)
+@pytest.mark.parametrize(
+    ("fields", "least"),
+    [
+        ({}, (0.15, 0.2)),
+        ({"model": "opus"}, (0.3, 0.4)),
+        ({"model": "haiku"}, (0.01, 0.02)),
+        ({"toolset": "discover"}, (0.1, 0.15)),  # it makes no web search
+        ({"context": "x" * 50_000}, (0.22, 0.3)),
+        ({"depth": "standard"}, (0.3, 0.4)),  # the plan comes first
+        ({"depth": "deep"}, (0.8, 1.2)),  # four branches
+    ],
+)
+def test_a_budget_too_small_to_look_anything_up_is_refused_with_the_least(
+    fields: dict[str, str], least: tuple[float, float]
+) -> None:
+    def ask(usd: float) -> ExploreRequest:
+        return ExploreRequest.model_validate({"idea": "Tea", "max_cost_usd": usd, **fields})
+
+    with pytest.raises(InvalidRequestError) as caught:
+        terms().check(ask(0.001), "ada", NOW)
+    (told,) = caught.value.fields.values()
+    named = re.fullmatch(
+        r"must be at least (\d\.\d{3}) to look anything up and write a short report", told
+    )
+    assert named
+    assert least[0] < float(named[1]) < least[1]
+    with pytest.raises(InvalidRequestError):
+        terms().check(ask(float(named[1]) - 0.001), "ada", NOW)
+    terms().check(ask(float(named[1])), "ada", NOW)
+
+
+def test_the_default_limit_is_held_to_the_same_rule() -> None:
+    with pytest.raises(InvalidRequestError, match="max_cost_usd"):
+        terms(max_cost_usd=0.1).check(ExploreRequest(idea="Tea"), "ada", NOW)
+    terms(max_cost_usd=0.1).check(ExploreRequest(idea="Tea", max_cost_usd=0.5), "ada", NOW)
 
 
 def test_a_model_without_a_price_has_no_least() -> None:

@@ -187,28 +187,14 @@ def _with_our_words(budget: Budget, usd: float | None) -> float | None:
     return usd + budget.price.cost(Usage(cache_write_tokens=OUR_WORDS_TOKENS))
 
 
-def estimate_first_step(system: str, tools_tokens: int, budget: Budget) -> Usage:
-    """About the most that a first call with one search and a short report after it use."""
-    request = ModelRequest(
-        model_id="",
-        system=[{"type": "text", "text": system}],
-        tools=[],
-        messages=[],
-        max_tokens=limits.MAX_OUTPUT_TOKENS,
-        writing=False,
-    )
-    read_twice = Usage(cache_write_tokens=2 * tools_tokens)
-    return Usage.total([*budget.minimum_usage(request, searches=1, first=True), read_twice])
-
-
-def fit_searches(opening: Opening, budget: Budget) -> Opening:
-    """Allow as many searches per call as the budget covers at worst, but at least one. Chosen once,
+def fit_searches(opening: Opening, budget: Budget, most: int) -> Opening:
+    """Allow up to `most` searches per call, as the budget covers at worst, but at least one. Chosen once,
     because changing the tools of a conversation would invalidate its cache. Fewer searches and an ordinary
     report are better than more searches and a short one."""
     if not count_searches(opening.tools):
         return opening
     for first in (False, True):
-        for count in range(limits.MAX_SEARCHES_PER_CALL, 0, -1):
+        for count in range(most, 0, -1):
             fit = opening.model_copy(update={"tools": limit_searches(opening.tools, count)})
             request = build_request(State([fit]), writing=False)
             allowance = budget.allow(request, (), searches=count, first=first)

@@ -82,6 +82,14 @@ ROUTES: tuple[Route, ...] = (
         headers={"Idempotency-Key": "a repeated request with the same key gets the first response"},
     ),
     Route(
+        "POST",
+        "/explorations/estimate",
+        "api.estimates:estimate_exploration",
+        "Estimate cost and duration without starting an exploration",
+        returns={200: ("domain.estimate:Estimate",)},
+        takes="domain.request:ExploreRequest",
+    ),
+    Route(
         "GET",
         "/explorations",
         "api.explorations:list_explorations",

@@ -1,4 +1,6 @@
-"""`idea approve` and `idea reject`, and the question at the terminal of a run that waits for approval."""
+"""`idea approve` and `idea reject`, and the question at the terminal of a run that waits for approval.
+
+What is approved is a change to a file, or the plan of a research run."""
 
 import argparse
 import os
@@ -171,6 +173,9 @@ def _format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     """The lines and their colours. They end in LF alone, so that no other separator in a file makes one
     line of the diff look like two."""
     yield f"{approval.path}: {one_line(approval.description, MAX_DESCRIPTION)}", ""
+    if approval.kind == "plan":
+        yield from ((line, "") for line in (approval.content or "").removesuffix("\n").split("\n"))
+        return
     if approval.danger:
         yield f"{CAREFUL} This file {approval.danger}.", "1"
     for line in approval.diff.removesuffix("\n").split("\n"):

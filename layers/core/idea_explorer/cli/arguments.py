@@ -22,9 +22,9 @@ from idea_explorer.wiring.local import given_files
 MAX_PATH = 200  # a longer word is text in a language without spaces
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 REQUEST_FLAGS = (
-    "toolset", "mode", "model", "effort", "context", "update", "continue_from", "if_exists",
+    "toolset", "mode", "depth", "model", "effort", "context", "update", "continue_from", "if_exists",
     "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
-    "callback_secret", "repository", "ref", "allow_fetch_after_private",
+    "callback_secret", "repository", "ref", "allow_fetch_after_private", "review_plan",
 )  # fmt: skip
 
 
@@ -44,7 +44,8 @@ def read_settings(research: str | None, *, reads_research: bool = False) -> Sett
 
 
 def with_folder(settings: Settings, research: str | None) -> Settings:
-    return settings.model_copy(update={"research_dir": Path(research)}) if research else settings
+    named = {"research_dir": Path(research), "research_is_named": True} if research else {}
+    return settings.model_copy(update=named)
 
 
 def missing_github_variable(settings: Settings) -> str | None:

@@ -14,19 +14,19 @@ from urllib.parse import urlsplit
 import httpx
 
 from idea_explorer import __version__
-from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.prompts import system_prompt
-from idea_explorer.agent.requests import estimate_first_step
+from idea_explorer.agent.minimum import minimum_to_research
 from idea_explorer.cli.arguments import missing_github_variable
 from idea_explorer.cli.targets.client import ApiClient
 from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import pluralize
+from idea_explorer.domain.usage import Usage
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.request_policy import TOOLS_TOKENS
 from idea_explorer.wiring import music, publishing
 from idea_explorer.wiring.engine import claude
 from idea_explorer.wiring.local import system_clock
-from idea_explorer.wiring.toolsets import research_repository
+from idea_explorer.wiring.toolsets import folder_layout, research_repository
 
 State = Literal["ok", "note", "problem"]
 ANTHROPIC = "https://api.anthropic.com"
@@ -78,20 +78,22 @@ def _check_model(settings: Settings, _environment: Mapping[str, str]) -> Iterato
 
 
 def _check_budget(settings: Settings, _environment: Mapping[str, str]) -> Iterator[CheckResult]:
-    """A limit below the price of a first search is accepted, but pays only for a report without research."""
+    """The limit, and the models for which it is below the price of a first search: those are refused."""
     if not settings.uses_claude:
         return
-    system = system_prompt("research", "business")
-    least = estimate_first_step(system, TOOLS_TOKENS, Budget(search_tokens=settings.search_tokens))
+    usd = settings.max_cost_usd
+    text = f"an exploration may cost ${usd:.2f} if its request sets no limit (IDEA_MAX_COST_USD)"
+    yield CheckResult("ok", "budget", text)
+    calls = minimum_to_research(ExploreRequest(idea="An idea"), settings.search_tokens)
     for name, model in settings.models.items():
-        price, usd = settings.prices.get(model), settings.max_cost_usd
-        if price is None and settings.max_total_tokens < least.total_tokens:
+        price = settings.prices.get(model)
+        if price is None and settings.max_total_tokens < Usage.total(calls).total_tokens:
             text = f"IDEA_MAX_TOTAL_TOKENS is too low for any research with {name}"
             fix = f"export IDEA_MAX_TOTAL_TOKENS={Settings().max_total_tokens}"
             yield CheckResult("note", "budget", text, fix)
-        elif price and usd is not None and usd < price.cost(least):
+        elif price and usd < price.total(calls):
             text = f"IDEA_MAX_COST_USD is too low for any research with {name}"
-            cents = math.ceil(100 * price.cost(least))
+            cents = math.ceil(100 * price.total(calls))
             yield CheckResult("note", "budget", text, f"export IDEA_MAX_COST_USD={cents / 100:.2f}")
 
 
@@ -168,14 +170,16 @@ def _check_folder(settings: Settings) -> Iterator[CheckResult]:
     text = f"the folder {folder}; for GitHub, set GITHUB_TOKEN and GITHUB_REPOSITORY"
     yield CheckResult("ok", "repository", text)
     paths = [document.path for document in research.list()] if research else []
-    yield _count_documents(paths, f"below {folder / 'ideas'}")
+    below = folder / folder_layout(settings).locate(RESEARCH_ROOT)
+    yield _count_documents(paths, f"below {below}")
 
 
 def _count_documents(paths: Sequence[str], where: str) -> CheckResult:
-    count = sum(path.endswith(".md") for path in paths)
+    count = sum(path.lower().endswith(READABLE) for path in paths)
     if count:
         return CheckResult("ok", "research", f"{pluralize(count, 'document')} {where}")
-    return CheckResult("note", "research", f"none yet {where}", 'idea explore "IDEA"')
+    text = f"no documents that can be read yet {where}"
+    return CheckResult("note", "research", text, 'idea explore "IDEA"')
 
 
 def _check_deployment(_settings: Settings, environment: Mapping[str, str]) -> Iterator[CheckResult]:

@@ -28,6 +28,7 @@ from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.events import ApprovalRequested
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
 
@@ -36,6 +37,8 @@ def submit(arguments: argparse.Namespace) -> int:
     request = read_request(arguments)
     files = read_files(arguments.file, request.toolset)
     target = choose_target(arguments)
+    if arguments.estimate:
+        return print_estimate(target, request, arguments)
     body: JsonObject = request.model_dump(mode="json", exclude_unset=True)
     # with a key of its own a submission can be repeated without starting anything twice
     answer = target.submit(body, files, arguments.idempotency_key or str(uuid.uuid4()))
@@ -48,6 +51,15 @@ def submit(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         for sentence in _describe_submission(answer):
             warn(sentence)
+    return 0
+
+
+def print_estimate(target: Target, request: ExploreRequest, arguments: argparse.Namespace) -> int:
+    found = target.estimate(request)
+    if arguments.json:
+        print_json(found)
+    else:
+        print(found["summary"])
     return 0
 
 

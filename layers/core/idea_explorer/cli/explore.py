@@ -12,18 +12,25 @@ from typing import Any
 
 from idea_explorer.cli.arguments import read_files, read_request, read_settings
 from idea_explorer.cli.display import ProgressDisplay, open_screen
-from idea_explorer.cli.explorations import print_end
+from idea_explorer.cli.explorations import print_end, print_estimate
 from idea_explorer.cli.output import suggest_resume
 from idea_explorer.cli.similar import Choice, ask_at_terminal, is_undecided, offer_similar
 from idea_explorer.cli.streams import warn
 from idea_explorer.cli.targets.local import LocalTarget
-from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
+from idea_explorer.domain.errors import (
+    ConflictError,
+    ExplorerError,
+    ExternalError,
+    InvalidRequestError,
+    OutOfReachError,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import EventSink, Log, UploadedFiles
 from idea_explorer.settings import Settings
+from idea_explorer.usecases.estimate import estimate
 from idea_explorer.usecases.jobs import (
     explore_or_settle,
     explore_with_branches,
@@ -37,7 +44,7 @@ from idea_explorer.wiring import local, publishing
 from idea_explorer.wiring.deps import local_deps
 from idea_explorer.wiring.engine import request_policy
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, system_clock
-from idea_explorer.wiring.toolsets import check_folder
+from idea_explorer.wiring.toolsets import check_folder, folder_layout, has_documents
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,7 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
     settings = read_settings(arguments.research, reads_research=True)
     request_policy(settings).check(request, LOCAL_OWNER, system_clock().now())
     check_folder(settings)
+    if arguments.research and request.spec.publishes_documents and not settings.uses_github:
+        _warn_of_empty_folder(settings)
     files = read_files(arguments.file, request.toolset)
+    if arguments.estimate:
+        return print_estimate(LocalTarget(settings, arguments.research), request, arguments)
     # a script gets the structured log, a person the progress
     as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
     show_progress = not (arguments.quiet or as_log)
@@ -68,6 +79,12 @@ def run(arguments: argparse.Namespace) -> int:
     )
     final = runner.reuse(request) or runner.explore(request, files)
     return print_end(target, target.describe(final), arguments)
+
+
+def _warn_of_empty_folder(settings: Settings) -> None:
+    if not has_documents(settings):
+        kinds = "no documents that can be read (.md, .markdown or .txt)"
+        warn(f"{settings.research_dir} has {kinds}, so there is no earlier research to build on.")
 
 
 def _offer_similar(request: ExploreRequest, settings: Settings) -> Choice:
@@ -188,8 +205,14 @@ class LocalRunner:
         screen = open_screen()
         model = request.model if self._settings.uses_claude else "offline model"
         mode = f"/{request.mode}" if request.spec.takes("mode") else ""
+        depth = f" · {request.depth}" if request.depth_limits else ""
         screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
-        screen.line(f"{request.toolset}{mode} · {model} · deadline {request.seconds} s", "dim")
+        screen.line(
+            f"{request.toolset}{mode}{depth} · {model} · deadline {request.seconds} s", "dim"
+        )
+        if not exploration.run.stats.steps:  # it has not spent anything yet
+            found = estimate(request, LOCAL_OWNER, self._deps)
+            screen.line(f"estimate: {found.summary}", "dim")
         screen.line(f"exploration {exploration.id}", "dim")
         display = ProgressDisplay(screen)
         self._displays.append(display)
@@ -216,17 +239,24 @@ class LocalRunner:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
         for approval in self._target.approvals(exploration.id):
-            if approval.status == "pending":
+            while approval.status == "pending":
                 request = ask_for_decision(approval)
                 if request is None:
                     return False
-                self._target.decide(exploration.id, approval.id, request)
+                try:
+                    self._target.decide(exploration.id, approval.id, request)
+                    break
+                except InvalidRequestError as error:  # an edited plan; the person corrects it
+                    warn(error.sentence)
+                    approval = approval.model_copy(update={"content": request.content})
         return True
 
 
 def path_to_open(document: str, settings: Settings) -> str:
     """A document's path as a person opens it."""
-    return document if settings.uses_github else str(settings.research_dir / document)
+    if settings.uses_github:
+        return document
+    return str(settings.research_dir / folder_layout(settings).locate(document))
 
 
 def _fail_with(error: ExternalError) -> Callable[[Exploration], None]:

@@ -51,7 +51,7 @@ def _add(commands: "Commands", name: str, run: str, text: str) -> argparse.Argum
 
 
 def _add_research(
-    command: argparse.ArgumentParser, text: str = "the folder that contains ideas/"
+    command: argparse.ArgumentParser, text: str = "the folder with ideas/, or with your notes"
 ) -> None:
     command.add_argument("--research", metavar="DIR", help=text)
 
@@ -90,9 +90,17 @@ def _add_submit(commands: "Commands") -> None:
 
 def _add_request(command: argparse.ArgumentParser) -> None:
     """Every field of the request, under its own name. Ranges are checked once, with the request."""
+    command.add_argument(
+        "--estimate",
+        action="store_true",
+        help="print what it would cost and take, and start nothing",
+    )
     command.add_argument("idea", nargs="?", help="the idea; read from stdin when left out or '-'")
     command.add_argument("--toolset", help=_toolset_names(" (default)"))
     command.add_argument("--mode", help="research: business (default) or exploration")
+    command.add_argument(
+        "--depth", help="research: quick (default), standard or deep; sets steps, time and length"
+    )
     command.add_argument("--model", help="sonnet (default), opus, or haiku for cheap runs")
     command.add_argument("--effort", help="how hard the model thinks: low, medium or high")
     command.add_argument("--context", metavar="TEXT|FILE", help="background, as text or a file")
@@ -104,11 +112,19 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         "--if-exists", metavar="run|reuse", help="reuse: answer with existing research if any"
     )
     command.add_argument(
+        "--review-plan",
+        action="store_true",
+        default=None,
+        help="research: approve the plan before it is followed",
+    )
+    command.add_argument(
         "--collect-tool-stats", action="store_true", default=None, help="stats list every tool call"
     )
     command.add_argument("--max-cost-usd", type=float, metavar="USD", help="the most it may cost")
     command.add_argument("--max-steps", type=int, metavar="N", help="model calls, 1 to 20")
-    command.add_argument("--deadline-seconds", type=int, metavar="S", help="60 to 840, default 120")
+    command.add_argument(
+        "--deadline-seconds", type=int, metavar="S", help="60 to 840, default by depth"
+    )
     command.add_argument("--webhook-url", metavar="URL", help="https URL to notify when it ends")
     command.add_argument(
         "--callback-secret", metavar="SECRET", help="key that signs the webhook's messages"

@@ -1,8 +1,9 @@
-// Changes that need approval. The content is sent back only if it was edited; otherwise what was proposed is approved.
+// Changes and plans that need approval. The content is sent back only if it was edited; otherwise what was proposed is approved.
 
 import { getJson, pathOf, post } from "./api.js";
 import { announce, button, facts, failure, fill, h, setText, t } from "./dom.js";
 import { drawDiff } from "./diff.js";
+import { drawMarkdown } from "./plan.js";
 
 let inTwo = false;
 
@@ -17,14 +18,16 @@ function change(approval, decide, redraw) {
 	const id = approval.id;
 	const proposed = approval.content ?? ""; // null if it was too large to send; then it cannot be edited here
 	const { danger } = approval;
+	const isPlan = approval.kind === "plan";
+	const drawn = () => (isPlan ? drawMarkdown(proposed) : drawDiff(approval.diff, inTwo));
 	const pick = h("input", { type: "checkbox", checked: !danger, hidden: !!danger });
 	const sure = h("input", { type: "checkbox" });
 	const warning = danger && t("p.danger", `This file ${danger}. `, t("label.inline", sure, " I have read it"));
 	const content = h("textarea.code", { id: `content-${id}`, rows: "14", spellcheck: "false" });
 	content.value = proposed;
-	const editor = h("div.field", { hidden: true }, h("label", { for: content.id }, "New content of the whole file"), content);
-	const shown = t("div", drawDiff(approval.diff, inTwo));
-	const edited = h("p.event", { hidden: true }, "You edited the content. The diff still shows what was proposed.");
+	const editor = h("div.field", { hidden: true }, h("label", { for: content.id }, isPlan ? "The plan, as Markdown" : "New content of the whole file"), content);
+	const shown = t("div", drawn());
+	const edited = h("p.event", { hidden: true }, "You edited the content. Shown above is what was proposed.");
 	const said = h("p.wrong", { role: "alert" });
 	// a textarea normalizes line endings; keep those of the file
 	const crlf = proposed.includes("\r\n");
@@ -48,10 +51,10 @@ function change(approval, decide, redraw) {
 		if (!editor.hidden) content.focus();
 	}, { "aria-expanded": "false" });
 	const element = h("article.change", { "aria-labelledby": `path-${id}` },
-		t("div.heading", h("h3.path", { id: `path-${id}` }, t("bdi", approval.path)), t("label.inline", pick, " select")),
+		t("div.heading", h("h3.path", { id: `path-${id}` }, t("bdi", approval.path)), !isPlan && t("label.inline", pick, " select")),
 		t("p", approval.description), shown, edited, editor, warning, said,
 		decisions("", act(approve), act(reject), edit));
-	return { element, approve, reject, picked: () => pick.checked, draw: () => fill(shown, drawDiff(approval.diff, inTwo)) };
+	return { element, approve, reject, picked: () => pick.checked, isPlan, draw: () => fill(shown, drawn()) };
 }
 
 const ended = (approval) => t("li", t("bdi.path", approval.path), " ",
@@ -89,14 +92,15 @@ export class Approvals {
 			inTwo = event.target.checked;
 			changes.forEach((c) => c.draw());
 		} });
-		const summary = `${changes.length} ${changes.length > 1 ? "changes need" : "change needs"} your approval`;
+		const plans = changes.some((c) => c.isPlan);
+		const summary = plans ? "The plan needs your approval" : `${changes.length} ${changes.length > 1 ? "changes need" : "change needs"} your approval`;
 		fill(root,
 			changes.length > 0 && h("section.panel.approvals", { "aria-labelledby": "approvals-title" },
-				t("div.heading", h("h2", { id: "approvals-title" }, summary), t("label.inline", two, " side by side")),
+				t("div.heading", h("h2", { id: "approvals-title" }, summary), !plans && t("label.inline", two, " side by side")),
 				changes.map((c) => c.element),
 				changes.length > 1 && t("div.together", decisions(" selected",
 					together((c) => c.approve()), together((c, reason) => c.reject(reason)))), said),
-			done.length > 0 && t("section.panel", t("h2", "Decided changes"), t("ul", done.map(ended))));
+			done.length > 0 && t("section.panel", t("h2", "Decisions"), t("ul", done.map(ended))));
 		if (changes.length) announce(summary);
 	}
 }

@@ -1,14 +1,15 @@
 import { getJson, post, upload } from "./api.js";
-import { announce, button, cut, facts, failure, field, fill, h, limits, link, notice, select, t, title } from "./dom.js";
+import { announce, button, cut, facts, failure, field, fill, h, limits, link, notice, select, setText, t, title } from "./dom.js";
 
 const PAUSE_MS = 700;
+const PRICED = ["idea", "toolset", "mode", "depth", "model", "effort", "context", "max_cost_usd", "max_steps", "deadline_seconds"];
 const input = (attributes) => h("input", attributes);
 const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
 
 export function showSubmit(root, from, signal) {
 	let key = newKey();
 	const uploaded = new WeakMap();
-	let timer;
+	let timer, pricing;
 	const idea = h("textarea", { rows: "4", required: true, maxlength: "10000",
 		input: () => { clearTimeout(timer); timer = setTimeout(findSimilar, PAUSE_MS); },
 		keydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(); } });
@@ -18,9 +19,12 @@ export function showSubmit(root, from, signal) {
 	const files = input({ type: "file", multiple: true });
 	const similar = h("div.similar", { "aria-live": "polite" });
 	const said = t("div");
+	const depth = select({ quick: "Quick: a few minutes", standard: "Standard: plans first", deep: "Deep: questions side by side" });
+	const review = field("review_plan", "Plan", select({ "": "Follow it at once", true: "Let me review it first" }));
 	// fields that only one toolset has
 	const only = {
-		research: field("mode", "Framework", select({ business: "Business: market and verdict", exploration: "Exploration: directions and questions" })),
+		research: t("div.pair", field("mode", "Framework", select({ business: "Business: market and verdict", exploration: "Exploration: directions and questions" })),
+			field("depth", "Depth", depth), review),
 		code: t("div.pair", field("repository", "Repository", input({ placeholder: "owner/name" }), "Leave empty to use the configured repository."),
 			field("ref", "Branch, tag or commit", input())),
 		assistant: t("div", field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
@@ -32,22 +36,40 @@ export function showSubmit(root, from, signal) {
 		field("webhook_url", "Webhook URL", input({ type: "url", placeholder: "https://…" })),
 		field("callback_secret", "Webhook signing secret", input({ type: "password", autocomplete: "new-password", maxlength: "256" })));
 	const sendButton = t("button.primary", "Explore");
-	const form = h("form.panel", { novalidate: true, submit: (event) => { event.preventDefault(); send(); } },
+	const price = h("span.meta", { "aria-live": "polite" });
+	const form = h("form.panel", { novalidate: true,
+		input: () => { clearTimeout(pricing); pricing = setTimeout(showPrice, PAUSE_MS); },
+		submit: (event) => { event.preventDefault(); send(); } },
 		field("idea", "Your idea or question", idea, "What is it, for whom, and what do you want to know?"), similar,
-		t("div.pair", field("toolset", "Toolset", toolset), only.research,
+		t("div.pair", field("toolset", "Toolset", toolset),
 			field("model", "Model", select({ sonnet: "Sonnet: balanced", opus: "Opus: more thorough", haiku: "Haiku: cheapest" })),
 			field("effort", "Effort", select({ "": "Default", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
-		only.code,
+		only.research, only.code,
 		field("context", "Context", h("textarea", { rows: "3", maxlength: "50000" }), "Optional. Anything the model should know before it starts."),
-		only.assistant, limits(), earlier, said, sendButton);
+		only.assistant, limits(), earlier, said, t("p", sendButton, " ", price));
 	root.append(title(from ? "Follow up" : "New idea"), form);
 	earlier.open = Boolean(from);
 
 	const showFields = () => {
 		for (const [name, element] of Object.entries(only)) element.hidden = toolset.value !== name;
+		review.hidden = depth.value === "quick"; // which has no plan
 	};
 	showFields();
-	toolset.addEventListener("change", showFields);
+	for (const control of [toolset, depth]) control.addEventListener("change", showFields);
+
+	let asked = 0; // only the last answer counts
+	async function showPrice() {
+		const number = ++asked;
+		const fields = readFields();
+		const given = Object.fromEntries(PRICED.map((name) => [name, fields[name]]));
+		try {
+			const found = await post("explorations/estimate", { ...given, idea: given.idea ?? "An idea" }, { signal });
+			if (number === asked) setText(price, `Estimate: ${found.summary}`);
+		} catch (error) {
+			if (number === asked) setText(price, error.status === 422 ? error.message : "");
+		}
+	}
+	showPrice();
 
 	async function findSimilar() {
 		const text = idea.value.trim();
@@ -80,14 +102,18 @@ export function showSubmit(root, from, signal) {
 		})));
 	}
 
-	async function readForm() {
+	function readFields() {
 		const given = {};
 		for (const control of form.elements) {
 			const value = control.value.trim();
 			if (!control.name || !value || control === before || control.closest("[hidden]")) continue;
 			given[control.name] = control.type === "number" ? Number(value) : value;
 		}
-		if (given.allow_fetch_after_private) given.allow_fetch_after_private = true;
+		return given;
+	}
+	async function readForm() {
+		const given = readFields();
+		for (const name of ["allow_fetch_after_private", "review_plan"]) if (given[name]) given[name] = true;
 		if (given.files) {
 			given.files = [];
 			for (const file of files.files) {

@@ -1,6 +1,7 @@
 // Draws events as steps with tool cards. Events are queued and drawn once per frame, as many as a frame has time for.
 
 import { badge, cut, facts, fill, h, hidden, money, plain, setText, span, t } from "./dom.js";
+import { drawPlan } from "./plan.js";
 import { resultOf } from "./results.js";
 
 const ICONS = [
@@ -177,6 +178,11 @@ export class Timeline {
 
 	step_finished(event) {
 		this.currentStep().finish(event);
+	}
+
+	plan_accepted(event) {
+		const shown = h("details.card", { open: true }, t("summary", hidden("☰"), event.edited ? "The plan, as edited" : "The plan"), t("div.inside", drawPlan(event.plan)));
+		(this.current ?? this.open()).add(shown);
 	}
 
 	/** Branches run side by side, so each has a place of its own. A branch may be started anew by a resume. */

@@ -14,6 +14,7 @@ MAX_FILE_NAME = 200
 MIN_DEADLINE_SECONDS = 60  # below this no useful report can be gathered and written
 MAX_DEADLINE_SECONDS = 840  # Lambda ends at 900 s; a minute is left to settle
 MAX_STEPS = 20
+MAX_COST_USD = 2.0  # of a run whose request and settings set no limit: most runs cost less
 
 KEY_SECONDS = 86_400  # a day: longer than any client goes on repeating a request
 

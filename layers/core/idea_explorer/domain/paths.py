@@ -22,6 +22,7 @@ class ResearchPath(str):
 
 RESEARCH_ROOT = "ideas"
 MAX_RESEARCH_PATH = 200
+READABLE = (".md", ".markdown", ".txt")  # how the names of documents end
 _CONTROL = re.compile(rf"[{UNSAFE_CHARACTERS}\t\n]")
 _ALLOWED = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9/_.-]{0,199}")
 

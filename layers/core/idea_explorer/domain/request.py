@@ -185,6 +185,18 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
         return self.deadline_seconds or default
 
     @property
+    def wanted_effort(self) -> RequestEffort | None:
+        """None: the model's own."""
+        depth = self.depth_limits
+        return self.effort or (depth.effort if depth else None)
+
+    @property
+    def searches(self) -> int:
+        """The most web searches of one answer."""
+        depth = self.depth_limits
+        return depth.searches if depth else limits.MAX_SEARCHES_PER_CALL
+
+    @property
     def spec(self) -> ToolsetSpec:
         return TOOLSETS[self.toolset]
 

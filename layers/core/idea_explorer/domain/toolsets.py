@@ -35,6 +35,10 @@ class ToolsetSpec:
         return request_field in self.fields
 
     @property
+    def searches_web(self) -> bool:
+        return "web_search" in self.labels
+
+    @property
     def publishes_documents(self) -> bool:
         return self.publishes == "document"
 

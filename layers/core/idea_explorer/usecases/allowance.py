@@ -20,7 +20,7 @@ def reserve_budget(exploration: Exploration, deps: Deps) -> Exploration:
     day = exploration.run.charged_on or deps.clock.now().date()
     exploration = _save_changes(exploration, {"charged_on": day}, deps)
     policy = deps.policy
-    limit = exploration.request.max_cost_usd or policy.max_cost_usd
+    limit = policy.limit_of(exploration.request)
     if policy.spend and policy.daily_cost_usd is not None:
         before = exploration.run.base_cost_usd
         wanted = policy.daily_cost_usd if limit is None else max(0.0, limit - before)

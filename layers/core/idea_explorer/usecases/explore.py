@@ -44,6 +44,7 @@ from idea_explorer.usecases.outcome import (
     stats_of,
 )
 from idea_explorer.usecases.progress import ProgressSink
+from idea_explorer.usecases.related import find_related
 from idea_explorer.usecases.run_context import RunContext, pin_commit
 from idea_explorer.usecases.run_events import (
     FanOutSink,
@@ -135,7 +136,11 @@ def _run(
         budget = _budget(exploration, model_id, context)
         model = ModelChoice(id=model_id, profile=policy.profiles.get(model_id))
         framework = engine.framework_for(exploration, continuation, model_id)
-        begin_or_resume(transcript, exploration, continuation, toolset, model, framework, budget)
+        has_related = not (transcript.entries or branch)  # a branch searches by its own question
+        related = find_related(exploration, continuation, context.deps) if has_related else ()
+        begin_or_resume(
+            transcript, exploration, continuation, toolset, model, framework, budget, related
+        )
     context.sink.emit(
         MessageStart(
             message_id=f"{exploration.id}-{exploration.run.number}",

@@ -1,6 +1,6 @@
 """How a run begins: its deadline, and the opening of its transcript."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalEr
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.json import Block, document_block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
+from idea_explorer.domain.related_research import RELATED, RelatedDocument, render_related
 from idea_explorer.domain.retry import Retry, retry
 from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening
@@ -85,11 +86,12 @@ def begin_or_resume(
     model: ModelChoice,
     framework: Framework | None,
     budget: Budget,
+    related: Sequence[RelatedDocument] = (),
 ) -> None:
     """Write the opening of the transcript, or the instruction to resume, unless it is there already."""
     if not transcript.entries:
-        begun = opening(exploration, continuation, toolset, model, framework)
-        transcript.append(fit_searches(begun, budget))
+        begun = opening(exploration, continuation, toolset, model, framework, related)
+        transcript.append(fit_searches(begun, budget, exploration.request.searches))
     elif _needs_instruction(transcript, exploration):
         transcript.append(_resume_instruction(State(transcript.entries), exploration.run.number))
 
@@ -121,16 +123,20 @@ def opening(
     toolset: Toolset,
     model: ModelChoice,
     framework: Framework | None = None,
+    related: Sequence[RelatedDocument] = (),
 ) -> Opening:
     request, branch = exploration.request, exploration.branch_of
-    profile = (model.profile or ModelProfile()).with_effort(request.effort)
+    profile = (model.profile or ModelProfile()).with_effort(request.wanted_effort)
     begun = Opening(
         model_id=model.id,
-        system=[{"type": "text", "text": _system_prompt(exploration)}],
+        system=[{"type": "text", "text": prompt("findings") if branch else system_prompt(request)}],
         tools=toolset.definitions,
-        content=first_message(exploration, continuation, toolset.introduce()),
+        content=first_message(exploration, continuation, toolset.introduce(), related),
         requests=[text for text in (request.idea, request.context) if text],
-        passages=continuation.passages if continuation else [],
+        passages=[
+            *(continuation.passages if continuation else ()),
+            *(document.passage for document in related),
+        ],
         thinking=profile.thinking,
         effort=profile.gathering,
         write_effort=profile.writing,
@@ -140,14 +146,6 @@ def opening(
         private=branch.private if branch else False,
     )
     return _continue_thread(begun, continuation) if isinstance(continuation, Thread) else begun
-
-
-def _system_prompt(exploration: Exploration) -> str:
-    """A branch writes findings, in no mode's structure."""
-    request = exploration.request
-    if exploration.branch_of:
-        return prompt("findings")
-    return system_prompt(request.toolset, request.mode)
 
 
 def _continue_thread(begun: Opening, thread: Thread) -> Opening:
@@ -181,10 +179,14 @@ def framework_of(
 
 
 def first_message(
-    exploration: Exploration, continuation: Continuation | None, introduction: str
+    exploration: Exploration,
+    continuation: Continuation | None,
+    introduction: str,
+    related: Sequence[RelatedDocument] = (),
 ) -> list[Block]:
-    """The first user message: the date, the idea, its context, what the tools work on, and, as a document
-    of its own, the research that it starts from or the question of a branch."""
+    """The first user message: the date, the idea, its context, what the tools work on, and, as documents
+    of their own, the research that it starts from, the team's research on similar ideas, and the question of
+    a branch."""
     request, branch = exploration.request, exploration.branch_of
     parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
     if request.context:
@@ -199,14 +201,18 @@ def first_message(
         parts.append(prompt("branch"))
     if introduction:
         parts.append(introduction)
+    if related:
+        parts.append(prompt("related"))
     if request.plans:
         parts.append(prompt("plan"))
-    asked: Block = {"type": "text", "text": "\n\n".join(parts)}
+    content: list[Block] = [{"type": "text", "text": "\n\n".join(parts)}]
+    if isinstance(continuation, PriorDocument) and continuation.shown.strip():
+        content.append(document_block(continuation.name, continuation.shown))
+    if related:
+        content.append(document_block(RELATED, render_related(related)))
     if branch:
-        return [asked, document_block(QUESTION, branch.question)]
-    if not isinstance(continuation, PriorDocument) or not continuation.shown.strip():
-        return [asked]
-    return [asked, document_block(continuation.name, continuation.shown)]
+        content.append(document_block(QUESTION, branch.question))
+    return content
 
 
 T = TypeVar("T")

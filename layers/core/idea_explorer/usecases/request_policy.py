@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from idea_explorer.agent.budget import BYTES_PER_TOKEN
-from idea_explorer.agent.prompts import system_prompt
+from idea_explorer.agent.minimum import minimum_to_research
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.errors import InvalidRequestError, MissingError, QuotaSpentError
@@ -17,14 +16,13 @@ from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.models import PROFILES, ModelProfile
 from idea_explorer.domain.request import SMOKE_OWNER, ExploreRequest
 from idea_explorer.domain.toolsets import TOOLSETS, toolsets_taking
-from idea_explorer.domain.usage import Price, Usage
+from idea_explorer.domain.usage import Price
 
 if TYPE_CHECKING:
     from idea_explorer.ports import Spend, Uploads
 
-TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
-
 ANYTHING = "write anything at all"
+RESEARCH = "look anything up and write a short report"
 NOTHING_TO_SIGN = "must come with 'webhook_url': it signs what is sent there"
 
 
@@ -35,6 +33,7 @@ class RequestPolicy:
     prices: Mapping[str, Price] = field(default_factory=dict)
     profiles: Mapping[str, ModelProfile] = field(default_factory=lambda: PROFILES)
     max_cost_usd: float | None = None
+    search_tokens: int = 10_000  # budgeted for one web search
     daily_cost_usd: float | None = None
     spend: Spend | None = None
     code_repositories: tuple[str, ...] = ()
@@ -100,22 +99,26 @@ class RequestPolicy:
             raise _wrong("deadline_seconds", f"must be at least {self.min_deadline_seconds}")
 
     def check_budget(self, request: ExploreRequest, spent_usd: float = 0.0) -> None:
-        """A budget must at least pay for reading the request and writing a short report, beside what
-        earlier runs have spent of it."""
-        system = system_prompt(request.toolset, request.mode)
+        """A budget must pay for looking something up and a short report, beside what earlier runs have
+        spent of it: a report without research is not worth its price."""
+        least, budget = self.least_usd(request), self.limit_of(request)
+        if least is not None and budget is not None:
+            _check_least(budget, least, spent_usd, RESEARCH)
+
+    def least_usd(self, request: ExploreRequest) -> float | None:
+        """The least that a run needs to look anything up; None if the price is not known."""
+        calls = minimum_to_research(request, self.search_tokens)
         price = self.prices.get(self.model_ids.get(request.model, ""))
-        budget = request.max_cost_usd or self.max_cost_usd
-        if price is None or budget is None:
-            return
-        given = (system, request.idea, request.context or "")
-        tokens = int(sum(len(text.encode()) for text in given) / BYTES_PER_TOKEN) + TOOLS_TOKENS
-        writing = Usage(cache_write_tokens=tokens, output_tokens=limits.MIN_OUTPUT_TOKENS)
-        _check_least(budget, price.cost(writing), spent_usd, ANYTHING)
+        return price.total(calls) if price else None
+
+    def limit_of(self, request: ExploreRequest) -> float | None:
+        """What all runs of a request may cost; None where there is no limit."""
+        return request.max_cost_usd or self.max_cost_usd
 
     def check_resume(self, request: ExploreRequest, before: Exploration) -> None:
         """A budget must pay for going on from what was said, which may have become much: for another
         step where the budget ended the last run, for a report everywhere else."""
-        spent, budget = before.run.stats.cost_usd or 0.0, request.max_cost_usd or self.max_cost_usd
+        spent, budget = before.run.stats.cost_usd or 0.0, self.limit_of(request)
         if before.run.min_resume_usd is None:
             self.check_budget(request, spent)
         elif budget is not None:

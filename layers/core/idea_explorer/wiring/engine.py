@@ -138,6 +138,7 @@ def request_policy(
         prices=settings.prices,
         profiles=settings.profiles,
         max_cost_usd=settings.max_cost_usd,
+        search_tokens=settings.search_tokens,
         daily_cost_usd=settings.daily_cost_usd,
         spend=spend,
         uploads=uploads,

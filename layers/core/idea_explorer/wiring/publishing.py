@@ -13,7 +13,7 @@ from idea_explorer.domain.webhook import WebhookTarget
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import cloud
 from idea_explorer.wiring.local import system_clock
-from idea_explorer.wiring.toolsets import github_client, research_repository
+from idea_explorer.wiring.toolsets import folder_layout, github_client, research_repository
 
 if TYPE_CHECKING:
     from idea_explorer.ports import (
@@ -43,7 +43,7 @@ def publisher(settings: Settings, *, commit: bool = False) -> Publisher:
         from idea_explorer.adapters.folder.git import GitFolder
 
         git = GitFolder(settings.research_dir)
-    return FolderPublisher(settings.research_dir, _lock(settings), git)
+    return FolderPublisher(settings.research_dir, _lock(settings), git, folder_layout(settings))
 
 
 def reverter(settings: Settings, request: ExploreRequest) -> Reverter:
@@ -60,7 +60,7 @@ def restorer(settings: Settings) -> Restorer:
 
     root = settings.research_dir
     git = GitFolder(root) if is_git_folder(root) else None
-    return FolderRestorer(root, _lock(settings), git)
+    return FolderRestorer(root, _lock(settings), git, folder_layout(settings))
 
 
 def _lock(settings: Settings) -> Path:

@@ -16,6 +16,7 @@ from idea_explorer.wiring.cloud import cloud_secrets
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
 
 if TYPE_CHECKING:
+    from idea_explorer.adapters.folder.layout import Layout
     from idea_explorer.adapters.github.client import GitHubClient
     from idea_explorer.agent.toolset import Toolset
     from idea_explorer.domain.transcript import AnyEntry
@@ -65,8 +66,22 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
         return GitHub(github_client(settings), settings.github_branch, DocumentCache())
     from idea_explorer.adapters.folder.research import Folder
 
-    folder = Folder(settings.research_dir)
+    folder = Folder(settings.research_dir, folder_layout(settings))
     return folder if folder.has_research else None
+
+
+def folder_layout(settings: Settings) -> Layout:
+    """Where the research folder holds its documents."""
+    from idea_explorer.adapters.folder.layout import find_layout
+
+    return find_layout(settings.research_dir, may_be_flat=settings.research_is_named)
+
+
+def has_documents(settings: Settings) -> bool:
+    """Whether the research folder has anything to read."""
+    from idea_explorer.adapters.folder.research import Folder
+
+    return Folder(settings.research_dir, folder_layout(settings)).has_documents
 
 
 def check_folder(settings: Settings) -> None:

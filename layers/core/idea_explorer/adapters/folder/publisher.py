@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from idea_explorer.adapters.folder.git import Committed, GitFolder
+from idea_explorer.adapters.folder.layout import Layout
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.safe_files import (
     FileTooLargeError,
@@ -33,14 +34,21 @@ from idea_explorer.ports.writing import BuildChange
 class FolderPublisher:
     """Replaces each file atomically, the log first, so that a run that crashed recognises its own files."""
 
-    def __init__(self, root: Path, lock: Path, commits: GitFolder | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        lock: Path,
+        commits: GitFolder | None = None,
+        layout: Layout | None = None,
+    ) -> None:
         self._root = root
         self._lock = lock
         self._commits = commits
+        self._layout = layout or Layout()
 
     def check(self) -> None:
         """The folder for reports may be missing; then its parent must be writable."""
-        ideas = self._root / RESEARCH_ROOT
+        ideas = self._root / self._layout.locate(RESEARCH_ROOT)
         folder = ideas if ideas.exists() else self._root
         if not folder.is_dir():
             raise ConfigurationError(
@@ -60,38 +68,42 @@ class FolderPublisher:
         with lock_folder(self._lock):
             if self._commits and (earlier := self._commits.find(trailers)):
                 return self._read_back(earlier)
-            change = build(FolderTree(self._root))
-            for path, text in change.files.items():
+            change = build(FolderTree(self._root, self._layout))
+            files = {self._layout.locate(path): text for path, text in change.files.items()}
+            for path, text in files.items():
                 write_text(self._root, path, text)
             commit: str | None = None
             if self._commits:
                 message = f"{change.message}\n\n{trailers}"
-                commit = self._commits.commit(message, list(change.files))
+                commit = self._commits.commit(message, list(files))
         return Published(
             document=change.path,
             text=change.files[change.path],
-            path=str(self._root / change.path),
+            path=str(self._root / self._layout.locate(change.path)),
             commit=commit,
             notice=change.notice,
         )
 
     def _read_back(self, earlier: Committed) -> Published:
         """What an earlier attempt published, as it is now."""
-        document = next((path for path in earlier.paths if is_document(path)), "")
-        text = FolderTree(self._root).read_text(document) if document else None
-        path = str(self._root / document)
+        names = map(self._layout.name, earlier.paths)
+        document = next((name for name in names if is_document(name)), "")
+        text = FolderTree(self._root, self._layout).read_text(document) if document else None
+        path = str(self._root / self._layout.locate(document))
         return Published(document=document, text=text or "", path=path, commit=earlier.sha)
 
 
 class FolderTree:
     """The folder's files. Links are not followed, so nothing outside is ever read or written."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, layout: Layout | None = None) -> None:
         self._root = root
+        self._layout = layout or Layout()
 
     def read_text(self, path: str) -> str | None:
+        located = self._layout.locate(path)
         try:
-            return read_file(self._root, path, MAX_REWRITTEN_BYTES).decode("utf-8")
+            return read_file(self._root, located, MAX_REWRITTEN_BYTES).decode("utf-8")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (LinkError, NotAFileError) as error:
@@ -109,7 +121,7 @@ class FolderTree:
 
     def names(self, path: str) -> Sequence[str]:
         try:
-            return list_folder(self._root, path)
+            return list_folder(self._root, self._layout.locate(path))
         except (LinkError, NotADirectoryError) as error:
             raise NotADocumentError(f"{path} is not a folder, so nothing was written.") from error
 

@@ -1,11 +1,10 @@
-"""A folder as the research repository: the documents below its `ideas/`, and nothing else."""
+"""A folder as the research repository: the documents below its `ideas/`, or, without one, its notes."""
 
 import os
-import stat
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
+from idea_explorer.adapters.folder.layout import Layout, is_note, walk_files
 from idea_explorer.adapters.safe_files import (
     FileTooLargeError,
     LinkError,
@@ -20,16 +19,14 @@ from idea_explorer.domain.errors import (
     ExternalError,
     NotADocumentError,
 )
-from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath, encode_name
+from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT, ResearchPath, encode_name
 from idea_explorer.ports import Document, DocumentInfo
-
-SEARCHABLE = (".md", ".markdown", ".txt")
 
 
 class Folder:
-    """Follows no links, so nothing outside `ideas/` is ever read."""
+    """Follows no links, so nothing outside is ever read; of a folder of notes, nothing but notes."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, layout: Layout | None = None) -> None:
         if not root.is_dir():
             problem = "is a file, not a folder" if root.exists() else "does not exist"
             raise ConfigurationError(
@@ -37,15 +34,22 @@ class Folder:
                 hint="Create one, or name another with --research or IDEA_RESEARCH_DIR.",
             )
         self.root = root
-        self._ideas = root / RESEARCH_ROOT
+        self._layout = layout or Layout()
+        self._ideas = root / self._layout.locate(RESEARCH_ROOT)
 
     @property
     def has_research(self) -> bool:
-        return self._ideas.is_dir() and not self._ideas.is_symlink()
+        return self._layout.is_flat or (self._ideas.is_dir() and not self._ideas.is_symlink())
+
+    @property
+    def has_documents(self) -> bool:
+        return any(path.lower().endswith(READABLE) for path, _ in self._files())
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
+        if self._layout.is_flat and not is_note(path):
+            raise DocumentMissingError(f"{path} is not a document.")
         try:
-            data = read_file(self.root, f"{RESEARCH_ROOT}/{path}", limit)
+            data = read_file(self.root, self._layout.locate(f"{RESEARCH_ROOT}/{path}"), limit)
         except LinkError as error:
             raise NotADocumentError(f"{path} is a link, or reached through one.") from error
         except NotAFileError as error:
@@ -67,7 +71,7 @@ class Folder:
         return [
             (_displayable(path), document.content)
             for path, info in sorted(self._files())
-            if path.endswith(SEARCHABLE)
+            if path.lower().endswith(READABLE)
             and info.st_size <= limits.MAX_DOCUMENT_BYTES
             and (document := self._read_if_there(ResearchPath(path)))
         ]
@@ -80,16 +84,10 @@ class Folder:
             return None
 
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
-        if not self.has_research:
-            return
-        for folder, folders, names, descriptor in os.fwalk(self._ideas, follow_symlinks=False):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            inside = Path(folder).relative_to(self._ideas)
-            for name in names:
-                with suppress(FileNotFoundError):
-                    info = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-                    if stat.S_ISREG(info.st_mode) and not name.startswith("."):
-                        yield (inside / name).as_posix(), info
+        if self.has_research:
+            for path, info in walk_files(self._ideas):
+                if not self._layout.is_flat or is_note(path):
+                    yield path, info
 
 
 def _displayable(path: str) -> str:

@@ -1,9 +1,11 @@
 """Writes approved changes to a folder, and restores what an exploration has written."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from idea_explorer.adapters.folder.git import GitFolder
+from idea_explorer.adapters.folder.layout import Layout
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.folder.publisher import FolderTree, write_text
 from idea_explorer.adapters.safe_files import LinkError, read_file, remove_file
@@ -57,16 +59,23 @@ class FolderWriter:
 class FolderRestorer:
     """Follows no links, and holds the lock that publishers to the same folder take."""
 
-    def __init__(self, root: Path, lock: Path, commits: GitFolder | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        lock: Path,
+        commits: GitFolder | None = None,
+        layout: Layout | None = None,
+    ) -> None:
         self._root = root
         self._lock = lock
         self._commits = commits
+        self._layout = layout or Layout()
 
     def restore(
         self, exploration_id: ExplorationId, plan: Callable[[Tree], Mapping[str, str | None]]
     ) -> Undone:
         with lock_folder(self._lock):
-            planned = plan(FolderTree(self._root))
+            planned = plan(FolderTree(self._root, self._layout))
             for path, text in planned.items():
                 self._restore(path, text)
             files = set(planned)
@@ -76,7 +85,8 @@ class FolderRestorer:
                 files |= self._restored_earlier(plan, self._commits)
                 subject = f"Revert exploration {exploration_id}"
                 message = revert_message(subject, own.sha, exploration_id)
-                commit = self._commits.commit(message, sorted(files)) if files else None
+                located = sorted(map(self._layout.locate, files))
+                commit = self._commits.commit(message, located) if files else None
         return Undone(sorted(files), bool(files), commit=commit)
 
     def _restored_earlier(
@@ -84,24 +94,39 @@ class FolderRestorer:
     ) -> set[str]:
         """Files that an interrupted attempt restored and did not commit."""
         try:
-            still = plan(commits.tree())
+            still = plan(_Located(commits.tree(), self._layout))
         except ConflictError:
             return set()  # somebody else has changed them since
-        tree = FolderTree(self._root)
+        tree = FolderTree(self._root, self._layout)
         return {path for path, text in still.items() if _is_same(tree.read_text(path), text)}
 
     def _restore(self, path: str, text: str | None) -> None:
+        located = self._layout.locate(path)
         if text is not None:
-            write_text(self._root, path, text)
+            write_text(self._root, located, text)
             return
         try:
-            remove_file(self._root, path)
+            remove_file(self._root, located)
         except LinkError as error:
             raise NotADocumentError(
                 f"{path} is reached through a link, so it was left unchanged."
             ) from error
         except OSError as error:
             raise ExternalError(f"{path} cannot be removed: {error.strerror}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """A tree whose files are where the layout says."""
+
+    inner: Tree
+    layout: Layout
+
+    def read_text(self, path: str) -> str | None:
+        return self.inner.read_text(self.layout.locate(path))
+
+    def names(self, path: str) -> Sequence[str]:
+        return self.inner.names(self.layout.locate(path) or ".")
 
 
 def _is_same(one: str | None, other: str | None) -> bool:

@@ -73,7 +73,8 @@ class Conversation:
         self.first = text_of(self._blocks[0].get("text"))
         found = _find_idea(self.first)
         self.idea = (self.first if found is None else found).strip()
-        self.document = "\n".join(filter(None, map(document_text, self._blocks)))
+        # the first one: that of an update; the others are of similar ideas
+        self.document = next(filter(None, map(document_text, self._blocks)), "")
         self.steps = sum(1 for message in request.messages if message["role"] == "assistant")
 
     @property

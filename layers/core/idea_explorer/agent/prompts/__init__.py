@@ -9,12 +9,14 @@ from importlib import resources
 
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.toolsets import TOOLSETS
 
 SHARED = frozenset(
     """
     common write_now complete_report only_thinking no_more_tools continue update follow_up go_on
-    fresh_start resume plan findings branch synthesis no_findings
+    fresh_start resume plan related findings branch synthesis no_findings
     """.split()
 )
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
@@ -56,13 +58,17 @@ def modes() -> tuple[str, ...]:
     return tuple(sorted(names - SHARED - TOOLSETS.keys()))
 
 
-def system_prompt(toolset: str, mode: str) -> str:
-    if not TOOLSETS[toolset].takes("mode"):
-        return prompt(toolset)
-    if mode not in modes():
+def system_prompt(request: ExploreRequest) -> str:
+    """The instructions of a toolset or mode, with the steps and the length that the request asks for."""
+    values = {"steps": pluralize(request.steps, "step")}
+    if depth := request.depth_limits:
+        values["words"] = " to ".join(f"{words:,}" for words in depth.words)
+    if not request.spec.takes("mode"):
+        return prompt(request.toolset, **values)
+    if request.mode not in modes():
         raise InvalidRequestError(
-            f"Unknown mode '{mode}'.",
+            f"Unknown mode '{request.mode}'.",
             hint=f"Choose one of: {', '.join(modes())}.",
             fields={"mode": f"must be one of: {', '.join(modes())}"},
         )
-    return f"{prompt('common')}\n\n{prompt(mode)}"
+    return f"{prompt('common', **values)}\n\n{prompt(request.mode, **values)}"

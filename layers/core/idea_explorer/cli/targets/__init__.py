@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from idea_explorer.domain.events import AnyEvent, parse_event
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import ResumeRequest
+from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 
 if TYPE_CHECKING:
     from idea_explorer.api.approvals import ApprovalView
@@ -38,6 +38,10 @@ class Target(Protocol):
 
     def submit(self, body: JsonObject, files: "UploadedFiles", key: str) -> JsonObject:
         """Queue a new exploration. With the same key, nothing is started twice."""
+        ...
+
+    def estimate(self, request: ExploreRequest) -> JsonObject:
+        """What the request would cost and take. Starts and stores nothing."""
         ...
 
     def list_explorations(self, **filters: object) -> JsonObject: ...

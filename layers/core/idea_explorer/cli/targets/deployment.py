@@ -48,6 +48,10 @@ class DeploymentTarget:
         post = partial(self._api.post, "/explorations", body, headers)
         return self._object(retry(post, SUBMIT, self._clock))
 
+    def estimate(self, request: ExploreRequest) -> JsonObject:
+        body = request.model_dump(mode="json", exclude_unset=True)
+        return self._object(self._api.post("/explorations/estimate", body))
+
     def _upload(self, files: UploadedFiles) -> Iterator[str]:
         for file in files.read_all():
             upload = self._api.post("/files", {"name": file.name, "size": len(file.content)})

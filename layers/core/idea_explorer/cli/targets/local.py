@@ -52,6 +52,19 @@ class LocalTarget:
             " or run the exploration on this machine with: idea explore.",
         )
 
+    def estimate(self, request: ExploreRequest) -> JsonObject:
+        from idea_explorer.usecases.estimate import estimate, estimate_from
+        from idea_explorer.wiring.engine import request_policy
+
+        if self._settings.store.is_file():  # looking must not create one
+            found = estimate(request, LOCAL_OWNER, self._deps)
+        else:
+            policy = request_policy(self._settings)
+            policy.check_request(request, LOCAL_OWNER)
+            found = estimate_from((), request, policy)
+        shown: JsonObject = found.model_dump(mode="json")
+        return shown
+
     def list_explorations(self, **filters: object) -> JsonObject:
         from pydantic import ValidationError
 

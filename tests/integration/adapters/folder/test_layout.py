@@ -1,0 +1,120 @@
+"""A folder of notes: any documents, in any folders, with reports beside them."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.folder.git import GitFolder
+from idea_explorer.adapters.folder.layout import find_layout
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.folder.writer import FolderRestorer
+from idea_explorer.domain.errors import DocumentMissingError
+from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.paths import ResearchPath
+from idea_explorer.ports import Change, Tree
+from tests.fakes.clock import ManualClock
+
+DOCUMENT = "ideas/2026-11-17-tea/research.md"
+ID = ExplorationId(new_id(0))
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    for path in (
+        "tea.md",
+        "2024/Interviews in May.TXT",
+        "2024/prices.markdown",
+        "keys.env",
+        ".git/config.md",
+        ".idea-explorer/state.md",
+        "app/node_modules/lib/README.md",
+        "2024/.draft.md",
+    ):
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {path}")
+    (tmp_path / "secret.md").write_text("# secret")
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    (folder / "out").symlink_to(tmp_path)
+    return folder
+
+
+def read(root: Path, *, named: bool = True) -> Folder:
+    return Folder(root, find_layout(root, may_be_flat=named))
+
+
+def test_notes_of_any_name_in_any_folder_are_read(notes: Path) -> None:
+    folder = read(notes)
+    found = ["2024/Interviews in May.TXT", "2024/prices.markdown", "tea.md"]
+    assert (folder.has_research, folder.has_documents) == (True, True)
+    assert [path for path, _ in folder.read_all()] == found
+    assert [info.path for info in folder.list()] == found
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["keys.env", ".git/config.md", "app/node_modules/lib/README.md", "link.md", "out/secret.md"],
+)
+def test_nothing_but_notes_is_read(notes: Path, path: str) -> None:
+    with pytest.raises(Exception, match=r"not a document|is a link") as refused:
+        read(notes).read(ResearchPath(path))
+    assert refused.type.__name__ in {DocumentMissingError.__name__, "NotADocumentError"}
+
+
+def test_the_folder_itself_may_be_a_link(notes: Path) -> None:
+    link = notes.with_name("link")
+    link.symlink_to(notes)
+    assert [path for path, _ in read(link).read_all()] == [p for p, _ in read(notes).read_all()]
+
+
+def test_a_folder_that_nobody_named_is_not_read_through(notes: Path) -> None:
+    assert not read(notes, named=False).has_research
+
+
+def test_the_folder_ideas_is_what_counts_where_there_is_one(notes: Path) -> None:
+    (notes / "ideas").mkdir()
+    assert not read(notes).has_documents
+    (notes / "ideas" / "a.md").write_text("# A")
+    assert [path for path, _ in read(notes).read_all()] == ["a.md"]
+
+
+def test_an_empty_folder_gets_its_folder_ideas(tmp_path: Path) -> None:
+    assert find_layout(tmp_path, may_be_flat=True).locate(DOCUMENT) == DOCUMENT
+    assert not read(tmp_path).has_documents
+
+
+def test_reports_are_written_beside_the_notes_and_found_and_reverted_there(notes: Path) -> None:
+    (notes / ".git" / "config.md").unlink()
+    (notes / ".git").rmdir()
+    for arguments in (
+        ["init", "--quiet"],
+        ["config", "user.name", "Ada"],
+        ["config", "user.email", "ada@example.org"],
+    ):
+        subprocess.run(["git", *arguments], cwd=notes, check=True)
+    git, lock = GitFolder(notes), notes.parent / "lock"
+    layout = find_layout(notes, may_be_flat=True)
+    publisher = FolderPublisher(notes, lock, git, layout)
+    seen: list[list[str]] = []
+
+    def build(tree: Tree) -> Change:
+        seen.append(sorted(tree.names("ideas")))
+        assert tree.read_text("ideas/tea.md") == "# tea.md"
+        return Change(path=DOCUMENT, message="Add", files={DOCUMENT: "# Tea\n"}, notice=None)
+
+    publisher.check()
+    first = publisher.publish(ID, 1, build, since=ManualClock().now())
+    again = publisher.publish(ID, 1, build, since=ManualClock().now())
+    assert (first.document, again.document) == (DOCUMENT, DOCUMENT)
+    assert first.path == again.path == str(notes / "2026-11-17-tea" / "research.md")
+    assert Path(first.path).read_text() == "# Tea\n"
+    assert "tea.md" in seen[0]
+    assert len(seen) == 1
+    assert "2026-11-17-tea/research.md" in [path for path, _ in read(notes).read_all()]
+
+    undone = FolderRestorer(notes, lock, git, layout).restore(ID, lambda _: {DOCUMENT: None})
+    assert undone.commit
+    assert not Path(first.path).exists()
