@@ -23,12 +23,17 @@ def handler(event: handlers.Event) -> JsonObject:
     elif work.token:
         exploration = wait(work.id, work.token.get_secret_value(), deps)
     else:
-        exploration = explore_or_settle(work.id, work.run, deps, work.task, expired=work.expired)
-    if not exploration.is_exploring:
+        exploration = explore_or_settle(
+            work.id, work.run, deps, work.task, expired=work.expired, branched=work.branched
+        )
+    if not (exploration.is_exploring or exploration.branch_of):
         enqueue(exploration, deps)  # its slot is free: the message has the next one started
-    return {
+    answer: JsonObject = {
         "id": work.id,
         "run": work.run,
         "status": exploration.run.outcome or exploration.status,
         "approval_seconds": deployment.approval_seconds(),
     }
+    if exploration.is_exploring and exploration.run.branches:
+        answer["branches"] = [branch.model_dump() for branch in exploration.run.branches]
+    return answer

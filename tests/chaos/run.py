@@ -10,7 +10,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,10 +20,11 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.usage import Usage
 from idea_explorer.settings import MODELS, PRICES
 from tests.chaos.world import SURVIVED, World, servers
-from tests.fakes.anthropic_scripts import Entry
+from tests.fakes.anthropic_scripts import Entry, Script
 from tests.fakes.anthropic_turns import (
     answer,
     pending_web_search,
+    refusal,
     search_result,
     text,
     thinking,
@@ -31,6 +32,7 @@ from tests.fakes.anthropic_turns import (
     web_search,
     web_search_result,
 )
+from tests.fakes.branching import plan_of
 from tests.fakes.forked import FORKS
 from tests.fakes.reports import business
 
@@ -38,8 +40,25 @@ MAX_LIVES = 6
 REPORT = business("Tea", "As [known](../tea.md).", "PIVOT")
 FOUND = [search_result("https://example.org/tea", "Tea")]
 
-# Each has tools side by side; the second pauses in a search, the third is cut off and continued.
-SCRIPTS: Sequence[Sequence[Entry]] = (
+QUESTIONS = ("Who drinks tea?", "What does tea cost?", "Who sells tea?", "What may stop it?")
+FINDINGS = "# Findings\n\n- Tea sells, [as known](../tea.md).\n\n## Not found\n\nNothing."
+# A plan, and a branch for each of its questions, one of which is declined.
+DEEP: Mapping[str, Sequence[Entry]] = {
+    QUESTIONS[0]: (
+        answer(tool_use("read_research", {"path": "tea.md"}), tool_use("list_research", {})),
+        answer(text(FINDINGS)),
+    ),
+    QUESTIONS[1]: (answer(web_search("tea", FOUND), text(FINDINGS)),),
+    QUESTIONS[2]: (refusal("I would rather not."),),
+    QUESTIONS[3]: (
+        answer(tool_use("read_research", {"path": "bees.md"})),
+        answer(text(FINDINGS)),
+    ),
+    "": (answer(tool_use("write_plan", plan_of(*QUESTIONS))), answer(text(REPORT))),
+}
+# Each of the first three has tools side by side; the second pauses in a search, the third is cut off and
+# continued. The fourth is a deep run.
+SCRIPTS: Sequence[Script] = (
     (
         answer(
             thinking("Look first."),
@@ -59,6 +78,7 @@ SCRIPTS: Sequence[Sequence[Entry]] = (
         answer(text(REPORT[:20]), stop_reason="max_tokens"),
         answer(text(REPORT[20:])),
     ),
+    DEEP,
 )
 
 
@@ -83,16 +103,25 @@ class Tally:
 def measure(world: World, model: int) -> tuple[int, int]:
     """How many boundaries an undisturbed run passes, and how many model calls it makes."""
     before = int(world.servers.bill(model)["requests"])
-    exploration = world.submit(f"Measuring {model}")
+    exploration = world.submit(f"Measuring {model}", depth_of(model))
     code, passed = world.live(exploration, model, kill_at=None)
     assert code == SURVIVED
     return int(passed), int(world.servers.bill(model)["requests"]) - before
 
 
+def depth_of(model: int) -> str:
+    return "deep" if SCRIPTS[model] is DEEP else "quick"
+
+
+def calls_at_once(model: int) -> int:
+    """The most model calls that one kill can interrupt."""
+    return len(QUESTIONS) if SCRIPTS[model] is DEEP else 1
+
+
 def run_case(world: World, tally: Tally, model: int, first: int, seed: int, calls: int) -> None:
     """One exploration that dies at `first`, perhaps again later, and must end well all the same."""
     rng = random.Random(f"{model}-{first}-{seed}")
-    exploration = world.submit(f"Tea {model} {first} {seed}")
+    exploration = world.submit(f"Tea {model} {first} {seed}", depth_of(model))
     before = world.servers.bill(model)
     tally.cases += 1
     kills = 0
@@ -110,7 +139,8 @@ def run_case(world: World, tally: Tally, model: int, first: int, seed: int, call
     after = world.servers.bill(model)
     made = int(after["requests"]) - int(before["requests"])
     tally.repeated_calls += made - calls
-    found = check(world, exploration, _billed(before, after), made - calls, kills)
+    lost = kills * calls_at_once(model)
+    found = check(world, exploration, _billed(before, after), made - calls, lost)
     tally.violations += [f"model {model}, boundary {first}, seed {seed}: {what}" for what in found]
     tally.survivors += not found
 
@@ -134,7 +164,7 @@ def _billed(before: dict[str, object], after: dict[str, object]) -> Usage:
 
 
 def check(
-    world: World, exploration: Exploration, billed: Usage, repeated: int, kills: int
+    world: World, exploration: Exploration, billed: Usage, repeated: int, lost: int
 ) -> list[str]:
     """What must hold, read from the stores and the git history alone."""
     found: list[str] = []
@@ -150,8 +180,8 @@ def check(
         found.append("event numbers have gaps or repeats")
     if not events or events[-1].type != "status_changed":
         found.append("the last event does not tell the end")
-    if repeated > kills:
-        found.append(f"{repeated} repeated model calls for {kills} kills")
+    if repeated > lost:
+        found.append(f"{repeated} repeated model calls where {lost} can have been lost")
     price = PRICES[MODELS["sonnet"]]
     if price.cost(final.run.stats.usage) < price.cost(billed):
         found.append(f"metered {price.cost(final.run.stats.usage)}, billed {price.cost(billed)}")

@@ -21,21 +21,24 @@ from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.publisher import GitHubPublisher
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
+from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.tools.plan import plan_tool
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.jobs import explore_with_branches
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
 from tests.chaos.boundaries import Boundaries, Breakable, BreakableJournals, breakable_toolset
 from tests.fakes import anthropic_server, github_server
-from tests.fakes.anthropic_scripts import Entry, dump_script
+from tests.fakes.anthropic_scripts import Script, dump_script
 from tests.fakes.deps import make_deps
 
 _forks = get_context("fork")
 REPOSITORY = "acme/ideas"
-STORE_WRITES = ("take_over", "save", "append", "save_report")
+STORE_WRITES = ("create", "take_over", "save", "append", "save_report")
 GITHUB_CALLS = ("get", "post", "patch")
 SURVIVED, FAILED = 0, 1
 QUOTA = 1_000_000  # all the cases together ask more of GitHub than one team may in an hour
@@ -67,7 +70,7 @@ class Servers:
 
 
 @contextmanager
-def servers(folder: Path, scripts: Sequence[Sequence[Entry]]) -> Iterator[Servers]:
+def servers(folder: Path, scripts: Sequence[Script]) -> Iterator[Servers]:
     """Start a model server for each script, and GitHub; stop them at the end."""
     (folder / "seed").mkdir(parents=True)
     (folder / "seed" / "README.md").write_text("# Ideas\n")
@@ -129,8 +132,8 @@ class World:
         """A connection of one's own: a connection does not survive a fork."""
         return SqliteStore(self.folder / "store.db")
 
-    def submit(self, idea: str) -> Exploration:
-        request = ExploreRequest(idea=idea)
+    def submit(self, idea: str, depth: str = "quick") -> Exploration:
+        request = ExploreRequest(idea=idea, depth=depth)
         return submit(request, "chaos", make_deps(self.folder, clock=SystemClock()))
 
     def live(self, exploration: Exploration, model: int, kill_at: int | None) -> tuple[int, str]:
@@ -159,15 +162,18 @@ class World:
         os._exit(SURVIVED)
 
     def _run(self, exploration: Exploration, model: int, boundaries: Boundaries) -> None:
-        """What the workflow does: explore, then publish."""
+        """What the workflow does: explore, with the branches where there are any, then publish."""
         clock, store = SystemClock(), self.store
         broken: Any = Breakable(store, "store", STORE_WRITES, boundaries)
-        toolset = breakable_toolset(
-            research_tools(Folder(self.folder), "web_search_20250305"), boundaries
-        )
+
+        def toolset_for(exploration: Exploration, _: object) -> Toolset:
+            plan = plan_tool() if exploration.request.plans else None
+            tools = research_tools(Folder(self.folder), "web_search_20250305", plan=plan)
+            return breakable_toolset(tools, boundaries)
+
         engine = Engine(
             model=cast("Any", Breakable(self._models[model], "model", ["answer"], boundaries)),
-            toolset_for=lambda *_: toolset,
+            toolset_for=toolset_for,
         )
         github: Any = Breakable(self._github, "github", GITHUB_CALLS, boundaries)
         lease = SqliteBranchLease(self.folder / "store.db", clock)
@@ -182,7 +188,7 @@ class World:
             engine=lambda: engine,
             publisher=lambda: publisher,
         )
-        explore(exploration.id, exploration.run.number, deps)
+        explore_with_branches(exploration.id, exploration.run.number, deps, explore)
         publish(exploration.id, exploration.run.number, deps)
 
 

@@ -11,11 +11,17 @@ import dataclasses
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tests.fakes.anthropic_faults import Fault, FaultKind
 from tests.fakes.anthropic_turns import Turn, Usage, answer, text
-from tests.fakes.anthropic_wire import JsonObject, assistant_blocks, conversation_of
+from tests.fakes.anthropic_wire import (
+    JsonObject,
+    assistant_blocks,
+    canonical,
+    content_blocks,
+    conversation_of,
+)
 
 Model = Callable[[JsonObject, int], Turn]
 Entry = Turn | Fault
@@ -79,13 +85,39 @@ class ByConversation:
         return dataclasses.replace(turn, fault=None) if spent else turn
 
 
-def dump_script(script: Sequence[Entry]) -> str:
-    """The script as JSON for the program."""
+class BySubject:
+    """A model for each text that the first message of a conversation may hold, the first that fits."""
+
+    def __init__(self, models: Mapping[str, Model]) -> None:
+        self._models = models
+
+    def __call__(self, request: JsonObject, index: int) -> Turn:
+        asked = canonical(content_blocks(request["messages"][0]))
+        for subject, model in self._models.items():
+            if subject in asked:
+                return model(request, index)
+        raise ScriptExhaustedError("No script is about what was asked")
+
+
+Script = Sequence[Entry] | Mapping[str, Sequence[Entry]]
+
+
+def dump_script(script: Script) -> str:
+    """The script as JSON for the program, or the scripts by their subjects."""
+    if isinstance(script, Mapping):
+        return json.dumps({subject: json.loads(dump_script(s)) for subject, s in script.items()})
     return json.dumps([dataclasses.asdict(as_turn(entry)) for entry in script], indent=1)
 
 
-def load_script(document: str) -> list[Turn]:
-    return [_load_turn(entry) for entry in json.loads(document)]
+def load_script(document: str, arrange: Callable[[Sequence[Entry]], Model]) -> Model:
+    script = json.loads(document)
+    if isinstance(script, dict):
+        return BySubject({subject: arrange(_load_turns(s)) for subject, s in script.items()})
+    return arrange(_load_turns(script))
+
+
+def _load_turns(script: Sequence[JsonObject]) -> list[Turn]:
+    return [_load_turn(entry) for entry in script]
 
 
 def _load_turn(entry: JsonObject) -> Turn:

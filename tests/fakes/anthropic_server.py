@@ -229,20 +229,25 @@ def _bad_request(message: str) -> Failure:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve a script until terminated."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--script", type=Path, required=True, help="JSON list of turns")
+    parser.add_argument(
+        "--script", type=Path, required=True, help="JSON list of turns, or one for each subject"
+    )
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--requests-log", type=Path, help="append each request as a JSON line")
     parser.add_argument("--expected-key")
     for flag in ("--by-conversation", "--repeat-last", "--force-json", "--count"):
         parser.add_argument(flag, action="store_true")
     given = parser.parse_args(arguments)
-    turns = load_script(given.script.read_text(encoding="utf-8"))
     arrange = ByConversation if given.by_conversation else in_order
+    model = load_script(
+        given.script.read_text(encoding="utf-8"),
+        lambda script: arrange(script, repeat_last=given.repeat_last),
+    )
     ended = threading.Event()
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop_signal, lambda *_: ended.set())
     with FakeAnthropic(
-        arrange(turns, repeat_last=given.repeat_last),
+        model,
         force_json=given.force_json,
         expected_key=given.expected_key,
         count=given.count,

@@ -2,13 +2,21 @@
 
 import pytest
 
-from tests.chaos.run import run
+from tests.chaos.run import DEEP, SCRIPTS, run, run_share
 
 
 def test_a_run_killed_anywhere_is_taken_up_again() -> None:
     tally = run(seeds=1, every=24, jobs=1)
     assert tally.violations == []
     assert sum(tally.kills.values()) >= 4
+
+
+@pytest.mark.slow
+def test_a_deep_run_killed_anywhere_is_taken_up_again_with_its_branches() -> None:
+    deep = SCRIPTS.index(DEEP)
+    tally = run_share(range(deep, deep + 1), every=12, planted_bug=False)
+    assert tally.violations == []
+    assert sum(tally.kills.values()) >= 10
 
 
 @pytest.mark.slow

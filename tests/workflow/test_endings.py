@@ -20,6 +20,14 @@ def field(data: Any, path: str) -> Any:
     return data
 
 
+def is_present(data: Any, path: str) -> bool:
+    try:
+        field(data, path)
+    except KeyError:
+        return False
+    return True
+
+
 def holds(rule: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
     match rule:
         case {"And": rules}:
@@ -27,7 +35,7 @@ def holds(rule: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
         case {"Not": other}:
             return not holds(other, data)
         case {"Variable": variable, "IsPresent": wanted}:
-            return (variable.removeprefix("$.") in data) is wanted
+            return is_present(data, variable) is wanted
         case {"Variable": variable, "StringEquals": text}:
             return bool(field(data, variable) == text)
     raise AssertionError(f"a rule that is not known here: {rule}")
@@ -45,7 +53,10 @@ def outcome(name: str, failing: Mapping[str, str]) -> tuple[Mapping[str, Any], A
         rules = [rule for rule in state["Catch"] if {error, "States.ALL"} & {*rule["ErrorEquals"]}]
         return rules[0], {"Error": error, "Cause": "told by AWS"}
     waits = name == "Explore" and "AwaitApproval" in failing
-    return state, state.get("Result", {"status": "awaiting_approval" if waits else "completed"})
+    answer: dict[str, Any] = {"status": "awaiting_approval" if waits else "completed"}
+    if name == "Explore" and "Branches" in failing:
+        answer["branches"] = [{"id": "…", "run": 1, "deadline_seconds": 60}]
+    return state, state.get("Result", {"answer": answer, **answer})
 
 
 def ended(failing: Mapping[str, str]) -> tuple[str, str | None]:
@@ -69,6 +80,8 @@ ORDINARY: dict[str, dict[str, str]] = {
     "nobody decides": {"AwaitApproval": TIMEOUT},
     "nobody decides, and then the deadline": {"AwaitApproval": TIMEOUT, "Expired": TIMEOUT},
     "a receiver that hangs": {"Notify": TIMEOUT},
+    "branches that cannot be run": {"Branches": "States.Runtime"},
+    "the deadline after branches": {"Branches": TIMEOUT, "ExploreBranched": TIMEOUT},
 }
 BROKEN = {
     "publishing that hangs": ({"Publish": TIMEOUT}, "PublishTimedOut"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from idea_explorer.domain.depths import DEPTHS
 from idea_explorer.domain.webhook import WAITS
 from idea_explorer.lambda_runtime import handlers
 from tests.e2e.harness.template import properties, state_machine
@@ -14,7 +15,8 @@ NAMES = properties("ExplorationWorkflow")["DefinitionSubstitutions"]
 ARN = "arn:aws:lambda:us-east-1:123456789012:function:"
 DEFINITION = state_machine({name: "aws" if name == "Partition" else ARN + name for name in NAMES})
 STATES: dict[str, Any] = DEFINITION["States"]
-TASKS = {name: state for name, state in STATES.items() if state["Type"] == "Task"}
+BRANCH_STATES: dict[str, Any] = STATES["Branches"]["ItemProcessor"]["States"]
+TASKS = {name: state for name, state in (STATES | BRANCH_STATES).items() if state["Type"] == "Task"}
 PLATFORM = ("Lambda.", "Runtime.", "Sandbox.", "States.")
 
 
@@ -63,7 +65,7 @@ def test_it_uses_only_what_the_emulator_runs_too() -> None:
     text = json.dumps(DEFINITION)
 
     assert "QueryLanguage" not in text
-    assert not [state for state in STATES.values() if state["Type"] in {"Parallel", "Map"}]
+    assert not [state for state in STATES.values() if state["Type"] == "Parallel"]
     assert "TimeoutSeconds" not in DEFINITION  # a machine's own timeout cannot be caught in it
 
 
@@ -73,6 +75,46 @@ def test_a_wait_that_is_over_is_the_same_as_exploring_but_for_the_word_of_it() -
     assert expired["Parameters"]["Payload"].pop("expired") is True
     assert expired["Retry"].pop(0)["ErrorEquals"] == ["NoFreeSlotError"]
     assert expired == explore
+
+
+def test_going_on_after_the_branches_is_the_same_as_exploring_but_for_the_word_of_it() -> None:
+    explore, branched = (
+        json.loads(json.dumps(STATES[name])) for name in ("Explore", "ExploreBranched")
+    )
+
+    assert branched["Parameters"]["Payload"].pop("branched") is True
+    assert branched == explore
+
+
+def test_a_branch_is_explored_as_its_run_is_but_waits_for_a_free_function_not_as_long() -> None:
+    explore, branch = (json.loads(json.dumps(TASKS[n])) for n in ("Explore", "ExploreBranch"))
+    (patient,), (hurried,) = (
+        [r for r in task["Retry"] if r["ErrorEquals"] == ["Lambda.TooManyRequestsException"]]
+        for task in (explore, branch)
+    )
+
+    assert patient.pop("MaxAttempts") > hurried.pop("MaxAttempts")
+    assert waited("ExploreBranch", "Lambda.TooManyRequestsException") < 4 * 60
+    assert branch["Retry"] == explore["Retry"]
+    assert branch["Parameters"] == explore["Parameters"]
+    assert branch["TimeoutSecondsPath"] == explore["TimeoutSecondsPath"]
+
+
+def test_a_branch_that_fails_stops_neither_the_others_nor_the_run() -> None:
+    """Where an iteration fails, Step Functions stops the others, so none may."""
+    explore, settle = BRANCH_STATES["ExploreBranch"], BRANCH_STATES["SettleBranch"]
+    (failed,), (unsettled,) = explore["Catch"], settle["Catch"]
+
+    assert (failed["ErrorEquals"], failed["Next"]) == (["States.ALL"], "SettleBranch")
+    assert (unsettled["ErrorEquals"], unsettled["Next"]) == (["States.ALL"], "LeaveBranch")
+    assert BRANCH_STATES["LeaveBranch"] == {"Type": "Pass", "End": True}
+    (whatever,) = STATES["Branches"]["Catch"]
+    assert (whatever["ErrorEquals"], whatever["Next"]) == (["States.ALL"], "ExploreBranched")
+
+
+def test_as_many_branches_run_at_once_as_the_deepest_run_has() -> None:
+    most = max(depth.branches for depth in DEPTHS.values())
+    assert STATES["Branches"]["MaxConcurrency"] == most
 
 
 def retries() -> Iterator[tuple[str, str]]:
@@ -165,7 +207,7 @@ def test_only_ids_cross_the_workflow(task: str) -> None:
 
     assert {name.removesuffix(".$") for name in payload} <= {
         "id", "run", "deadline_seconds", "entered_at", "retries", "settle", "cause", "failure",
-        "token", "expired",
+        "token", "expired", "branched",
     }  # fmt: skip
     selected = TASKS[task].get("ResultSelector", {"status.$": ""}).keys()
-    assert selected <= {"status.$", "approval_seconds.$"}
+    assert selected <= {"status.$", "answer.$"}  # the functions' tests say what an answer holds

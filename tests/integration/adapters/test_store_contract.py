@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from idea_explorer.domain.branches import Branch
 from idea_explorer.domain.errors import (
     ConflictError,
     InvalidRequestError,
@@ -14,7 +15,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.events import StatusChanged, ToolCallEnd
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.ids import id_from_key
+from idea_explorer.domain.ids import branch_id, id_from_key
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.ports import Filter, Spend
@@ -175,6 +176,18 @@ def test_pages_are_newest_first_whatever_the_ids_say(stores: Deps) -> None:
 
     assert seen == [exploration.id for exploration in reversed(made)]
     assert cursor is None
+
+
+def test_a_branch_is_on_no_list_and_waits_for_no_slot(stores: Deps) -> None:
+    parent = stored(stores)
+    waiting = stores.admission.count_waiting()
+    branch = Branch(parent=parent.id, number=1, question="Why?", model_id="m", until=LATER)
+    child = stored(stores, id=branch_id(parent.id, 1), minutes=1, branch_of=branch)
+
+    page = stores.explorations.page("ada", Filter(), limit=10, cursor=None)
+    assert [listed.id for listed in page.explorations] == [parent.id]
+    assert stores.admission.count_waiting() == waiting
+    assert stores.explorations.load(child.id) == child
 
 
 def test_explorations_of_the_same_moment_are_all_listed_once(stores: Deps) -> None:

@@ -5,6 +5,8 @@ import pytest
 from idea_explorer.cli.display import PlainScreen, ProgressDisplay
 from idea_explorer.domain.events import (
     AnswerStarted,
+    BranchFinished,
+    BranchStarted,
     EventUsage,
     RunEvent,
     StepFinished,
@@ -47,3 +49,21 @@ def test_a_step_after_the_report_says_why_it_is_needed(
 
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  … ")]
     assert said == ([f"  … {reason}"] if reason else [])
+
+
+def test_the_lines_of_a_branch_carry_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+    display = ProgressDisplay(PlainScreen())
+    call = CALL.model_copy(update={"tool_call_id": "2-a", "branch": 2})
+    events: list[RunEvent] = [
+        BranchStarted(branch=2, question="Who drinks tea?"),
+        call,
+        BranchFinished(branch=2, status="timed_out", cost=0.0125, error="Too late."),
+    ]
+    for event in events:
+        display.emit(event)
+
+    assert capsys.readouterr().err.splitlines() == [
+        "  [2] Who drinks tea?",
+        "  → [2] list_research",
+        "  [2] timed out: Too late. · $0.0125",
+    ]

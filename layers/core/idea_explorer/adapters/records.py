@@ -33,7 +33,10 @@ def format_sortable(moment: datetime) -> str:
 
 
 def list_position(exploration: Exploration) -> str:
-    """The sort key in the owner's list: time first, then id, because not every id carries a time."""
+    """The sort key in the owner's list: time first, then id, because not every id carries a time. A branch
+    has none: lists show only the exploration that it is a part of."""
+    if exploration.branch_of:
+        return ""
     return f"{format_sortable(exploration.created_at)}#{exploration.id}"
 
 

@@ -58,7 +58,7 @@ def build_fresh_start(state: State, reason: WriteReason, *, room: int) -> Conver
     documents = [block for block in content if block.get("type") == "document"]
     # in older transcripts a document is part of the first message's text
     attached = "\n".join([idea, *map(document_text, documents)])
-    found = [p for p in _gathered(state) if not p.text or p.text not in attached]
+    found = [p for p in gather_passages(state) if not p.text or p.text not in attached]
     evidence = document_block(EVIDENCE, fit_passages(found, room) or "(nothing)")
     asked: Block = {"type": "text", "text": prompt("fresh_start", idea=idea)}
     return ConversationRestarted(reason=reason, content=[asked, *documents, evidence])
@@ -77,12 +77,12 @@ def fit_passages(passages: Sequence[Passage], room: int) -> str:
     texts = [passage.text for passage in passages[: len(heads)]]
     most = _most([_size(text) for text in texts], room)
     parts = [
-        f"{head}\n{_cut(text, most)}".rstrip() for head, text in zip(heads, texts, strict=True)
+        f"{head}\n{cut_text(text, most)}".rstrip() for head, text in zip(heads, texts, strict=True)
     ]
     return "\n".join(parts)
 
 
-def _gathered(state: State) -> Iterator[Passage]:
+def gather_passages(state: State) -> Iterator[Passage]:
     """Everything read or found, once each: passages, whole results of tools that name no passages, and
     the cited parts of pages that a search found."""
     whole = [_as_passage(r) for r in state.results if r.record.ok and not r.passages]
@@ -125,7 +125,8 @@ def _most(sizes: Sequence[int], room: int) -> int:
     return max(sizes, default=0)
 
 
-def _cut(text: str, most: int) -> str:
+def cut_text(text: str, most: int) -> str:
+    """The beginning of a text that is longer than so many bytes as sent."""
     if _size(text) <= most:
         return text
     while (size := _size(text)) > most:

@@ -19,6 +19,7 @@ from idea_explorer.agent.moves import (
     Restart,
     RunTools,
     Say,
+    StartBranches,
     next_move,
 )
 from idea_explorer.agent.requests import (
@@ -27,6 +28,7 @@ from idea_explorer.agent.requests import (
     announce_retry,
     build_request,
     count_searches,
+    is_conversation_refused,
     refuse_tools,
     write_instruction,
 )
@@ -35,8 +37,9 @@ from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
 from idea_explorer.agent.tool_calls import Recorded, run_in_parallel
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
+from idea_explorer.domain.branches import BranchTask
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
-from idea_explorer.domain.errors import ExplorerError, ExternalError, RejectedError, TooLongError
+from idea_explorer.domain.errors import ExplorerError, ExternalError, TooLongError
 from idea_explorer.domain.events import EventUsage, StepFinished
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
@@ -44,6 +47,7 @@ from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     AnyEntry,
+    BranchesStarted,
     ConversationRestarted,
     ModelCallFailed,
     ModelCallFinished,
@@ -70,6 +74,7 @@ class Agent:
     cancelled: Callable[[], bool]
     unfinished_at_limit: bool = False
     read_transcript: Callable[[Sequence[AnyEntry]], None] = lambda _: None  # before tools run
+    divide: Callable[[State], tuple[BranchTask, ...]] = lambda _: ()  # the branches to start now
 
     def run(self) -> Finish:
         """Run to the end; the report is then in the transcript."""
@@ -92,6 +97,8 @@ class Agent:
                     if fresh is None:
                         return _stopped(state, Interrupted("budget"))
                     self.transcript.append(fresh)
+                case StartBranches():
+                    self.transcript.append(BranchesStarted(branches=move.branches))
                 case Ask():
                     if finish := self._ask(state, move):
                         return finish
@@ -103,6 +110,7 @@ class Agent:
             out_of_budget=not self._allowed(state, build_request(state, writing=False)).fits,
             too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
+            branches=self.divide(state),
             time_to_rewrite=self.deadline.left > self.deadline.reserve / 2,
         )
 
@@ -146,7 +154,7 @@ class Agent:
                     error.reason == "budget" and attempt > 1
                 )
                 return None if anew else _stopped(self._state, error)
-            if _conversation_refused(state, error):
+            if is_conversation_refused(state, error):
                 return None
             again = MODEL_CALLS.next(error, attempt)
             if again is None or again.seconds >= self._longest_wait(move):
@@ -198,7 +206,7 @@ class Agent:
                     usage=watching.billed(error, allowance.reserved),
                     reason=str(error),
                     overflow=isinstance(error, TooLongError),
-                    rejected=_conversation_refused(state, error)
+                    rejected=is_conversation_refused(state, error)
                     and not isinstance(error, TooLongError),
                 )
             )
@@ -276,14 +284,6 @@ class Agent:
             return estimate_tokens(self._writing(begun, tools_off=True))
 
         return fit_fresh_start(state, move.reason, self.budget, tokens_with)
-
-
-def _conversation_refused(state: State, error: Exception) -> bool:
-    """Whether the API rejects a conversation that it accepted before: it has grown too long, or its thinking
-    blocks have become invalid, as after a change of account. A new conversation may still work."""
-    return isinstance(error, RejectedError) and (
-        isinstance(error, TooLongError) or bool(state.answers)
-    )
 
 
 def _stopped(state: State, stop: Interrupted) -> Finish:

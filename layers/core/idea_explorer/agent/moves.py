@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
+from idea_explorer.domain.branches import BranchTask
 from idea_explorer.domain.errors import (
     EmptyReportError,
     ExplorerError,
@@ -25,11 +26,13 @@ from idea_explorer.domain.transcript import (
 from idea_explorer.domain.turns import prepare_answer
 
 FinalStatus = Literal[
-    "completed", "partial", "failed", "timed_out", "cancelled", "awaiting_approval"
+    "completed", "partial", "failed", "timed_out", "cancelled", "awaiting_approval", "branching"
 ]
 
 # reasons for writing that mean that the research was cut short
 CUT_SHORT: frozenset[WriteReason] = frozenset({"deadline", "budget"})
+# reasons for writing that say nothing about how the run ended
+ORDINARY: frozenset[WriteReason] = frozenset({"incomplete", "branches"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +70,22 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
+class StartBranches:
+    """Have questions of the plan researched by explorations of their own."""
+
+    branches: tuple[BranchTask, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
+    """The end of a run, or of its work for now: it waits for approval, or for its branches."""
+
     status: FinalStatus
     stop_reason: str
     error: ExplorerError | None = None
 
 
-Move: TypeAlias = Ask | RunTools | RefuseTools | Say | Restart | Finish
+Move: TypeAlias = Ask | RunTools | RefuseTools | Say | Restart | StartBranches | Finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,7 @@ class Bounds:
     too_dear_to_write: bool = False  # in this conversation; a new one with less evidence may fit
     unfinished_at_limit: bool = False  # the result is the work, not the text
     time_to_rewrite: bool = True
+    branches: tuple[BranchTask, ...] = ()  # that the run may start now
 
 
 def next_move(state: State, bounds: Bounds) -> Move:
@@ -96,12 +109,16 @@ def next_move(state: State, bounds: Bounds) -> Move:
         return _after_overflow(state, bounds)
     if state.waiting:
         return Finish("awaiting_approval", "approval")
+    if state.branches:
+        return Finish("branching", "branches")
     if state.writing:
         # reading the whole conversation once more may cost too much
         is_too_dear = bounds.too_dear_to_write and state.answers and not state.restarted
         return Restart("budget") if is_too_dear else Ask(writing=True)
     if state.pending:
         return _finish_search(bounds)
+    if bounds.branches:
+        return StartBranches(bounds.branches)
     if reason := reason_to_write(state, bounds):
         return Say("write", reason)
     return Ask(writing=False)
@@ -156,7 +173,7 @@ def _after_end(state: State, bounds: Bounds) -> Move:
         return _after_gaps(state, bounds, gaps)
     if state.writing == "max_steps" and bounds.unfinished_at_limit:
         return Finish("partial", "max_steps")
-    asked = None if state.writing == "incomplete" else state.writing
+    asked = None if state.writing in ORDINARY else state.writing
     return Finish("completed", asked or answer.stop_reason)
 
 

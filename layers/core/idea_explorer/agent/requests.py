@@ -9,7 +9,7 @@ from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, WRITE_MARGIN_SECONDS, Deadline
-from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.errors import ExternalError, RejectedError, TooLongError
 from idea_explorer.domain.events import RetryScheduled
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.retry import Retry, RetryPolicy
@@ -76,6 +76,14 @@ def announce_retry(again: Retry, *, step: int) -> RetryScheduled:
         seconds=again.seconds,
         reason=again.error.message,
         error_type=again.error.error_type,
+    )
+
+
+def is_conversation_refused(state: State, error: Exception) -> bool:
+    """Whether the API rejects a conversation that it accepted before: it has grown too long, or its thinking
+    blocks have become invalid, as after a change of account. A new conversation may still work."""
+    return isinstance(error, RejectedError) and (
+        isinstance(error, TooLongError) or bool(state.answers)
     )
 
 

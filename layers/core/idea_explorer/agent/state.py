@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
+from idea_explorer.agent.branches import latest_findings, open_branches
 from idea_explorer.domain.json import dump_canonical
 from idea_explorer.domain.plan import PLAN_FIRST, WRITE_PLAN
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, parse_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
+    BranchesFinished,
+    BranchesStarted,
     ConversationRestarted,
     Instruction,
     ModelCallFailed,
@@ -70,7 +73,8 @@ class State:
     @property
     def confirmed(self) -> list[Usage]:
         """What each complete answer says it was billed."""
-        return [answer.usage for answer in self.answers]
+        of_branches = [u for found in latest_findings(self.entries) for u in found.confirmed]
+        return [*(answer.usage for answer in self.answers), *of_branches]
 
     @cached_property
     def records(self) -> list[ToolRecord]:
@@ -83,11 +87,12 @@ class State:
                     found.extend(ToolRecord.of_search(block, entry.step) for block in results)
                 case ToolsRan(refused=False) | ApprovalsDecided():
                     found.extend(result.record for result in entry.results)
-        return found
+        return [*found, *(r for branch in latest_findings(self.entries) for r in branch.records)]
 
     @cached_property
     def billed(self) -> list[Usage]:
-        """What each call was billed. One that was never answered counts with all that it reserved."""
+        """What each call was billed, of its branches too. One that was never answered counts with all that
+        it reserved."""
         parts: list[Usage] = []
         open_call: ModelCallStarted | None = None
         for entry in self.entries:
@@ -101,7 +106,7 @@ class State:
                     open_call = None
         if open_call:
             parts.append(open_call.reserved)
-        return parts
+        return [*parts, *(u for found in latest_findings(self.entries) for u in found.billed)]
 
     @cached_property
     def evidence(self) -> list[Passage]:
@@ -115,6 +120,8 @@ class State:
                     found.extend(parse_search_results(entry.content))
                 case ToolsRan() | ApprovalsDecided():
                     found.extend(p for result in entry.results for p in result.passages)
+                case BranchesFinished():
+                    found.extend(p for branch in entry.findings for p in branch.passages)
         return found
 
     @cached_property
@@ -123,6 +130,8 @@ class State:
         for entry in reversed(self.entries):
             if isinstance(entry, ConversationRestarted):
                 return entry.reason
+            if isinstance(entry, BranchesFinished):
+                return "branches" if entry.has_answers else None
             if isinstance(entry, Instruction) and entry.purpose != "continue":
                 return entry.reason
         return None
@@ -144,7 +153,7 @@ class State:
         """How often the model called tools instead of writing the report."""
         count = 0
         for entry in reversed(self.entries):
-            if isinstance(entry, ConversationRestarted) or (
+            if isinstance(entry, ConversationRestarted | BranchesFinished) or (
                 isinstance(entry, Instruction) and entry.purpose in {"write", "resume"}
             ):
                 break
@@ -185,6 +194,8 @@ class State:
             if isinstance(entry, Instruction):
                 return entry.purpose == "continue"
             if isinstance(entry, ToolsRan | ApprovalsDecided | Opening | ConversationRestarted):
+                return False
+            if isinstance(entry, BranchesFinished):
                 return False
         return False
 
@@ -228,6 +239,8 @@ class State:
                     barren, repeated, gathering = 0, False, True
                 case Instruction(purpose="write"):
                     gathering = False
+                case BranchesFinished():
+                    barren, gathering = 0, not entry.has_answers
                 case ConversationRestarted():
                     gathering = False
                     seen_calls.clear()  # their results are no longer part of the conversation
@@ -248,6 +261,11 @@ class State:
         if repeated:
             return "repeated_call"
         return "no_new_evidence" if barren >= BARREN_STEPS else None
+
+    @property
+    def branches(self) -> BranchesStarted | None:
+        """The branches that the run waits for."""
+        return open_branches(self.entries)
 
     @property
     def waiting(self) -> tuple[PendingCall, ...]:

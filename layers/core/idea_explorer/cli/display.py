@@ -5,9 +5,12 @@ import threading
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, cast
 
 from idea_explorer.cli import streams
+from idea_explorer.cli.output import name_status
 from idea_explorer.domain.events import (
     AnswerStarted,
     ApprovalRequested,
+    BranchFinished,
+    BranchStarted,
     MessageStart,
     PlanAccepted,
     RetryScheduled,
@@ -89,9 +92,8 @@ class ProgressDisplay:
             case MessageStart() if self._characters:
                 self._line("  … The answer was interrupted and is written again.", "yellow")
                 self._characters = 0
-            case PlanAccepted():
-                for line in render_plan(event.plan).splitlines():
-                    self._line(f"    {line}".rstrip(), "dim")
+            case PlanAccepted() | BranchStarted() | BranchFinished():
+                self._show_plan(event)
             case ApprovalRequested():
                 description = one_line(event.description, 100)
                 self._line(f"  ? {event.path}: {description}", "yellow")
@@ -100,21 +102,40 @@ class ProgressDisplay:
             case _:
                 pass
 
+    def _show_plan(self, event: PlanAccepted | BranchStarted | BranchFinished) -> None:
+        """Lines of a branch carry its number, because those of all branches come mixed."""
+        match event:
+            case PlanAccepted():
+                for line in render_plan(event.plan).splitlines():
+                    self._line(f"    {line}".rstrip(), "dim")
+            case BranchStarted():
+                self._characters = 0
+                self._line(f"  [{event.branch}] {one_line(event.question, 160)}", "bold")
+            case BranchFinished():
+                why = f": {one_line(event.error, 160)}" if event.error else ""
+                cost = "" if event.cost is None else f" · ${event.cost:.4f}"
+                style = "green" if event.status == "completed" else "red"
+                self._line(f"  [{event.branch}] {name_status(event.status)}{why}{cost}", style)
+
     def _show_tool(self, event: ToolCallStart | ToolCallEnd | ToolCallError) -> None:
         match event:
             case ToolCallStart():
                 self._tool_names[event.tool_call_id] = event.tool_name
-                self._last_step = None
+                if event.branch is None:
+                    self._last_step = None
                 tool = one_line(event.tool_name, 100)
-                self._line(f"  → {tool} {_format_input(event.input)}".rstrip(), "cyan")
+                given = _format_input(event.input)
+                self._line(f"  → {_branch(event)}{tool} {given}".rstrip(), "cyan")
             case ToolCallEnd():
                 took = f" ({event.duration_ms:,} ms)" if event.duration_ms is not None else ""
                 summary = one_line(event.summary, 100)
-                self._line(f"  ✓ {self._tool(event.tool_call_id)}{summary}{took}", "green")
+                tool = _branch(event) + self._tool(event.tool_call_id)
+                self._line(f"  ✓ {tool}{summary}{took}", "green")
             case ToolCallError():
                 error = one_line(event.error, 160)
                 again = " (tried twice)" if event.was_retried else ""
-                self._line(f"  ✗ {self._tool(event.tool_call_id)}{error}{again}", "red")
+                tool = _branch(event) + self._tool(event.tool_call_id)
+                self._line(f"  ✗ {tool}{error}{again}", "red")
 
     def _begin_step(self, step: int) -> None:
         """Says why, where the step before was to be the last."""
@@ -184,6 +205,10 @@ class ProgressDisplay:
         if self._open_line:
             self._line(f"    {self._open_line}", "dim")
             self._open_line = ""
+
+
+def _branch(event: ToolCallStart | ToolCallEnd | ToolCallError) -> str:
+    return "" if event.branch is None else f"[{event.branch}] "
 
 
 def _format_input(given: JsonObject) -> str:

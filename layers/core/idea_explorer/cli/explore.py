@@ -31,7 +31,13 @@ from idea_explorer.domain.text import one_line
 from idea_explorer.ports import EventSink, Log, UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.estimate import estimate
-from idea_explorer.usecases.jobs import explore_or_settle, finish, send_webhook, settle_abandoned
+from idea_explorer.usecases.jobs import (
+    explore_or_settle,
+    explore_with_branches,
+    finish,
+    send_webhook,
+    settle_abandoned,
+)
 from idea_explorer.usecases.reuse import reuse
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring import local, publishing
@@ -221,7 +227,8 @@ class LocalRunner:
 
         _on_first_signal(cancel)
         try:
-            return explore_or_settle(exploration.id, exploration.run.number, self._deps)
+            run = exploration.run.number
+            return explore_with_branches(exploration.id, run, self._deps, explore_or_settle)
         finally:
             _restore_signals()
 

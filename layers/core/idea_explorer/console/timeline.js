@@ -1,6 +1,6 @@
 // Draws events as steps with tool cards. Events are queued and drawn once per frame, as many as a frame has time for.
 
-import { cut, facts, fill, h, hidden, money, plain, setText, span, t } from "./dom.js";
+import { badge, cut, facts, fill, h, hidden, money, plain, setText, span, t } from "./dom.js";
 import { drawPlan } from "./plan.js";
 import { resultOf } from "./results.js";
 
@@ -69,9 +69,26 @@ function step(title) {
 	};
 }
 
+/** A question of the plan, with what is done to answer it. */
+function branch(question) {
+	const state = badge("running");
+	const body = t("div");
+	const element = t("li.branch", t("div.heading", h("span.said", { dir: "auto" }, question), state), body);
+	return {
+		element,
+		add: (card) => body.append(card),
+		finish(event) {
+			state.replaceWith(badge(event.status));
+			if (event.error) body.append(t("p.event", event.error));
+			if (event.cost != null) body.append(t("p.meta", money(event.cost)));
+		},
+	};
+}
+
 export class Timeline {
 	queue = [];
 	cards = new Map();
+	branches = new Map();
 	asked = new Map();
 	current = null;
 	count = 0;
@@ -146,6 +163,8 @@ export class Timeline {
 		if (known) return known.to("executing");
 		const made = card(event);
 		this.cards.set(event.toolCallId, made);
+		const branch = this.branches.get(event.branch);
+		if (branch) return branch.add(made.element);
 		(event.toolName === "web_search" ? this.currentStep() : this.current ?? this.open()).add(made.element);
 	}
 
@@ -164,6 +183,22 @@ export class Timeline {
 	plan_accepted(event) {
 		const shown = h("details.card", { open: true }, t("summary", hidden("☰"), event.edited ? "The plan, as edited" : "The plan"), t("div.inside", drawPlan(event.plan)));
 		(this.current ?? this.open()).add(shown);
+	}
+
+	/** Branches run side by side, so each has a place of its own. A branch may be started anew by a resume. */
+	branch_started(event) {
+		const made = branch(event.question);
+		this.branches.set(event.branch, made);
+		const parent = this.current ?? this.open();
+		if (!parent.list?.isConnected) parent.add(parent.list = t("ol.branches"));
+		parent.list.append(made.element);
+	}
+
+	/** May come twice, after a crash. */
+	branch_finished(event) {
+		const known = this.branches.get(event.branch);
+		if (known && !known.finished) known.finish(event);
+		if (known) known.finished = true;
 	}
 
 	approval_requested(event) {

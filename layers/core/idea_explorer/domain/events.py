@@ -18,6 +18,7 @@ from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.plan import Plan
+from idea_explorer.domain.run import Status
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
@@ -62,6 +63,7 @@ class ToolCallStart(StreamEvent):
     tool_call_id: str
     tool_name: str
     input: JsonObject
+    branch: int | None = None  # that made the call; None: the run itself
     during_answer: bool = Field(default=False, exclude=True)  # run by Anthropic
 
 
@@ -72,6 +74,7 @@ class ToolCallEnd(StreamEvent):
     result_count: int | None = None
     duration_ms: int | None = None
     output: JsonObject | None = None
+    branch: int | None = None
     record: ToolRecord = Field(exclude=True)
 
 
@@ -81,6 +84,7 @@ class ToolCallError(StreamEvent):
     error: str
     retryable: bool
     was_retried: bool
+    branch: int | None = None
     record: ToolRecord = Field(exclude=True)
 
 
@@ -99,6 +103,24 @@ class PlanAccepted(StreamEvent):
     type: Literal["plan_accepted"] = "plan_accepted"
     plan: Plan
     edited: bool = False
+
+
+class BranchStarted(StreamEvent):
+    """A question of the plan is researched by an exploration of its own. Its tool calls carry its number."""
+
+    type: Literal["branch_started"] = "branch_started"
+    branch: int
+    question: str
+
+
+class BranchFinished(StreamEvent):
+    """May come twice for the same branch, after a crash."""
+
+    type: Literal["branch_finished"] = "branch_finished"
+    branch: int
+    status: Status
+    cost: float | None
+    error: str | None = None
 
 
 class ApprovalRequested(StreamEvent):
@@ -151,6 +173,8 @@ AnyEvent: TypeAlias = Annotated[
     | ToolCallError
     | StepFinished
     | PlanAccepted
+    | BranchStarted
+    | BranchFinished
     | ApprovalRequested
     | ApprovalDecided
     | StatusChanged

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, model_validator
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.branches import Branch
 from idea_explorer.domain.errors import InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
@@ -62,6 +63,7 @@ class Exploration(DomainModel, frozen=True):
     lease: int = 0
     cancel_requested: bool = False
     base_commit: str | None = None  # code: the commit that every run reads
+    branch_of: Branch | None = None  # the exploration that this one is a part of
     builds_on: str | None = None  # the document that an update adds to or a follow-up builds on
     run: Run = Field(default_factory=Run)
     publication: Publication = Field(default_factory=Publication)
@@ -82,6 +84,11 @@ class Exploration(DomainModel, frozen=True):
     def model_name(self) -> str:
         """Who is named as its writer: the model that was asked for, unless none was called."""
         return OFFLINE if self.run.model_id == OFFLINE else self.request.model
+
+    @property
+    def parent(self) -> ExplorationId | None:
+        """The exploration whose branch this is."""
+        return self.branch_of.parent if self.branch_of else None
 
     def waits_for(self, now: datetime) -> str | None:
         """What a run waits for at this moment, in a sentence."""
@@ -119,7 +126,9 @@ class Exploration(DomainModel, frozen=True):
     @property
     def waiting_since(self) -> datetime | None:
         """Since when it has waited for a worker: to be started, or to go on after a person's decisions.
-        None if it does not wait for that."""
+        None if it does not wait for that, as a branch never does: its parent's slot counts for it."""
+        if self.branch_of:
+            return None
         match self.status:
             case "queued" if not self.run.by_command:
                 return self.updated_at

@@ -33,6 +33,11 @@ def id_for_day(owner: str, key: str, day: date) -> ExplorationId:
     return _format(milliseconds << 80 | digest & (2**80 - 1), version=7)
 
 
+def branch_id(parent: ExplorationId, number: int) -> ExplorationId:
+    """The same id for the same branch, so that a branch is never made twice."""
+    return id_from_key(parent, f"branch {number}")
+
+
 def _format(value: int, *, version: int) -> ExplorationId:
     shaped = value & ~(0xF << 76) & ~(0b11 << 62) | version << 76 | 0b10 << 62
     return ExplorationId(str(uuid.UUID(int=shaped)))

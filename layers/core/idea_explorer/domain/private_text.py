@@ -8,13 +8,14 @@ no source of addresses: whoever wrote them could have the run carry their other 
 import re
 from collections.abc import Iterator, Sequence
 
-from idea_explorer.domain.json import Block, JsonObject, text_of
+from idea_explorer.domain.json import Block, JsonObject, document_text, text_of
 from idea_explorer.domain.sources import find_addresses, normalize_source, trim_address
 from idea_explorer.domain.tools import parse_search_results
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
+    BranchesFinished,
     ModelCallFinished,
     Opening,
     StoredResult,
@@ -70,13 +71,21 @@ def has_private_text(entries: Sequence[AnyEntry]) -> bool:
 def _reads_private_text(entry: AnyEntry) -> bool:
     match entry:
         case Opening():
-            attached = any(block.get("type") == "document" for block in entry.content)
+            documents = [block for block in entry.content if block.get("type") == "document"]
+            attached = any(document_text(block) != entry.question for block in documents)
             private = any(not _is_page(passage.source) for passage in entry.passages)
             blocks = (block for message in entry.turns for block in _blocks(message))
             called = (block.get("name") for block in blocks if block.get("type") == "tool_use")
-            return attached or private or any(name in PRIVATE_TOOLS for name in called)
+            return (
+                entry.private
+                or attached
+                or private
+                or any(name in PRIVATE_TOOLS for name in called)
+            )
         case ToolsRan(refused=False) | ApprovalsDecided():
             return any(r.name in PRIVATE_TOOLS and _found_something(r) for r in entry.results)
+        case BranchesFinished():
+            return any(found.private_text for found in entry.findings)
         case _:
             return False
 
@@ -130,6 +139,10 @@ class NamedAddresses:
             case ToolsRan() | ApprovalsDecided():
                 for result in entry.results:
                     self._read_result(result)
+            case BranchesFinished():
+                for passage in (p for found in entry.findings for p in found.passages):
+                    if _is_page(passage.source):
+                        self._add(self._found, passage.source)
 
     def _read_opening(self, opening: Opening) -> None:
         for text in find_request_texts(opening):

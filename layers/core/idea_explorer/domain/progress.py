@@ -68,6 +68,8 @@ class _EventProgress:
                 self.label = "Writing"
             case {"type": "thinking_delta"}:
                 self.label = "Thinking"
+            case {"type": "branch_started"}:
+                self.label = "Researching the questions of the plan"
             case {"type": "message_end"}:
                 self.label = "Publishing"
             case {"type": "tool_call_end", "toolCallId": call_id} if call_id in self._private_calls:

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from idea_explorer.domain.json import Block, citations_of, text_of
 from idea_explorer.domain.report_text import has_heading, strip_preamble
+from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.transcript import (
     AnyEntry,
+    BranchesFinished,
     Instruction,
     ModelCallFailed,
     ModelCallFinished,
@@ -14,6 +16,8 @@ from idea_explorer.domain.transcript import (
 )
 from idea_explorer.domain.turns import find_last_turn
 
+FINDINGS = "Findings"
+MAX_HEADING = 200
 CALL_STOPS = frozenset({"tool_use", "pause_turn"})
 CALLS = frozenset({"tool_use", "server_tool_use"})
 _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E"})
@@ -57,6 +61,8 @@ def _latest_text(entries: Sequence[AnyEntry]) -> str:
     for entry in reversed(entries):
         if isinstance(entry, ModelCallFailed) and entry.text.strip():
             return entry.text.strip()
+        if isinstance(entry, BranchesFinished) and entry.has_answers:
+            return _join_findings(entry)
         if isinstance(entry, ToolsRan):
             break
     answers = [
@@ -65,6 +71,15 @@ def _latest_text(entries: Sequence[AnyEntry]) -> str:
     return "\n\n".join(
         text for answer in answers if (text := render_citations(answer.content).strip())
     )
+
+
+def _join_findings(finished: BranchesFinished) -> str:
+    """What the branches of a run found, where it ended before it wrote a report from that."""
+    parts = [f"# {FINDINGS}"]
+    for found in finished.findings:
+        question = escape_markdown(one_line(found.question, MAX_HEADING))
+        parts.append(f"## {question}\n\n{found.text or found.error}".rstrip())
+    return "\n\n".join(parts)
 
 
 def _only_announces_calls(turn: Sequence[ModelCallFinished]) -> bool:

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.branches import BranchRun
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
@@ -131,6 +132,7 @@ class Run(DomainModel, frozen=True):
     awaiting_since: datetime | None = None  # waiting for approval does not use up the deadline
     decided_at: datetime | None = None  # since when everything is decided, while it awaits approval
     pause: Pause | None = None
+    branches: tuple[BranchRun, ...] = ()  # that it waits for; their ends let it go on
     stats: Stats = Field(default_factory=Stats)  # of all runs so far
     outcome: Status | None = None  # becomes the status once the report is published
     base_cost_usd: float = 0.0  # what earlier runs cost

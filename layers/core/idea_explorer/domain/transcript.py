@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.branches import BranchFindings, BranchTask
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, ToolResult
@@ -29,6 +30,7 @@ WriteReason = Literal[
     "context_window",
     "rejected",
     "incomplete",
+    "branches",
 ]
 RewriteReason = Literal["no_text", "incomplete"]
 
@@ -57,6 +59,8 @@ class Opening(TranscriptEntry):
     framework: Framework | None = None  # what the report must contain
     changes_effort: bool = False  # whether the model can change effort within a conversation
     new_effort: str | None = None  # from here on, where `turns` ended with another
+    question: str = ""  # of a branch: the question of its parent's plan, which `content` attaches
+    private: bool = False  # of a branch: its parent had read private text when it asked
 
 
 class ModelCallStarted(TranscriptEntry):
@@ -171,6 +175,26 @@ class ConversationRestarted(TranscriptEntry):
     content: list[Block]
 
 
+class BranchesStarted(TranscriptEntry):
+    """Questions of the plan are about to be researched, each by an exploration of its own."""
+
+    kind: Literal["branches_started"] = "branches_started"
+    branches: tuple[BranchTask, ...]
+
+
+class BranchesFinished(TranscriptEntry):
+    """What became of them. `content` is what the model is told: to write from the findings, or, where
+    there are none, to research the questions itself."""
+
+    kind: Literal["branches_finished"] = "branches_finished"
+    findings: tuple[BranchFindings, ...]
+    content: list[Block]
+
+    @property
+    def has_answers(self) -> bool:
+        return any(found.text for found in self.findings)
+
+
 AnyEntry: TypeAlias = Annotated[
     Opening
     | ModelCallStarted
@@ -179,7 +203,9 @@ AnyEntry: TypeAlias = Annotated[
     | ToolsRan
     | ApprovalsDecided
     | Instruction
-    | ConversationRestarted,
+    | ConversationRestarted
+    | BranchesStarted
+    | BranchesFinished,
     Field(discriminator="kind"),
 ]
 

@@ -9,6 +9,7 @@ from idea_explorer.domain.json import Block, JsonObject, dump_canonical
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
+    BranchesFinished,
     ConversationRestarted,
     Instruction,
     ModelCallFinished,
@@ -48,6 +49,8 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                 results = _sort_by_call([*waiting, *entry.results], _blocks(turns[-1]))
                 _extend(turns, "user", [_result_block(result) for result in results])
                 waiting = []
+            case BranchesFinished():
+                _extend(turns, "user", entry.content)
             case Instruction():
                 _drop_unanswered_calls(turns)
                 _extend(turns, "user", [{"type": "text", "text": entry.text}])
@@ -85,6 +88,8 @@ def find_last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
             case ModelCallFinished():
                 turn.append(entry)
             case Opening() | ConversationRestarted() | ToolsRan() | ApprovalsDecided():
+                turn = []
+            case BranchesFinished():
                 turn = []
             case Instruction() if entry.purpose != "continue":
                 turn = []

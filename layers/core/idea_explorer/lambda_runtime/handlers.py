@@ -80,7 +80,8 @@ class _FunctionError(DomainModel):
 
 class Work(DomainModel):
     """One call of the workflow: run an exploration, settle one whose run has stopped, or store the token
-    that ends the wait for a person's decision. `expired`: nobody decided in time.
+    that ends the wait for a person's decision. `expired`: nobody decided in time; `branched`: nobody
+    works on the run's branches any more.
 
     During a release, a new workflow calls the old function and the other way round: fields may be unknown
     to one of them.
@@ -95,6 +96,7 @@ class Work(DomainModel):
     retries: int = 0
     settle: bool = False
     expired: bool = False
+    branched: bool = False
     token: SecretStr | None = None
     cause: str = ""
     failure: Failure | None = None

@@ -75,7 +75,10 @@ def _summarize(exploration: Exploration) -> JsonObject:
     """The run in numbers."""
     run, request = exploration.run, exploration.request
     stats, usage = run.stats, run.stats.usage
+    branch = exploration.branch_of
+    part: JsonObject = {"parentId": branch.parent, "branch": branch.number} if branch else {}
     return {
+        **part,
         "run": run.number,
         "status": exploration.status,
         "toolset": request.toolset,

@@ -29,6 +29,7 @@ class MetricSink:
     def __init__(
         self, exploration: Exploration, clock: Clock, request_id: str | None = None
     ) -> None:
+        self._is_branch = exploration.branch_of is not None
         self._started_at: datetime | None = exploration.run.started_at
         self._clock = clock
         self._request_id = request_id
@@ -41,7 +42,7 @@ class MetricSink:
                 self._count_call(event.record, event.record.duration_ms)
             case StepFinished():
                 self._count_step(event)
-            case StatusChanged() if event.to in FINAL:
+            case StatusChanged() if event.to in FINAL and not self._is_branch:
                 if self._started_at:  # None if it never ran
                     seconds = (self._clock.now() - self._started_at).total_seconds()
                     self._put({}, {"ExplorationDuration": (MetricUnit.Seconds, seconds)})

@@ -14,6 +14,8 @@ def reserve_budget(exploration: Exploration, deps: Deps) -> Exploration:
     """
     if exploration.run.limit_usd is not None:
         return exploration
+    if exploration.branch_of:  # its parent has reserved what its branches may cost
+        return _save_changes(exploration, {"limit_usd": exploration.request.max_cost_usd}, deps)
     # The day is stored before anything is reserved on it: whoever ends the run must know it.
     day = exploration.run.charged_on or deps.clock.now().date()
     exploration = _save_changes(exploration, {"charged_on": day}, deps)

@@ -41,6 +41,12 @@ def cancel(exploration_id: str, owner: str, deps: Deps) -> Exploration:
     return cancelled
 
 
+def is_cancelled(exploration: Exploration, deps: Deps) -> bool:
+    """Whether its run has to stop. A branch stops with the exploration that it is a part of."""
+    ids = [exploration.id, *([exploration.parent] if exploration.parent else [])]
+    return any(deps.explorations.is_cancelled(known) for known in ids)
+
+
 def _cancelled(exploration: Exploration, deps: Deps) -> Exploration:
     if exploration.status != "queued":
         raise _StartedError(f"Exploration {exploration.id} has started.")

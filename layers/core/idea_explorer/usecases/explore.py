@@ -1,14 +1,9 @@
 """Run one exploration: the same for Lambda, the command line and the tests."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
-
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.plans import PlanFirst
-from idea_explorer.agent.state import State
 from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import Validated
@@ -19,23 +14,23 @@ from idea_explorer.domain.events import (
     EventUsage,
     MessageEnd,
     MessageStart,
+    RunFinished,
     StatusChanged,
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import ModelChoice
 from idea_explorer.domain.plan import WRITE_PLAN
-from idea_explorer.ports import Transcript
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
 from idea_explorer.usecases.approvals.request import request_approvals
 from idea_explorer.usecases.approvals.wait import still_waits
+from idea_explorer.usecases.branches import continue_branches, divide
+from idea_explorer.usecases.cancel import is_cancelled
 from idea_explorer.usecases.continuation import Continuation, find_continuation
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.opening import (
     begin_or_resume,
-    call_until_reachable,
     deadline_of,
     enter_run,
     record_continuation,
@@ -50,33 +45,32 @@ from idea_explorer.usecases.outcome import (
 )
 from idea_explorer.usecases.progress import ProgressSink
 from idea_explorer.usecases.related import find_related
-from idea_explorer.usecases.run_events import FanOutSink, RecordingSink
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What stays the same for all of a run, whatever its record comes to hold."""
-
-    transcript: Transcript
-    sink: RecordingSink
-    engine: Engine
-    deps: Deps
-
-    @property
-    def state(self) -> State:
-        return State(self.transcript.entries)
+from idea_explorer.usecases.run_context import RunContext, pin_commit
+from idea_explorer.usecases.run_events import (
+    FanOutSink,
+    RecordingSink,
+    describe_branch_end,
+    end_events,
+    sinks_of,
+)
 
 
 def explore(
-    exploration_id: ExplorationId, run: int, deps: Deps, task: TaskStart | None = None
+    exploration_id: ExplorationId,
+    run: int,
+    deps: Deps,
+    task: TaskStart | None = None,
+    *,
+    branched: bool = False,
 ) -> Exploration:
     """Run to an outcome and store the report. The record stays `running` until it is published. `task` is
     the call of a workflow, which has a timeout; None where nothing times the run but itself.
 
     Entering takes the lease: another worker on the same exploration can write nothing more. Raises
     where the repository cannot be used, but only before the first paid call; a run that has paid goes on.
+
+    A run that is returned with `branches` waits for these: explore each of them, then the run again, with
+    `branched`. A branch itself is final once it has an outcome: nothing of it is published.
     """
     # loading the model may take seconds; without a workflow they do not count
     engine = deps.engine()
@@ -94,19 +88,19 @@ def explore(
     exploration = deps.explorations.take_over(
         exploration_id, lambda e: enter_run(e, run, now, task), events
     )
-    sinks = [*deps.sinks_for(exploration), *engine.sinks_for(exploration)]
+    sinks = [*sinks_of(exploration, deps), *engine.sinks_for(exploration)]
     sink = RecordingSink(exploration, sinks, deps)
     sink.forward(*changes)
     if exploration.run.outcome or exploration.is_final:
         return exploration
     transcript = deps.transcripts.open(exploration_id, exploration.lease)
-    context = _Context(transcript, sink, engine, deps)
-    exploration = _pin_commit(exploration, context)
+    context = RunContext(transcript, sink, engine, deps)
+    exploration = pin_commit(exploration, context)
     continuation: Continuation | None = None
     if not transcript.entries:
         try:
-            continuation = _call_until_reachable(
-                lambda: find_continuation(exploration, deps), exploration, context
+            continuation = context.call_until_reachable(
+                lambda: find_continuation(exploration, deps), exploration
             )
         except OutOfReachError:
             raise
@@ -120,7 +114,7 @@ def explore(
         apply_decisions(exploration, transcript, engine.writer_for, sink, deps)
     toolset = engine.toolset_for(exploration, transcript.entries)
     try:
-        return _run(exploration, continuation, toolset, context)
+        return _run(exploration, continuation, toolset, context, branched=branched)
     finally:
         toolset.close()
 
@@ -129,19 +123,21 @@ def _run(
     exploration: Exploration,
     continuation: Continuation | None,
     toolset: Toolset,
-    context: _Context,
+    context: RunContext,
+    *,
+    branched: bool,
 ) -> Exploration:
     transcript, engine, policy = context.transcript, context.engine, context.deps.policy
     expired = has_expired(transcript.entries, exploration.run.number)
     if not expired:
         exploration = reserve_budget(exploration, context.deps)
-        model_id = policy.model_ids[exploration.request.model]
+        branch = exploration.branch_of
+        model_id = branch.model_id if branch else policy.model_ids[exploration.request.model]
         budget = _budget(exploration, model_id, context)
         model = ModelChoice(id=model_id, profile=policy.profiles.get(model_id))
         framework = engine.framework_for(exploration, continuation, model_id)
-        related = (
-            () if transcript.entries else find_related(exploration, continuation, context.deps)
-        )
+        has_related = not (transcript.entries or branch)  # a branch searches by its own question
+        related = find_related(exploration, continuation, context.deps) if has_related else ()
         begin_or_resume(
             transcript, exploration, continuation, toolset, model, framework, budget, related
         )
@@ -154,56 +150,22 @@ def _run(
     )
     if expired:
         return _conclude(exploration, Finish("partial", EXPIRED), context)
-    finish = _agent(exploration, toolset, context).run()
-    if finish.status == "awaiting_approval":
-        return _suspend(exploration, context)
-    return _conclude(exploration, finish, context)
+    exploration = _continue_branches(exploration, context, over=branched)
+    while not exploration.run.branches:
+        finish = _agent(exploration, toolset, context).run()
+        if finish.status == "awaiting_approval":
+            return _suspend(exploration, context)
+        if finish.status != "branching":
+            return _conclude(exploration, finish, context)
+        exploration = _continue_branches(exploration, context, over=False)
+    return exploration
 
 
-def _pin_commit(exploration: Exploration, context: _Context) -> Exploration:
-    """Fix the commit that this exploration reads, in this run and in every later one.
-
-    Raises where the repository cannot be used, unless the run has cost something by now: then it goes
-    on, and the tools report the error.
-    """
-    engine, deps = context.engine, context.deps
-
-    def find_commit() -> str | None:
-        return None if exploration.base_commit else engine.base_of(exploration)
-
-    def check_and_find_commit() -> str | None:
-        engine.check_repository(exploration)
-        return find_commit()
-
-    steps = context.state.steps if context.transcript.entries else 0
-    has_begun = steps > exploration.run.base_steps or exploration.cancel_requested
-    try:
-        if has_begun:
-            commit = find_commit()
-        else:
-            commit = _call_until_reachable(check_and_find_commit, exploration, context)
-    except ExplorerError as error:
-        if not has_begun:
-            raise
-        deps.log.warning("commit_unknown", explorationId=exploration.id, error=error.sentence)
-        return exploration
-    if commit is None:
-        return exploration
-    pinned = exploration.replace(base_commit=commit)
-    deps.explorations.save(pinned)
-    return pinned
+def _continue_branches(exploration: Exploration, context: RunContext, *, over: bool) -> Exploration:
+    return continue_branches(exploration, context.transcript, context.sink, context.deps, over=over)
 
 
-def _call_until_reachable(call: Callable[[], T], exploration: Exploration, context: _Context) -> T:
-    return call_until_reachable(
-        call,
-        deadline_of(exploration, context.deps.clock),
-        context.sink,
-        lambda: context.deps.explorations.is_cancelled(exploration.id),
-    )
-
-
-def _suspend(exploration: Exploration, context: _Context) -> Exploration:
+def _suspend(exploration: Exploration, context: RunContext) -> Exploration:
     """Request approvals, then wait. A run that dies in between makes the same requests again."""
     deps = context.deps
     now = deps.clock.now()
@@ -214,11 +176,12 @@ def _suspend(exploration: Exploration, context: _Context) -> Exploration:
     return waiting
 
 
-def _agent(exploration: Exploration, toolset: Toolset, context: _Context) -> Agent:
+def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> Agent:
     request, deps = exploration.request, context.deps
     clock, log = deps.clock, deps.log
     deadline = deadline_of(exploration, clock)
     sink = FanOutSink([context.sink, ProgressSink(exploration, context.transcript, deps)])
+    budget = _budget(exploration, context.state.opening.model_id, context)
     runner = Bounded(Retried(Executed(log), clock, log, deadline), deadline)
     tools: Caller = Validated(toolset, runner, log)
     if request.plans and WRITE_PLAN in toolset.tools:
@@ -230,15 +193,16 @@ def _agent(exploration: Exploration, toolset: Toolset, context: _Context) -> Age
         tools=Recorded(tools, sink, clock),
         sink=sink,
         deadline=deadline,
-        budget=_budget(exploration, context.state.opening.model_id, context),
+        budget=budget,
         max_steps=exploration.run.base_steps + request.steps,
-        cancelled=lambda: deps.explorations.is_cancelled(exploration.id),
+        cancelled=lambda: is_cancelled(exploration, deps),
         unfinished_at_limit=request.spec.proposes_changes,
         read_transcript=toolset.read_transcript,
+        divide=lambda state: divide(exploration, state, budget, deadline),
     )
 
 
-def _budget(exploration: Exploration, model_id: str, context: _Context) -> Budget:
+def _budget(exploration: Exploration, model_id: str, context: RunContext) -> Budget:
     return Budget(
         price=context.deps.policy.prices.get(model_id),
         max_cost_usd=exploration.run.limit_usd,
@@ -247,7 +211,7 @@ def _budget(exploration: Exploration, model_id: str, context: _Context) -> Budge
     )
 
 
-def _conclude(exploration: Exploration, finish: Finish, context: _Context) -> Exploration:
+def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> Exploration:
     """Store the report, then the outcome."""
     state, deps = context.state, context.deps
     conclusion = conclude(state, finish, context.engine.page_of(exploration))
@@ -281,6 +245,9 @@ def _conclude(exploration: Exploration, finish: Finish, context: _Context) -> Ex
         min_resume_usd=min_resume_usd,
         notice=describe_missing_plan(exploration, finish, state),
     )
+    if exploration.branch_of:
+        assert finish.status != "branching"
+        ended = ended.finished(finish.status, at=deps.clock.now())
     # after a crash here, the next worker repeats it
     record_spend(exploration, stats.cost_usd, deps)
     error = finish.error
@@ -292,5 +259,11 @@ def _conclude(exploration: Exploration, finish: Finish, context: _Context) -> Ex
         error_code=error.code if error else None,
     )
     failed = [ErrorEvent(code=error.code, message=error.sentence)] if error else []
-    context.sink.save(ended, end, *failed)
+    if not exploration.branch_of:
+        context.sink.save(ended, end, *failed)
+        return ended
+    for event in describe_branch_end(ended):
+        context.sink.emit(event)
+    context.sink.save(ended, end, *failed, *end_events(exploration, ended))
+    context.sink.emit(RunFinished(exploration=ended))
     return ended

@@ -11,11 +11,12 @@ from idea_explorer.usecases.deps import Deps
 
 
 def find(exploration_id: str, owner: str, deps: Deps) -> Exploration:
-    """Load an owner's exploration. Raises MissingError for another owner's, as for an unknown id."""
+    """Load an owner's exploration. Raises MissingError for another owner's, as for an unknown id, and for
+    a branch: people see and steer only the exploration that it is a part of."""
     if not is_id(exploration_id):
         raise MissingError("There is no exploration with this id.")
     found = deps.explorations.load(ExplorationId(exploration_id))
-    if found.owner != owner:
+    if found.owner != owner or found.branch_of:
         raise MissingError(f"There is no exploration {found.id}.")
     return found
 

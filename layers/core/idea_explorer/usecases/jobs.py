@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
+from idea_explorer.agent.tool_calls import run_in_parallel
+from idea_explorer.domain.branches import BranchRun
 from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
@@ -25,7 +28,7 @@ RETRY_SECONDS = 2.0
 def run_job(job: Job, jobs: Jobs, deps: Deps) -> None:
     """Run, publish and notify. Whatever happens, the job is done or due again, and no run stays open."""
     try:
-        ended = explore(job.exploration_id, job.run, deps)
+        ended = explore_with_branches(job.exploration_id, job.run, deps, explore)
         if ended.status == "awaiting_approval":
             jobs.done(job)  # the decision queues it again
             return
@@ -77,17 +80,50 @@ def explore_or_settle(
     task: TaskStart | None = None,
     *,
     expired: bool = False,
+    branched: bool = False,
 ) -> Exploration:
     """Explore. An error that no retry can fix, such as a missing key, ends the run here, where its
-    sentence is still known. Any other error is raised. `expired`: the time to decide is over."""
+    sentence is still known. Any other error is raised. `expired`: the time to decide is over;
+    `branched`: nobody works on the run's branches any more."""
     try:
         if expired:
             expire(exploration_id, run, deps)
-        return explore(exploration_id, run, deps, task)
+        return explore(exploration_id, run, deps, task, branched=branched)
     except ExplorerError as error:
         if error.retryable or isinstance(error, OVERTAKEN):
             raise
         return settle(exploration_id, run, "broken", deps, error=error)
+
+
+class _Explore(Protocol):
+    def __call__(
+        self, exploration_id: ExplorationId, run: int, deps: Deps, /, *, branched: bool = ...
+    ) -> Exploration: ...
+
+
+def explore_with_branches(
+    exploration_id: ExplorationId, run: int, deps: Deps, explore: _Explore
+) -> Exploration:
+    """Explore as the workflow does: where the run has branches, those too, each in a thread of its own,
+    and then the run again."""
+    reached = explore(exploration_id, run, deps)
+    if reached.is_final or not reached.run.branches:
+        return reached
+    run_in_parallel([partial(_explore_branch, branch, deps) for branch in reached.run.branches])
+    return explore(exploration_id, run, deps, branched=True)
+
+
+def _explore_branch(branch: BranchRun, deps: Deps) -> None:
+    """A branch that fails costs its run only the answer to its question."""
+    try:
+        explore_or_settle(branch.id, branch.run, deps)
+    except OVERTAKEN as error:
+        deps.log.info("branch_overtaken", explorationId=branch.id, reason=str(error))
+    except Exception as error:  # noqa: BLE001  whatever it was, the run goes on without it
+        kind = type(error).__name__
+        deps.log.warning("branch_failed", explorationId=branch.id, errorType=kind)
+        known = error if isinstance(error, ExplorerError) else None
+        settle(branch.id, branch.run, "broken", deps, error=known)
 
 
 def run_queue_message(message: QueueMessage, deps: Deps) -> Exploration:
@@ -100,7 +136,8 @@ def run_queue_message(message: QueueMessage, deps: Deps) -> Exploration:
         exploration = deps.explorations.load(named.id)
     if exploration.is_final:
         return exploration
-    explored = explore_or_settle(exploration.id, exploration.run.number, deps)
+    run = exploration.run.number
+    explored = explore_with_branches(exploration.id, run, deps, explore_or_settle)
     if explored.status == "awaiting_approval":
         return explored
     return finish(explored.id, explored.run.number, deps, partial(_log_wait, deps))
@@ -122,5 +159,8 @@ def settle_abandoned(
     queued = deps.explorations.unchanged_since("queued", now)
     begun = deps.explorations.unchanged_since("running", now)
     open_runs = [*(e for e in queued if e.run.by_command), *begun]
-    lost = [e for e in open_runs if e.owner == owner and e.id != but and not is_worked_on(e)]
+    own = [
+        e for e in open_runs if e.owner == owner and not e.branch_of
+    ]  # a run settles its branches
+    lost = [e for e in own if e.id != but and not is_worked_on(e)]
     return [settle(e.id, e.run.number, "broken", deps) for e in lost]

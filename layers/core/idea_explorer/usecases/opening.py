@@ -24,6 +24,7 @@ from idea_explorer.domain.turns import find_effort
 from idea_explorer.ports import EventSink, Transcript
 from idea_explorer.usecases.continuation import Continuation, PriorDocument, Thread
 
+QUESTION = "Question"  # the title of the document that a branch gets, which its prompt names
 NOTHING_TO_UPDATE = "There was no research of this idea to update, so this is a new document."
 
 
@@ -43,6 +44,8 @@ def enter_run(
     if exploration.run.awaiting_since:
         deadline += now - exploration.run.awaiting_since
     deadline = min(deadline, latest)
+    if exploration.branch_of:
+        deadline = min(deadline, exploration.branch_of.until)
     begun = exploration if exploration.status == "running" else exploration.started(at=now)
     return begun.replace(deadline_at=deadline, awaiting_since=None)
 
@@ -110,7 +113,7 @@ def _needs_instruction(transcript: Transcript, exploration: Exploration) -> bool
         return False
     last = state.last
     asked_for_tools = isinstance(last, ModelCallFinished) and last.stop_reason == "tool_use"
-    open_question = asked_for_tools or state.pending or bool(state.waiting)
+    open_question = asked_for_tools or state.pending or bool(state.waiting or state.branches)
     return state.steps == exploration.run.base_steps and not open_question
 
 
@@ -122,11 +125,11 @@ def opening(
     framework: Framework | None = None,
     related: Sequence[RelatedDocument] = (),
 ) -> Opening:
-    request = exploration.request
+    request, branch = exploration.request, exploration.branch_of
     profile = (model.profile or ModelProfile()).with_effort(request.wanted_effort)
     begun = Opening(
         model_id=model.id,
-        system=[{"type": "text", "text": system_prompt(request)}],
+        system=[{"type": "text", "text": prompt("findings") if branch else system_prompt(request)}],
         tools=toolset.definitions,
         content=first_message(exploration, continuation, toolset.introduce(), related),
         requests=[text for text in (request.idea, request.context) if text],
@@ -139,6 +142,8 @@ def opening(
         write_effort=profile.writing,
         changes_effort=profile.changes_effort,
         framework=framework,
+        question=branch.question if branch else "",
+        private=branch.private if branch else False,
     )
     return _continue_thread(begun, continuation) if isinstance(continuation, Thread) else begun
 
@@ -167,7 +172,7 @@ def framework_of(
     The offline model has no verdict of its own and says so: asked again, it would write the same.
     """
     request = exploration.request
-    if not request.spec.takes("mode") or model_id == OFFLINE:
+    if not request.spec.takes("mode") or model_id == OFFLINE or exploration.branch_of:
         return None
     updates = request.update and isinstance(continuation, PriorDocument)
     return prompts.framework("update" if updates else request.mode)
@@ -180,8 +185,9 @@ def first_message(
     related: Sequence[RelatedDocument] = (),
 ) -> list[Block]:
     """The first user message: the date, the idea, its context, what the tools work on, and, as documents
-    of their own, the research that it starts from and the team's research on similar ideas."""
-    request = exploration.request
+    of their own, the research that it starts from, the team's research on similar ideas, and the question of
+    a branch."""
+    request, branch = exploration.request, exploration.branch_of
     parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
     if request.context:
         parts.append(f"<context>\n{request.context}\n</context>")
@@ -191,6 +197,8 @@ def first_message(
         purpose = "follow_up" if request.continue_from else "update"
         date = f"{exploration.created_at:%Y-%m-%d}"
         parts.append(prompt(purpose, path=continuation.name, date=date))
+    if branch:
+        parts.append(prompt("branch"))
     if introduction:
         parts.append(introduction)
     if related:
@@ -202,6 +210,8 @@ def first_message(
         content.append(document_block(continuation.name, continuation.shown))
     if related:
         content.append(document_block(RELATED, render_related(related)))
+    if branch:
+        content.append(document_block(QUESTION, branch.question))
     return content
 
 

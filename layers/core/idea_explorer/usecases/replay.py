@@ -16,6 +16,7 @@ from idea_explorer.agent.moves import (
     Restart,
     RunTools,
     Say,
+    StartBranches,
     next_move,
 )
 from idea_explorer.agent.state import State
@@ -40,8 +41,8 @@ def replay(entries: Sequence[transcript.AnyEntry], page: str | None = None) -> R
         tape.skip_interruptions()
         state = State(tape.played)
         move = next_move(state, tape.bounds(state))
-        if state.waiting and isinstance(tape.upcoming, transcript.ApprovalsDecided):
-            tape.play()  # a person's decision and its results are repeated as recorded
+        if tape.came_from_outside(state):
+            tape.play()
             continue
         if isinstance(move, Finish):
             return _ended(tape, state, move, page)
@@ -100,6 +101,13 @@ class _Tape:
         ):
             self.play()
 
+    def came_from_outside(self, state: State) -> bool:
+        """Whether a person's decisions, or the findings of branches, come next: both are repeated as they
+        were recorded."""
+        decided = state.waiting and isinstance(self.upcoming, transcript.ApprovalsDecided)
+        found = state.branches and isinstance(self.upcoming, transcript.BranchesFinished)
+        return bool(decided or found)
+
     def bounds(self, state: State) -> Bounds:
         reason = (
             self.upcoming.reason
@@ -110,6 +118,9 @@ class _Tape:
             max_steps=state.steps + (1 if reason == "max_steps" else 1_000),
             out_of_time=reason == "deadline",
             out_of_budget=reason == "budget",
+            branches=self.upcoming.branches
+            if isinstance(self.upcoming, transcript.BranchesStarted)
+            else (),
             too_dear_to_write=isinstance(self.upcoming, transcript.ConversationRestarted)
             and reason == "budget",
         )
@@ -121,6 +132,8 @@ class _Tape:
             case Say(), transcript.Instruction():
                 return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)
             case Restart(), transcript.ConversationRestarted():
+                return True
+            case StartBranches(), transcript.BranchesStarted():
                 return True
             case RunTools() | RefuseTools(), transcript.ToolsRan():
                 if self.upcoming.refused != isinstance(move, RefuseTools):

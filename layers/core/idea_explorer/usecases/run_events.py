@@ -10,6 +10,7 @@ from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
     AnswerStarted,
     AnyEvent,
+    BranchFinished,
     ErrorEvent,
     MessageStart,
     RetryScheduled,
@@ -19,10 +20,13 @@ from idea_explorer.domain.events import (
     StepFinished,
     TextDelta,
     ThinkingDelta,
+    ToolCallEnd,
+    ToolCallError,
     ToolCallStart,
     WebhookGivenUp,
 )
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.usecases.deps import Deps
 
 if TYPE_CHECKING:
@@ -103,6 +107,62 @@ class GroupedText:
             self._parts.clear()
 
 
+class BranchSink:
+    """Shows those who watch a run what one of its branches does: its tool calls, with its number, and how
+    it ended. The rest is of no interest there."""
+
+    def __init__(self, inner: EventSink, number: int) -> None:
+        self._inner = inner
+        self._number = number
+
+    def emit(self, event: RunEvent) -> None:
+        match event:
+            case ToolCallStart() | ToolCallEnd() | ToolCallError():
+                # ids of calls are unique only within a conversation
+                named = f"{self._number}-{event.tool_call_id}"
+                marks = {"branch": self._number, "tool_call_id": named}
+                self._inner.emit(event.model_copy(update=marks))
+            case BranchFinished():
+                self._inner.emit(event)
+            case _:
+                pass
+
+
+class ParentHistory:
+    """Stores events in the history of the exploration that a branch is a part of."""
+
+    def __init__(self, log: EventLog, parent: ExplorationId) -> None:
+        self._log = log
+        self._parent = parent
+
+    def emit(self, event: RunEvent) -> None:
+        if isinstance(event, ToolCallStart | ToolCallEnd | ToolCallError | BranchFinished):
+            self._log.append(self._parent, None, event)
+
+
+def sinks_of(exploration: Exploration, deps: Deps) -> list[EventSink]:
+    """The sinks of an exploration; of a branch, the history of its parent too."""
+    sinks, branch = list(deps.sinks_for(exploration)), exploration.branch_of
+    if branch is None:
+        return sinks
+    return [*sinks, BranchSink(ParentHistory(deps.events, branch.parent), branch.number)]
+
+
+def describe_branch_end(ended: Exploration) -> list[AnyEvent]:
+    """Told before the end is stored: so it may be told twice, but is never lost."""
+    branch, run = ended.branch_of, ended.run
+    if branch is None:
+        return []
+    return [
+        BranchFinished(
+            branch=branch.number,
+            status=ended.status,
+            cost=run.stats.cost_usd,
+            error=run.receipt.message if run.receipt else None,
+        )
+    ]
+
+
 class FanOutSink:
     def __init__(self, sinks: Sequence[EventSink]) -> None:
         self._sinks = sinks
@@ -143,9 +203,11 @@ def save_end(
     failure: ErrorEvent | None = None,
 ) -> None:
     """Store the end of a run under its lease, then emit it; raises LeaseLostError."""
-    events = end_events(before, ended, failure)
+    events, sinks = end_events(before, ended, failure), sinks_of(ended, deps)
+    for event in describe_branch_end(ended):
+        FanOutSink(sinks).emit(event)
     deps.explorations.save(ended, events)
-    emit_end(ended, events, deps.sinks_for(ended))
+    emit_end(ended, events, sinks)
 
 
 def end_events(

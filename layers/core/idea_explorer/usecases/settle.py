@@ -1,9 +1,11 @@
 """Close a run that ended without recording it: it timed out, was stopped, or broke off."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from idea_explorer.agent.branches import open_branches
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.requests import price_report
 from idea_explorer.agent.state import State
@@ -20,8 +22,10 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.report_text import find_title, find_verdict, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats, Status
+from idea_explorer.ports import Transcript
 from idea_explorer.usecases.allowance import record_spend
 from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.findings import collect_findings
 from idea_explorer.usecases.outcome import stats_of, unproposed_changes
 from idea_explorer.usecases.run_events import save_end
 
@@ -89,6 +93,17 @@ def _open_run(exploration: Exploration, run: int, now: datetime) -> Exploration:
     return exploration.replace(decided_at=None)  # it waits no longer to go on
 
 
+def _end_branches(transcript: Transcript, cause: Cause, deps: Deps) -> None:
+    """Settle the branches that the run waits for, so that what they found and cost is known."""
+    started = open_branches(transcript.entries)
+    if started is None:
+        return
+    for task in started.branches:
+        with suppress(MissingError):  # it was never made
+            settle(task.id, task.run, cause, deps)
+    transcript.append(collect_findings(started, deps))
+
+
 def _end_unpublished(
     exploration: Exploration, cause: Cause, deps: Deps, error: ExplorerError | None
 ) -> Exploration | None:
@@ -123,7 +138,9 @@ def _end_from_checkpoint(
     ending = ENDINGS["stopped" if exploration.cancel_requested else cause]
     if error and ending.status == "failed":
         ending = Ending("failed", error.code, error.sentence)
-    entries = deps.transcripts.open(exploration.id, exploration.lease).entries
+    transcript = deps.transcripts.open(exploration.id, exploration.lease)
+    _end_branches(transcript, cause, deps)
+    entries = transcript.entries
     ending = replace(ending, message=ending.message + unproposed_changes(exploration, entries))
     text = strip_preamble(choose_report(entries))
     if text:
@@ -142,6 +159,7 @@ def _end_from_checkpoint(
         min_resume_usd=price_report(state, Budget(price=price)) if state else None,
         title=find_title(text, exploration.request.idea),
         verdict=find_verdict(text),
+        branches=(),
         receipt=Receipt.of(
             exploration.id, ending.code, ending.message, stats=stats, has_text=bool(text)
         ),

@@ -71,7 +71,10 @@ def local_deps(
         events=store,
         reports=store,
         approvals=SqliteApprovals(settings.store),
-        sinks_for=lambda exploration: [*_log_sinks(log, exploration), *sinks],
+        sinks_for=lambda exploration: [
+            *_log_sinks(log, exploration),
+            *_displays(sinks, exploration),
+        ],
         engine=cache(partial(make_engine, settings, uploads, log)),
         queue=partial(local.local_queue, settings),
         wake=_none,
@@ -130,6 +133,14 @@ def _log_sinks(log: Log, exploration: Exploration) -> Sequence[EventSink]:
     from idea_explorer.observability.log_sink import LogSink
 
     return [LogSink(log, exploration)]
+
+
+def _displays(sinks: Sequence[EventSink], exploration: Exploration) -> Sequence[EventSink]:
+    """Those who watch a run see its branches as parts of it."""
+    from idea_explorer.usecases.run_events import BranchSink
+
+    branch = exploration.branch_of
+    return [BranchSink(sink, branch.number) for sink in sinks] if branch else sinks
 
 
 def _events_wait_seconds(settings: Settings) -> float:

@@ -55,8 +55,7 @@ class DynamoExplorations:
     def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
         record: Item = {
             **record_key(exploration.id),
-            OWNER: exploration.owner,
-            CREATED: records.list_position(exploration),
+            **_list_attributes(exploration),
             "mode": exploration.request.mode,
             "toolset": exploration.request.toolset,
             "cancel_requested": exploration.cancel_requested,
@@ -221,6 +220,12 @@ def _record_attributes(exploration: Exploration) -> dict[str, Value]:
         UPDATED: records.format_sortable(exploration.delivery_due or exploration.updated_at),
         "record": zlib.compress(exploration.model_dump_json().encode()),
     }
+
+
+def _list_attributes(exploration: Exploration) -> dict[str, Value]:
+    """What puts it on its owner's list: an index leaves out items without its keys."""
+    position = records.list_position(exploration)
+    return {OWNER: exploration.owner, CREATED: position} if position else {}
 
 
 def _active_attribute(exploration: Exploration) -> dict[str, Value]:

@@ -123,6 +123,7 @@ class SqliteExplorations(StoreFile):
             "status = ?": wanted.status,
             "json_extract(record, '$.request.mode') = ?": wanted.mode,
             "json_extract(record, '$.request.toolset') = ?": wanted.toolset,
+            "position > ?": "",
             "position < ?": None if cursor is None else records.decode_cursor(cursor),
         }
         given = {sql: value for sql, value in conditions.items() if value is not None}

@@ -1,0 +1,76 @@
+"""What stays the same for all of a run, and the commit that its exploration reads."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from idea_explorer.agent.state import State
+from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import Transcript
+from idea_explorer.usecases.cancel import is_cancelled
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.engine import Engine
+from idea_explorer.usecases.opening import call_until_reachable, deadline_of
+from idea_explorer.usecases.run_events import RecordingSink
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What stays the same for all of a run, whatever its record comes to hold."""
+
+    transcript: Transcript
+    sink: RecordingSink
+    engine: Engine
+    deps: Deps
+
+    @property
+    def state(self) -> State:
+        return State(self.transcript.entries)
+
+    def call_until_reachable(self, call: Callable[[], T], exploration: Exploration) -> T:
+        """Call, and call again while the run has time for that and is not cancelled."""
+        return call_until_reachable(
+            call,
+            deadline_of(exploration, self.deps.clock),
+            self.sink,
+            lambda: is_cancelled(exploration, self.deps),
+        )
+
+
+def pin_commit(exploration: Exploration, context: RunContext) -> Exploration:
+    """Fix the commit that this exploration reads, in this run and in every later one.
+
+    Raises where the repository cannot be used, unless the run has cost something by now: then it goes
+    on, and the tools report the error. For a branch its parent has done so.
+    """
+    if exploration.branch_of:
+        return exploration
+    engine, deps = context.engine, context.deps
+
+    def find_commit() -> str | None:
+        return None if exploration.base_commit else engine.base_of(exploration)
+
+    def check_and_find_commit() -> str | None:
+        engine.check_repository(exploration)
+        return find_commit()
+
+    steps = context.state.steps if context.transcript.entries else 0
+    has_begun = steps > exploration.run.base_steps or exploration.cancel_requested
+    try:
+        if has_begun:
+            commit = find_commit()
+        else:
+            commit = context.call_until_reachable(check_and_find_commit, exploration)
+    except ExplorerError as error:
+        if not has_begun:
+            raise
+        deps.log.warning("commit_unknown", explorationId=exploration.id, error=error.sentence)
+        return exploration
+    if commit is None:
+        return exploration
+    pinned = exploration.replace(base_commit=commit)
+    deps.explorations.save(pinned)
+    return pinned

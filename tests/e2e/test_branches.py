@@ -1,0 +1,152 @@
+"""A deep run in the deployed service: a plan that a person edits, branches side by side, and one report."""
+
+import threading
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+
+from idea_explorer.domain.ids import ExplorationId, branch_id
+from idea_explorer.domain.usage import Usage
+from idea_explorer.settings import MODELS, PRICES
+from tests.e2e.conftest import BRANCH, REPOSITORY
+from tests.e2e.harness.minds import Minds
+from tests.e2e.harness.stack import Stack
+from tests.fakes.anthropic_scripts import ByConversation, BySubject, Model
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import (
+    Turn,
+    answer,
+    refusal,
+    search_result,
+    text,
+    tool_use,
+    web_search,
+)
+from tests.fakes.anthropic_turns import Usage as Billed
+from tests.fakes.anthropic_wire import JsonObject
+from tests.fakes.branching import plan_of
+from tests.fakes.desk import commits_of
+from tests.fakes.github_repository import Repository
+from tests.fakes.github_server import FakeGitHub
+from tests.fakes.reports import business
+
+pytestmark = pytest.mark.slow
+
+IDEA = "A tea room on a boat that follows the tide"
+QUESTIONS = ("Who drinks tea on boats?", "What does a boat cost?", "Who rents piers?", "Why not?")
+EDITED = "What does a used barge cost?"
+PAGES = {name: f"https://example.org/{name}" for name in ("guests", "barges", "law")}
+REPORT = business(
+    "Tea on a boat",
+    f"Guests come. [guests]({PAGES['guests']}) Barges are cheap. [barges]({PAGES['barges']})",
+    "PIVOT",
+)
+# a call that is killed counts with all it reserved, and its branch goes on with the rest
+BUDGET = 4.0
+PATIENCE = 180.0  # seconds: four functions start at once
+
+
+def researched(page: str) -> ByConversation:
+    found = web_search(page, [search_result(PAGES[page], page)])
+    findings = f"# Findings\n\n- It is so. [{page}]({PAGES[page]})\n\n## Not found\n\nNothing."
+    return ByConversation([answer(found, text(findings))])
+
+
+@dataclass
+class Held:
+    """A model that answers only once it is released."""
+
+    model: Model
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, request: JsonObject, index: int) -> Turn:
+        self.released.wait(PATIENCE)
+        return self.model(request, index)
+
+
+@pytest.fixture
+def repository(github: FakeGitHub) -> Repository:
+    return github.create_repository(REPOSITORY, branch=BRANCH)
+
+
+def test_a_deep_run_is_reviewed_branches_loses_two_and_ends_in_one_commit(
+    stack: Stack, ada: httpx.Client, minds: Minds, anthropic: FakeAnthropic, repository: Repository
+) -> None:
+    held = Held(researched("law"))
+    planned = answer(tool_use("write_plan", plan_of(*QUESTIONS)))
+    models: dict[str, Model] = {
+        QUESTIONS[0]: researched("guests"),
+        EDITED: researched("barges"),
+        QUESTIONS[2]: ByConversation([refusal("I would rather not.")]),
+        QUESTIONS[3]: held,
+        IDEA: ByConversation([planned, answer(text(REPORT))]),
+    }
+    minds.about(IDEA, model=BySubject(models))
+    before = cost_of(anthropic.billed)
+    sent = ada.post(
+        "/explorations",
+        json={"idea": IDEA, "depth": "deep", "review_plan": True, "max_cost_usd": BUDGET},
+    )
+    assert sent.status_code == 202, sent.text
+    exploration_id = ExplorationId(str(sent.json()["id"]))
+    stack.wait(lambda: stack.status(exploration_id) == "awaiting_approval", seconds=PATIENCE)
+    (approval,) = ada.get(f"/explorations/{exploration_id}/approvals").json()["approvals"]
+    edited = approval["content"].replace(QUESTIONS[1], EDITED)
+    decided = ada.post(
+        f"/explorations/{exploration_id}/approvals/{approval['id']}",
+        json={"decision": "approve", "content": edited},
+    )
+    assert decided.status_code == 200, decided.text
+
+    branches = [branch_id(exploration_id, number) for number in range(1, 5)]
+    stack.wait(lambda: all(is_final(stack, b) for b in branches[:3]), seconds=PATIENCE)
+    assert not is_final(stack, branches[3])
+    stack.wait(lambda: len(stack.stores.transcripts.open(branches[3], 1).entries) > 1)
+    assert stack.kill("ExploreFunction") == 1
+    held.released.set()
+    final = stack.wait_until_final(exploration_id, seconds=PATIENCE)
+
+    assert final.status == "completed"
+    ended = [stack.load(branch) for branch in branches]
+    assert [branch.status for branch in ended] == ["completed", "completed", "failed", "completed"]
+    assert [b.branch_of.question for b in ended if b.branch_of] == [
+        QUESTIONS[0], EDITED, QUESTIONS[2], QUESTIONS[3],
+    ]  # fmt: skip
+    assert len(commits_of(repository, exploration_id)) == 1
+    assert stack.wait_for_execution(exploration_id) == "SUCCEEDED"
+    stats = final.run.stats
+    assert stats.cost_usd is not None
+    billed = cost_of(anthropic.billed) - before
+    assert billed <= stats.cost_usd < BUDGET
+    # the call that was killed counts with the most it can have cost
+    assert stats.cost_usd - stats.unconfirmed_usd <= billed
+    listed = ada.get("/explorations").json()["explorations"]
+    assert not {e["id"] for e in listed} & {*branches}
+    events = ada.get(
+        f"/explorations/{exploration_id}/events", headers={"Accept": "application/json"}
+    ).json()["events"]
+    kinds = [event["data"]["type"] for event in events]
+    assert kinds.count("branch_started") == 4
+    finished = {e["data"]["branch"]: e["data"]["status"] for e in events if is_end(e)}
+    assert finished == {1: "completed", 2: "completed", 3: "failed", 4: "completed"}
+
+
+def is_final(stack: Stack, exploration_id: ExplorationId) -> bool:
+    return stack.status(exploration_id) in {"completed", "partial", "failed", "timed_out"}
+
+
+def is_end(event: dict[str, dict[str, object]]) -> bool:
+    return event["data"]["type"] == "branch_finished"
+
+
+def cost_of(billed: Billed) -> float:
+    return PRICES[MODELS["sonnet"]].cost(
+        Usage(
+            input_tokens=billed.input_tokens,
+            output_tokens=billed.output_tokens,
+            cache_write_tokens=billed.cache_creation_input_tokens,
+            cache_read_tokens=billed.cache_read_input_tokens,
+            searches=billed.web_search_requests,
+        )
+    )

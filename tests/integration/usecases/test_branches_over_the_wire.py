@@ -1,0 +1,122 @@
+"""A deep run on this machine, against a server that speaks Anthropic's API: a plan that a person edits, four
+branches of which one fails and one is killed, and one commit."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.claude import Claude
+from idea_explorer.adapters.folder.git import GitFolder
+from idea_explorer.adapters.folder.publisher import FolderPublisher
+from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
+from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.tools.plan import plan_tool
+from idea_explorer.tools.research import research_tools
+from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
+from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.jobs import explore_with_branches
+from idea_explorer.usecases.replay import replay
+from tests.fakes.anthropic_scripts import ByConversation, BySubject
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.anthropic_turns import answer, refusal, search_result, text, tool_use, web_search
+from tests.fakes.branching import QUESTIONS, DeepBench, DeepModel, plan_of, question_of
+from tests.fakes.reports import business
+
+EDITED = "What does a pot of tea cost?"
+PAGE = "https://example.org/tea"
+REPORT = business("Tea", f"People drink it. [Tea]({PAGE})", "PIVOT")
+
+
+class Killed(BaseException):
+    pass
+
+
+class Mortal:
+    """A model whose first call about one question never returns."""
+
+    def __init__(self, model: Claude, question: str) -> None:
+        self._model = model
+        self._question: str | None = question
+
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        if question_of(request) == self._question:
+            self._question = None
+            raise Killed
+        return self._model.answer(request, watcher, deadline)
+
+
+def git(folder: Path, *command: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", folder, *command], check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def findings() -> ByConversation:
+    found = web_search("tea", [search_result(PAGE, "Tea")])
+    return ByConversation([answer(found, text(f"# Findings\n\n- It is so. [Tea]({PAGE})"))])
+
+
+def test_a_deep_run_is_reviewed_loses_two_branches_and_ends_in_one_commit(tmp_path: Path) -> None:
+    models = {
+        QUESTIONS[0]: findings(),
+        EDITED: findings(),
+        QUESTIONS[2]: ByConversation([refusal("I would rather not.")]),
+        QUESTIONS[3]: findings(),
+        "": ByConversation(
+            [answer(tool_use("write_plan", plan_of(*QUESTIONS))), answer(text(REPORT))]
+        ),
+    }
+    b = DeepBench(tmp_path, DeepModel())
+    for command in (
+        ["init", "-q"],
+        ["config", "user.name", "A"],
+        ["config", "user.email", "a@b.c"],
+    ):
+        git(tmp_path, *command)
+    publisher = FolderPublisher(tmp_path, tmp_path / "lock", GitFolder(tmp_path))
+    b.deps = replace(b.deps, publisher=lambda: publisher)
+    with FakeAnthropic(BySubject(models), expected_key="key") as server:
+        plan = plan_tool(is_reviewed=True)
+        tools = research_tools(Folder(tmp_path), "web_search_20250305", plan=plan)
+        mortal = Mortal(Claude.with_key("key", server.url), QUESTIONS[3])
+        b.engine = replace(b.engine, model=mortal, toolset_for=lambda *_: tools)
+        queued = b.submit(depth="deep", review_plan=True, max_cost_usd=4.0)
+        waiting = explore_with_branches(queued.id, 1, b.deps, explore)
+        assert waiting.status == "awaiting_approval"
+        (approval,) = b.deps.approvals.approvals(queued.id)
+        plan_text = approval.proposal.content.replace(QUESTIONS[1], EDITED)
+        wanted = DecisionRequest(decision="approve", content=plan_text)
+        decide(queued.id, approval.id, wanted, queued.owner, b.deps)
+        with pytest.raises(Killed):
+            explore_with_branches(queued.id, 1, b.deps, explore)
+        reached = explore_with_branches(queued.id, 1, b.deps, explore)
+        done = b.publish(reached)
+
+    assert done.status == "completed"
+    found = b.findings(done)
+    assert [f.question for f in found] == [QUESTIONS[0], EDITED, QUESTIONS[2], QUESTIONS[3]]
+    assert [f.status for f in found] == ["completed", "completed", "failed", "completed"]
+    assert server.violations == []
+    assert len(git(tmp_path, "log", "--format=%H").split()) == 1
+    report = b.store.load_report(done.id)
+    assert "⚠" not in report  # the branches' sources are the run's evidence
+    billed = Usage(
+        input_tokens=server.billed.input_tokens,
+        output_tokens=server.billed.output_tokens,
+        cache_write_tokens=server.billed.cache_creation_input_tokens,
+        cache_read_tokens=server.billed.cache_read_input_tokens,
+        searches=server.billed.web_search_requests,
+    )
+    stats = done.run.stats
+    assert stats.cost_usd is not None
+    confirmed = stats.cost_usd - stats.unconfirmed_usd
+    assert confirmed == pytest.approx(PRICES[MODELS["sonnet"]].cost(billed), abs=1e-5)
+    assert 0 < stats.unconfirmed_usd < stats.cost_usd < 4.0  # the call that was killed, at most
+    replayed = replay(b.entries(done))
+    assert (replayed.divergence, replayed.conclusion and replayed.conclusion.text) == ("", report)

@@ -1,0 +1,308 @@
+"""A deep run: its questions are researched side by side, and one report is written from what they found."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.domain.errors import AuthFailedError, MissingError
+from idea_explorer.domain.events import BranchFinished, BranchStarted, ToolCallStart
+from idea_explorer.domain.ids import branch_id
+from idea_explorer.domain.transcript import BranchesFinished, BranchesStarted
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import Filter
+from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.usecases.cancel import cancel
+from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.find import find
+from idea_explorer.usecases.replay import replay
+from idea_explorer.usecases.settle import settle
+from tests.fakes.branching import QUESTIONS, USAGE, DeepBench, DeepModel, found
+from tests.fakes.models import Reply, last_texts, says
+
+PRICE = PRICES[MODELS["sonnet"]]
+
+
+class Killed(BaseException):
+    pass
+
+
+def raises(error: BaseException) -> Callable[[int], Reply]:
+    def reply(_: int) -> Reply:
+        raise error
+
+    return reply
+
+
+def test_the_questions_of_a_plan_become_branches_and_one_report(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    done = b.publish(b.explore_all())
+
+    assert done.status == "completed"
+    assert [f.question for f in b.findings(done)] == list(QUESTIONS)
+    assert all(f.text.startswith(f"- {f.question}") for f in b.findings(done))
+    assert "Tea sells" in b.store.load_report(done.id)
+    assert done.publication.document
+
+
+def test_the_report_is_written_from_the_findings_of_all(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    b.explore_all()
+
+    *findings, asked = last_texts(b.deep.requests[-1])[-5:]
+    assert [text.splitlines()[0] for text in findings] == list(QUESTIONS)
+    assert asked.startswith("The questions of your plan were researched")
+    assert b.deep.requests[-1].writing
+
+
+def test_the_meter_counts_every_call_of_every_branch(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    done = b.explore_all()
+
+    made = sum(b.deep.calls.values())
+    assert made == 2 + 2 * len(QUESTIONS)
+    assert done.run.stats.usage == Usage.total([USAGE] * made)
+    assert done.run.stats.cost_usd == PRICE.total([USAGE] * made)
+    assert done.run.stats.unconfirmed_usd == 0
+
+
+def test_branches_have_slices_of_the_budget_and_of_the_time(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.start(max_cost_usd=2.0)
+
+    (started,) = [e for e in b.entries(waiting) if isinstance(e, BranchesStarted)]
+    slices = [task.max_cost_usd or 0.0 for task in started.branches]
+    assert len(set(slices)) == 1
+    assert slices[0] > 0.1
+    assert sum(slices) < 2.0 - 0.2  # the rest is for the report and its correction
+    child = b.branch(waiting, 1)
+    assert (child.request.max_cost_usd, child.request.steps) == (slices[0], 6)
+    assert child.request.seconds == 360
+
+
+def test_a_branch_ends_before_its_run_has_to_write(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.start(deadline_seconds=400)
+    b.clock.pass_time(100)
+    child = explore(branch_id(waiting.id, 1), 1, b.deps)
+
+    assert waiting.run.deadline_at
+    assert child.run.deadline_at
+    assert (waiting.run.deadline_at - child.run.deadline_at).total_seconds() == 160  # 40 % to write
+
+
+@pytest.mark.parametrize("fields", [{"max_cost_usd": 0.6}, {"deadline_seconds": 90}])
+def test_a_run_without_the_means_for_branches_researches_by_itself(
+    tmp_path: Path, fields: dict[str, object]
+) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    done = b.explore_all(**fields)
+
+    assert (done.run.outcome, set(b.deep.calls)) == ("completed", {""})
+
+
+def test_a_shallower_run_has_no_branches(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    b.explore(depth="standard")
+    assert set(b.deep.calls) == {""}
+
+
+def test_more_questions_than_branches_are_asked_together(tmp_path: Path) -> None:
+    questions = [f"Question {number}?" for number in range(1, 7)]
+    b = DeepBench(tmp_path, DeepModel(questions))
+    done = b.explore_all()
+
+    asked = [f.question.splitlines() for f in b.findings(done)]
+    assert asked == [
+        ["Question 1?", "Question 5?"],
+        ["Question 2?", "Question 6?"],
+        ["Question 3?"],
+        ["Question 4?"],
+    ]
+
+
+def test_a_branch_that_fails_costs_its_question_alone(tmp_path: Path) -> None:
+    model = DeepModel(answers={QUESTIONS[1]: raises(AuthFailedError("No such key."))})
+    b = DeepBench(tmp_path, model)
+    done = b.explore_all()
+
+    assert done.run.outcome == "completed"
+    assert [f.status for f in b.findings(done)] == [
+        "completed", "failed", "completed", "completed",
+    ]  # fmt: skip
+    texts = last_texts(b.deep.requests[-1])
+    assert "Of these questions, 2 has no findings" in texts[-1]
+    assert f"{QUESTIONS[1]}\n\nNo findings. No such key." in texts
+
+
+def test_a_run_whose_branches_all_fail_researches_by_itself(tmp_path: Path) -> None:
+    failing = raises(AuthFailedError("No such key."))
+    b = DeepBench(tmp_path, DeepModel(answers=dict.fromkeys(QUESTIONS, failing)))
+    done = b.explore_all()
+
+    assert done.run.outcome == "completed"
+    assert not b.deep.requests[-1].writing
+    assert "none of them came to an answer" in last_texts(b.deep.requests[-1])[-1]
+
+
+def test_a_branch_is_hidden_and_publishes_nothing(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    done = b.explore_all(webhook_url="https://example.org/hook")
+
+    listed = b.store.page(done.owner, Filter(), limit=10, cursor=None).explorations
+    assert [e.id for e in listed] == [done.id]
+    child = b.branch(done, 1)
+    assert (child.status, child.delivery.status) == ("completed", "none")
+    assert child.run.charged_on is None
+    with pytest.raises(MissingError):
+        find(child.id, child.owner, b.deps)
+
+
+def test_branches_wait_for_no_slot_of_their_own(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    b.start()
+    assert b.store.count_waiting() == 0
+
+
+def test_those_who_watch_see_what_each_branch_does(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    done = b.explore_all()
+
+    events = b.store.read(done.id)
+    kinds = [event.type for event in events]
+    assert kinds.count("branch_started") == kinds.count("branch_finished") == 4
+    calls = [e.data for e in events if e.type == "tool_call_start" and '"branch":3' in e.data]
+    assert len(calls) == 1
+    assert kinds.count("step_finished") == 2  # those of the run itself
+    started = [e for e in b.seen.events if isinstance(e, BranchStarted)]
+    assert [e.question for e in started] == list(QUESTIONS)
+    assert len([e for e in b.seen.events if isinstance(e, BranchFinished)]) == 4
+    assert all(e.branch is None for e in b.seen.events if isinstance(e, ToolCallStart))
+
+
+def test_a_cancelled_run_stops_its_branches_and_keeps_what_they_found(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.start()
+    for branch in waiting.run.branches:
+        explore(branch.id, branch.run, b.deps)
+        cancel(waiting.id, waiting.owner, b.deps)
+    done = b.enter(waiting, branched=True)
+
+    assert done.run.outcome == "cancelled"
+    assert [f.status for f in b.findings(done)] == ["completed", *["cancelled"] * 3]
+    assert f"- {QUESTIONS[0]}" in b.store.load_report(done.id)
+    assert done.run.stats.cost_usd == PRICE.total([USAGE] * 3)
+
+
+def test_a_run_that_is_settled_settles_its_branches_and_counts_their_cost(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.start()
+    explore(branch_id(waiting.id, 1), 1, b.deps)
+    settled = settle(waiting.id, 1, "timed_out", b.deps)
+
+    assert (settled.status, settled.run.branches) == ("timed_out", ())
+    assert settled.run.stats.cost_usd == PRICE.total([USAGE] * 3)
+    assert [f.status for f in b.findings(settled)] == ["completed", *["timed_out"] * 3]
+    assert [b.branch(settled, number).is_final for number in range(1, 5)] == [True] * 4
+
+
+def test_branches_without_an_end_are_settled_when_nobody_works_on_them(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.start()
+    for number in (1, 2, 3):
+        explore(branch_id(waiting.id, number), 1, b.deps)
+    done = b.enter(waiting, branched=True)
+
+    assert done.run.outcome == "completed"
+    assert [f.status for f in b.findings(done)] == [*["completed"] * 3, "failed"]
+
+
+def test_a_run_that_is_entered_again_hands_out_the_branches_without_an_end(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.start()
+    explore(branch_id(waiting.id, 2), 1, b.deps)
+    again = b.enter(waiting)
+
+    assert [branch.id for branch in again.run.branches] == [
+        branch_id(waiting.id, number) for number in (1, 3, 4)
+    ]
+    assert b.deep.calls == {"": 1, QUESTIONS[1]: 2}
+    assert [e.type for e in b.store.read(waiting.id)].count("branch_started") == 4
+
+
+def test_a_killed_branch_goes_on_where_it_was(tmp_path: Path) -> None:
+    kills = iter([Killed()])
+
+    def dies_once(number: int) -> Reply:
+        if error := next(kills, None):
+            raise error
+        return found("Everybody")
+
+    b = DeepBench(tmp_path, DeepModel(answers={QUESTIONS[0]: dies_once}))
+    waiting = b.start()
+    with suppress(Killed):
+        explore(branch_id(waiting.id, 1), 1, b.deps)
+    for branch in b.enter(waiting).run.branches:
+        explore(branch.id, branch.run, b.deps)
+    done = b.enter(waiting, branched=True)
+
+    assert done.run.outcome == "completed"
+    first = b.findings(done)[0]
+    assert (first.status, len(first.billed), len(first.confirmed)) == ("completed", 2, 1)
+    assert (
+        done.run.stats.unconfirmed_usd > 0
+    )  # the call that was killed counts with all it reserved
+
+
+def test_a_resume_researches_only_the_questions_without_an_answer(tmp_path: Path) -> None:
+    failing = {"fails": True}
+
+    def fails_first(_: int) -> Reply:
+        if failing["fails"]:
+            raise AuthFailedError("No such key.")
+        return found("A lot")
+
+    def report(_: object) -> Reply:
+        if failing["fails"]:
+            raise AuthFailedError("No such key.")
+        return says("# Tea", usage=USAGE)
+
+    b = DeepBench(tmp_path, DeepModel(answers={QUESTIONS[1]: fails_first}, report=report))
+    ended = b.publish(b.explore_all())
+    assert ended.status == "partial"
+    before = dict(b.deep.calls)
+    failing["fails"] = False
+    waiting = b.resume(ended)
+    assert [branch.id for branch in waiting.run.branches] == [branch_id(ended.id, 2)]
+    for branch in waiting.run.branches:
+        explore(branch.id, branch.run, b.deps)
+    done = b.publish(b.enter(waiting, branched=True))
+
+    assert done.status == "completed"
+    again = {q: n - before.get(q, 0) for q, n in b.deep.calls.items() if n != before.get(q, 0)}
+    assert again == {QUESTIONS[1]: 1, "": 1}
+    finished = [e for e in b.entries(done) if isinstance(e, BranchesFinished)]
+    assert [len(entry.findings) for entry in finished] == [4, 1]
+    answered = 1 + 3 * 2 + 1 + 1  # the plan, three branches, the fourth, the report
+    assert done.run.stats.cost_usd == PRICE.total([USAGE] * answered)
+
+
+def test_a_deep_run_replays_to_the_same_report(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    done = b.explore_all()
+    replayed = replay(b.entries(done))
+
+    assert replayed.divergence == ""
+    assert replayed.conclusion is not None
+    assert replayed.conclusion.text == b.store.load_report(done.id)
+
+
+def test_a_run_that_has_read_private_text_says_so_to_its_branches(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    done = b.explore_all()
+
+    assert done.run.stats.private_text_read  # its branches have read the team's research
+    child = b.branch(done, 1)
+    assert child.branch_of is not None
+    assert not child.branch_of.private  # it had not when it wrote the plan
