@@ -8,10 +8,11 @@ DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Programs start twice as fast if compiled bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
-# Some tests wait, so one worker more than cores keeps these busy; every worker costs 15 seconds to load the tests.
+# Some tests wait, so one worker more than cores keeps these busy; every worker costs 10 seconds to load the tests.
+# In the order of the folders, which begins with the longest: at the end, short ones keep all workers busy.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help setup demo test check static format format-check lint types imports openapi lock clean
+.PHONY: help setup demo test guides check static format format-check lint types imports openapi lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +20,7 @@ help: ## List the targets
 $(VENV)/bin/python:
 	@python=$$(./scripts/find-python) && echo "Setting up .venv with $$($$python --version)" && $$python -m venv $(VENV)
 
-$(RUNTIME): requirements.lock pyproject.toml | $(VENV)/bin/python
+$(RUNTIME): requirements.lock requirements-tools.lock pyproject.toml | $(VENV)/bin/python
 	@./scripts/install $(BIN) requirements.lock .
 	@touch $@
 
@@ -35,10 +36,13 @@ demo: $(RUNTIME) ## Run one exploration on this machine: no key, no AWS, no GitH
 	@$(BIN)/idea explore --research demo --if-exists run "A subscription box for urban beekeepers"
 
 test: $(DEV) ## Run the tests
-	@$(BIN)/pytest -n $(WORKERS) --dist loadscope
+	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+
+guides: $(DEV) ## Follow the guides and the runbook in docs/ to the letter
+	@$(BIN)/pytest -n $(WORKERS) -m slow tests/integration/project tests/integration/test_chaos.py tests/integration/test_injection.py
 
 check: static ## Everything a commit must pass
-	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --cov --cov-report=term:skip-covered
+	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered
 
 static: format-check lint types imports ## Everything but the tests
 
@@ -62,7 +66,7 @@ openapi: $(DEV) ## Write docs/openapi.json from the API's routes
 
 MACHINE := $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 ARCHITECTURE ?= arm64
-SAM := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" ARCHITECTURE=$(ARCHITECTURE) SAM_CLI_TELEMETRY=0 $(BIN)/sam
+SAM = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" ARCHITECTURE=$(ARCHITECTURE) SAM_CLI_TELEMETRY=0 $(BIN)/sam
 
 # One folder per purpose and architecture: what is deployed is never what `make invoke` left behind.
 BUILD = .aws-sam/deploy-$(ARCHITECTURE)
@@ -76,6 +80,7 @@ build: $(DEV) ## Build for deployment and check the result; ARCHITECTURE=x86_64 
 	@$(BIN)/python scripts/check-python
 	@$(SAM) build --build-dir $(BUILD) --parameter-overrides Architecture=$(ARCHITECTURE)
 	@echo $(ARCHITECTURE) > $(BUILD)/architecture
+	@$(BIN)/python -m scripts.supply_chain sbom $(BUILD)/sbom.cdx.json
 	@BUILD=$(BUILD) $(BIN)/pytest -m slow tests/unit/project/test_build.py
 
 deploy: $(DEV) ## Deploy or update a stack and test it; STACK=… REPOSITORY=owner/name, optionally STAGE ARCHITECTURE REGION OWNER PARAMETERS
@@ -130,7 +135,7 @@ drain: $(DEV) ## A thousand jobs, each delivered five times, under AWS's rules (
 	@$(BIN)/python -m tests.e2e.drain --jobs $(JOBS)
 
 lock: $(VENV)/bin/python ## Update the lock files
-	@$(PIP) uv
+	@$(PIP) --require-hashes --requirement requirements-tools.lock
 	@./scripts/lock $(BIN)
 
 clean: ## Remove .venv and build output
@@ -143,6 +148,14 @@ adversarial: $(DEV) ## A thousand models that spend all they can, against small 
 chaos: $(DEV) ## Kill a run before and after each of its side effects
 	@$(BIN)/python -m tests.chaos.run
 
+.PHONY: injection
+injection: $(DEV) ## A model that obeys every planted instruction, over each toolset: what leaves
+	@$(BIN)/python -m tests.adversarial.injection
+
+.PHONY: hostile
+hostile: $(DEV) ## Hostile strings for everything that meets text of strangers; TRIES=… SEED=…
+	@$(BIN)/python -m tests.hostile.run --tries $(or $(TRIES),100000) --seed $(or $(SEED),1)
+
 .PHONY: faults
 faults: $(DEV) ## Sixty failures of external services, one at a time
 	@$(BIN)/python -m tests.adversarial.faults
@@ -151,14 +164,26 @@ faults: $(DEV) ## Sixty failures of external services, one at a time
 load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, memory use with hostile pages
 	@$(BIN)/pytest tests/integration -m slow -s
 
+.PHONY: connections
+connections: $(DEV) ## 2,000 idle connections and 100 slow bodies against 'idea serve', while others use it
+	@$(BIN)/python -m tests.performance.connections
+
 benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks, savings from caching; needs a package index
 	@$(BIN)/python -m tests.performance.code_tools
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
 
+.PHONY: growth
+growth: $(DEV) ## How the time of everything that reads foreign text grows, up to 1 MB; about ten minutes
+	@$(BIN)/python -m tests.performance.growth
+
 SUBMISSIONS ?= 1000 10000
 admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
 	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
+
+.PHONY: health
+health: $(DEV) ## How long /health takes while the worst pattern, source file, document and page are worked on
+	@$(BIN)/python -m tests.performance.health
 
 .PHONY: cold-start
 BEFORE ?=
@@ -167,7 +192,7 @@ cold-start: $(DEV) ## CPU time of each function's cold start, and the size of it
 
 .PHONY: browser browser-core axe picture
 axe:
-	@npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."
+	@npm ci --prefix scripts/node --silent --no-audit --no-fund 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."
 
 browser: $(DEV) axe ## Test the console in a real Chromium; screenshots go to artifacts/browser
 	@$(BIN)/pytest tests/browser -m slow -rs -s
@@ -178,9 +203,15 @@ browser-core: $(DEV) axe ## One journey and the accessibility of each view, as r
 picture: $(DEV) ## Take the README's screenshot of the console
 	@$(BIN)/python -m tests.browser.picture
 
-.PHONY: audit
-audit: $(DEV) ## Check the template with every rule of cfn-lint, checkov and asl-validator; needs a package index and npm
+.PHONY: audit sbom licences
+audit: $(DEV) ## Check code, packages, licences, template and state machine with the tools of others; needs a package index and npm
 	@./scripts/audit $(BIN)
+
+sbom: $(DEV) ## Write the software bill of materials, in CycloneDX, to artifacts/sbom.cdx.json
+	@$(BIN)/python -m scripts.supply_chain sbom artifacts/sbom.cdx.json
+
+licences: $(DEV) ## Write docs/licences.md from the locks and the installed packages
+	@$(BIN)/python -m scripts.supply_chain licences
 
 .PHONY: github-openapi
 github-openapi: $(DEV) ## Update the test GitHub from GitHub's OpenAPI description; needs npm

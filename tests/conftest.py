@@ -6,6 +6,7 @@ would say the same, but they have no effect since pytest 9.2 keeps the id of a t
 
 import gc
 import os
+import tempfile
 
 import pytest
 from xdist.remote import Producer
@@ -15,6 +16,11 @@ from xdist.scheduler import LoadScopeScheduling
 for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
     for spelling in (name, name.upper()):
         os.environ.pop(spelling, None)
+
+# Nor is a key stored among the settings of whoever runs the tests.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+_SETTINGS = tempfile.TemporaryDirectory(prefix="idea-settings-")
+os.environ["XDG_CONFIG_HOME"] = _SETTINGS.name
 
 ONE_MACHINE = "tests/e2e/"
 

@@ -26,12 +26,12 @@ from scripts.deploy.parameters import (
 )
 from scripts.deploy.release import stamp
 from scripts.deploy.stack import Account, check_updatable
+from scripts.supply_chain.sbom import render_sbom
 
 STAGES = ("dev", "prod")
 ARCHITECTURES = ("arm64", "x86_64")
-STACK_NAME = re.compile(
-    r"[A-Za-z][A-Za-z0-9-]{0,47}"
-)  # functions are named after it, in 64 characters
+# functions are named after it, in 64 characters
+STACK_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,47}")
 # the output that names each secret, and the variable that its value is read from
 SECRETS = {
     "github": ("GitHubSecretId", "GITHUB_TOKEN", "GitHub token"),
@@ -216,6 +216,7 @@ def _build(architecture: str, stage: str, tools: Tools) -> Path:
     if tools.sam([*arguments, *overrides], {"ARCHITECTURE": architecture}) != 0:
         raise ConfigurationError("The build failed.", hint="The lines above say why.")
     record_architecture(folder, architecture)
+    (folder / "sbom.cdx.json").write_text(render_sbom(), "utf-8")
     return folder
 
 

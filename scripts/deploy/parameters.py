@@ -77,7 +77,7 @@ def format_overrides(parameters: Mapping[str, str]) -> list[str]:
 
 
 def parse_template(text: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.load(text, Loader=_Loader)  # a SafeLoader
+    loaded: dict[str, Any] = yaml.load(text, Loader=_Loader)  # a SafeLoader  # nosec B506
     return loaded
 
 

@@ -13,7 +13,7 @@ from tests.browser.stage import TOKEN, Stage, begun, called, failed, proposed, s
 
 pytestmark = pytest.mark.slow
 
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+AXE = ROOT / "scripts" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 REPORT = """# Bees
 
 Hives [grow](https://a.example) and [more](https://b.example) ⚠ unverified.

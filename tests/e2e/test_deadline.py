@@ -17,7 +17,7 @@ SLOW_START = Path(__file__).parent / "broken" / "slow_start"
 def test_a_cold_run_of_full_length_ends_with_its_report(stack: Stack, minds: Minds) -> None:
     """The Task's timeout runs while the function starts, so the run has only what is left of it."""
     report = "# A report\n\n" + "word " * 20_000
-    minds.about("With a slow start", answer(text(report), drip=0.02))
+    minds.about("With a slow start", answer(text(report), drip=0.3))
     machine, _ = stack.variant("ExploreFunction", SLOW_START)
     exploration = stored(stack, "With a slow start", deadline_seconds=30)
 
@@ -31,6 +31,7 @@ def test_a_cold_run_of_full_length_ends_with_its_report(stack: Stack, minds: Min
     assert final.run.finished_at < final.run.deadline_at
 
 
+@pytest.mark.slow
 def test_a_function_that_ignores_its_clock_is_timed_out_and_writes_nothing_more(
     stack: Stack, minds: Minds
 ) -> None:

@@ -15,6 +15,7 @@ from tests.fakes.receiver import Receiver
 NOTIFY = Path(__file__).parent / "loopback" / "notify"
 
 
+@pytest.mark.slow
 def test_the_workflow_tells_a_receiver_that_was_down_for_a_while(stack: Stack) -> None:
     machine, function = stack.variant("NotifyFunction", NOTIFY)
     receivers: list[Receiver] = []

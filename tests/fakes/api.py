@@ -13,7 +13,7 @@ from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.texts import SqliteApprovals
 from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.api.app import build_handler
-from idea_explorer.api.server import build_gateway_event
+from idea_explorer.api.gateway import build_gateway_event
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import AnyEvent, StatusChanged
 from idea_explorer.domain.exploration import Exploration

@@ -97,7 +97,9 @@ class CodeBench:
         return self._over(lambda: self.snapshots.of_folder(root))
 
     def over_tarball(self, packed: bytes, sha: str = SHA) -> "CodeBench":
-        return self._over(lambda: self.snapshots.of_commit(sha, lambda: io.BytesIO(packed)))
+        return self._over(
+            lambda: self.snapshots.of_commit("acme/tea", sha, lambda: io.BytesIO(packed))
+        )
 
     def _over(self, open_snapshot: Any) -> "CodeBench":
         def opened() -> Snapshot:

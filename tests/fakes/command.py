@@ -13,6 +13,8 @@ from typing import IO, Any
 from tests.fakes import forked
 from tests.fakes.forked import Program
 
+KEPT = ("PATH", "HOME", "XDG_CONFIG_HOME", "PYTHON_KEYRING_BACKEND")
+
 
 @dataclass(frozen=True)
 class Done:
@@ -24,8 +26,8 @@ class Done:
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Nothing of this environment but where programs and the home are."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    """Nothing of this environment but where programs, the home and the user's settings are."""
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     return {**kept, **variables}
 
 

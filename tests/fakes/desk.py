@@ -16,7 +16,8 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats, Status
-from idea_explorer.ports import Clock, Publisher, ResearchIndex, ResearchRepository
+from idea_explorer.observability.logging import SilentLog
+from idea_explorer.ports import Clock, Log, Publisher, ResearchIndex, ResearchRepository
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.publish import publish, publish_with_retry
 from tests.fakes.deps import make_deps
@@ -41,6 +42,7 @@ class Desk:
     index: ResearchIndex | None = None
     research: ResearchRepository | None = None
     waits: list[str] = field(default_factory=list)
+    log: Log = field(default_factory=SilentLog)
 
     @property
     def deps(self) -> Deps:
@@ -51,6 +53,7 @@ class Desk:
             publisher=lambda: self.publisher,
             index=lambda: self.index or ComputedIndex(None),
             research=lambda: self.research,
+            log=self.log,
         )
 
     def finished(

@@ -40,11 +40,11 @@ def local_pages(seconds: float = 10.0) -> PublicHttp:
 
 
 def fetcher(seconds: float = 10.0) -> Callable[[str], JsonObject]:
-    tool = assistant_tools(local_pages(seconds), Files(), DIRECT_VERSION).tools["http_fetch"]
+    tool = assistant_tools(local_pages(seconds), Files(), DIRECT_VERSION, None).tools["http_fetch"]
     return lambda url: tool.run(HttpFetch(url=url)).payload
 
 
-def _peak_megabytes() -> float:
+def peak_megabytes() -> float:
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 / 1024
@@ -61,7 +61,7 @@ def main(urls: Sequence[str]) -> None:
             fetch(url)
         except ExternalError as error:
             print(url, error.error_type, file=sys.stderr)
-        peaks.append(_peak_megabytes())
+        peaks.append(peak_megabytes())
     print(json.dumps({url: peak - peaks[0] for url, peak in zip(urls, peaks, strict=True)}))
 
 

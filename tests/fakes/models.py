@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.json import Block, JsonObject, document_text, text_of
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
@@ -73,8 +73,9 @@ def _last_words(request: ModelRequest) -> list[Block]:
 
 
 def last_texts(request: ModelRequest) -> list[str]:
-    """The texts of the last message."""
-    return [str(b["text"]) for b in _last_words(request) if b.get("type") == "text"]
+    """The texts of the last message, and of the documents that are attached to it."""
+    texts = (text_of(b.get("text")) or document_text(b) for b in _last_words(request))
+    return [text for text in texts if text]
 
 
 def tool_results(request: ModelRequest) -> list[Block]:

@@ -2,13 +2,16 @@
 
 import socketserver
 import threading
-from typing import Self
+from typing import Self, TypeAlias
 
-POLL_SECONDS = 0.02  # how soon a server notices that it shall stop
+from idea_explorer.api.server import ApiServer
+
+POLL_SECONDS = 0.02  # how soon one of Python's servers notices that it shall stop
+Server: TypeAlias = socketserver.BaseServer | ApiServer
 
 
 class Serving:
-    _server: socketserver.BaseServer
+    _server: Server
 
     def __enter__(self) -> Self:
         threading.Thread(target=self.serve, daemon=True).start()
@@ -20,7 +23,10 @@ class Serving:
 
     def serve(self) -> None:
         """Serve in this thread, until interrupted."""
-        self._server.serve_forever(POLL_SECONDS)
+        if isinstance(self._server, ApiServer):
+            self._server.serve_forever()
+        else:
+            self._server.serve_forever(POLL_SECONDS)
 
     def close(self) -> None:
         self._server.server_close()
@@ -29,5 +35,5 @@ class Serving:
 class Listening(Serving):
     """Any server, for the time of a `with`."""
 
-    def __init__(self, server: socketserver.BaseServer) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server

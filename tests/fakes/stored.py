@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.aws.client import client
-from idea_explorer.api.server import ApiServer, build_gateway_event
+from idea_explorer.api.gateway import build_gateway_event
+from idea_explorer.api.server import ApiServer
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.tokens import dump_tokens, make_token_record
 from idea_explorer.observability.logging import SilentLog

@@ -19,14 +19,14 @@ from tests.fakes.fetching import Files
 class OnePage:
     """A web that has the same page at every address."""
 
-    def fetch(self, url: str) -> WebPage:
+    def fetch(self, url: str, may_redirect_to: object = None) -> WebPage:
         body = b"<title>Permits</title><p>A permit costs 120 a year."
         return WebPage(url, 200, "text/html", "utf-8", body)
 
 
 def _assistant(_: Path) -> Toolset:
     return assistant_tools(
-        OnePage(), Files(notes__md=b"API endpoints: GET /orders"), DIRECT_VERSION
+        OnePage(), Files(notes__md=b"API endpoints: GET /orders"), DIRECT_VERSION, None
     )
 
 

@@ -1,18 +1,15 @@
 """The settings of this machine or deployment, read once from the environment."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BeforeValidator,
     ConfigDict,
-    Field,
     SecretStr,
     ValidationError,
     ValidationInfo,
@@ -20,14 +17,18 @@ from pydantic import (
 )
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.models import PROFILES, Efforts, ModelProfile, check_efforts, find_profile
-from idea_explorer.domain.request import WebhookUrl, key_of
-from idea_explorer.domain.text import is_header_safe
+from idea_explorer.domain.names import (
+    check_ref,
+    check_repository_name,
+    check_repository_names,
+    split_names,
+)
 from idea_explorer.domain.usage import Price
 from idea_explorer.domain.validation_errors import describe_errors
+from idea_explorer.setting_values import DefaultWebhook, Key, SigningKey, Url, env, overrides
 
 MODELS = {
     "sonnet": "claude-sonnet-5-5",
@@ -53,61 +54,6 @@ Provider = Literal["anthropic", "aws", "offline"]
 DATA_DIR = Path(".idea-explorer")
 
 
-def _key(secret: SecretStr) -> SecretStr:
-    """A stray line ending would fail every request, and look like a network error."""
-    if not is_header_safe(secret.get_secret_value()):
-        raise ValueError("holds characters that no key has")
-    return secret
-
-
-def _url(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:
-        complete = False
-    if not complete or not url.isprintable() or " " in url:
-        raise ValueError("must be an address that begins with https:// or http://")
-    return url
-
-
-def _webhook(url: str) -> str:
-    if wrong := check_webhook_address(url):
-        raise ValueError(wrong)
-    return url
-
-
-def _signing_key(secret: SecretStr) -> SecretStr:
-    value = secret.get_secret_value()
-    if len(value) > limits.MAX_SECRET:
-        raise ValueError(f"must be at most {limits.MAX_SECRET} characters")
-    key_of(value)
-    return secret
-
-
-def _overrides(defaults: Mapping[str, object]) -> BeforeValidator:
-    """Reads a JSON object that names only the entries it changes."""
-
-    def merge(given: object) -> object:
-        if not isinstance(given, str):
-            return given
-        try:
-            return {**defaults, **json.loads(given)}
-        except (ValueError, TypeError, RecursionError):
-            raise ValueError("must be a JSON object") from None
-
-    return BeforeValidator(merge)
-
-
-def env(variable: str | AliasChoices, default: Any = None, **rules: Any) -> Any:
-    """A field that is set by this environment variable."""
-    return Field(default, validation_alias=variable, **rules)
-
-
-Key = Annotated[SecretStr, AfterValidator(_key)]
-Url = Annotated[str, AfterValidator(_url)]
-
-
 class Settings(DomainModel):
     """Secrets are never printed: their type hides them."""
 
@@ -119,17 +65,24 @@ class Settings(DomainModel):
     anthropic_workspace_id: str | None = env("ANTHROPIC_AWS_WORKSPACE_ID")
     anthropic_aws_base_url: Url | None = env("ANTHROPIC_AWS_BASE_URL")
     aws_region: str | None = env(AliasChoices("AWS_REGION", "AWS_DEFAULT_REGION"))
-    models: Annotated[dict[str, str], _overrides(MODELS)] = env("IDEA_MODELS", MODELS)
-    prices: Annotated[dict[str, Price], _overrides(PRICES)] = env("IDEA_PRICES", PRICES)
-    efforts: Annotated[dict[str, Efforts], _overrides({})] = env("IDEA_EFFORTS", {})  # by model id
+    models: Annotated[dict[str, str], overrides(MODELS)] = env("IDEA_MODELS", MODELS)
+    prices: Annotated[dict[str, Price], overrides(PRICES)] = env("IDEA_PRICES", PRICES)
+    efforts: Annotated[dict[str, Efforts], overrides({})] = env("IDEA_EFFORTS", {})  # by model id
     web_search_version: str = env("IDEA_WEB_SEARCH_VERSION", "web_search_20250305")
 
+    fetch_domains: str = env("IDEA_FETCH_DOMAINS", "")
+    search_with_private_text: bool = env("IDEA_SEARCH_WITH_PRIVATE_TEXT", True)
+
     github_token: Key | None = env("GITHUB_TOKEN")
-    github_repository: str | None = env("GITHUB_REPOSITORY", pattern=r"^[\w.-]+/[\w.-]+$")
-    github_branch: str | None = env("GITHUB_BRANCH")
+    github_repository: Annotated[str, AfterValidator(check_repository_name)] | None = env(
+        "GITHUB_REPOSITORY"
+    )
+    github_branch: Annotated[str, AfterValidator(check_ref)] | None = env("GITHUB_BRANCH")
     github_api_url: Url = env("GITHUB_API_URL", "https://api.github.com")
     research_dir: Path = env("IDEA_RESEARCH_DIR", Path())
-    code_repositories: str = env("IDEA_CODE_REPOSITORIES", "")
+    code_repositories: Annotated[str, AfterValidator(check_repository_names)] = env(
+        "IDEA_CODE_REPOSITORIES", ""
+    )
     code_limits: limits.CodeLimits = limits.CodeLimits()  # each is a variable: CODE_VARIABLES
     approval_days: float = env("IDEA_APPROVAL_DAYS", 7.0, gt=0, le=365)
 
@@ -141,11 +94,11 @@ class Settings(DomainModel):
     # API Gateway ends a call after 29 s
     events_wait_seconds: float | None = env("IDEA_EVENTS_WAIT_SECONDS", ge=0, le=25)
     events_poll_seconds: float | None = env("IDEA_EVENTS_POLL_SECONDS", gt=0)
+    allowed_hosts: str = env("IDEA_ALLOWED_HOSTS", "")
+    trusted_proxies: str = env("IDEA_TRUSTED_PROXIES", "")
 
-    webhook_url: Annotated[WebhookUrl, AfterValidator(_webhook)] | None = env("IDEA_WEBHOOK_URL")
-    webhook_secret: Annotated[SecretStr, AfterValidator(_signing_key)] | None = env(
-        "IDEA_WEBHOOK_SECRET"
-    )
+    webhook_url: DefaultWebhook | None = env("IDEA_WEBHOOK_URL")
+    webhook_secret: SigningKey | None = env("IDEA_WEBHOOK_SECRET")
     otlp_endpoint: Url | None = env("OTEL_EXPORTER_OTLP_ENDPOINT")
     trace_content: bool = env("IDEA_TRACE_CONTENT", False)  # ideas and reports in spans
 
@@ -242,10 +195,15 @@ class Settings(DomainModel):
 
     @property
     def allowed_repositories(self) -> tuple[str, ...]:
-        """The repositories whose code may be explored; they are separated by spaces or commas."""
+        """The repositories whose code may be explored."""
         if self.github_repository is None:
             return ()
-        return (self.github_repository, *self.code_repositories.replace(",", " ").split())
+        return (self.github_repository, *split_names(self.code_repositories))
+
+    @property
+    def open_domains(self) -> tuple[str, ...]:
+        """The domains whose pages any run may open; they are separated by spaces or commas."""
+        return tuple(self.fetch_domains.replace(",", " ").split())
 
     @property
     def store(self) -> Path:

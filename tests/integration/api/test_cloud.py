@@ -11,7 +11,7 @@ import requests
 
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.authorizer import UnauthorizedError
-from idea_explorer.api.server import build_gateway_event
+from idea_explorer.api.gateway import build_gateway_event
 from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings

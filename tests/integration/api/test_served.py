@@ -16,6 +16,7 @@ from tests.fakes.anthropic_scripts import ByConversation
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.command import idea
+from tests.fakes.raw_http import RawConnection
 from tests.fakes.reports import business
 from tests.fakes.served import Served
 
@@ -24,7 +25,8 @@ REPORT = text(business("Urban bees", verdict="PIVOT"))
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(tmp_path_factory.mktemp("served")) as server:
+    env = {"IDEA_ALLOWED_HOSTS": "ideas.example.org, ideas.lan"}
+    with Served(tmp_path_factory.mktemp("served"), env) as server:
         yield server
 
 
@@ -99,33 +101,37 @@ def test_callers_at_the_same_time_do_not_meet(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_text", "status"),
+    ("first_line", "headers", "status"),
     [
-        ("POST /explorations HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n", 400),
-        ("POST /explorations HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 413),
-        ("POST /explorations HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 411),
-        ("BREW /explorations HTTP/1.1\r\nHost: x\r\n\r\n", 404),
-        ("nonsense\r\n\r\n", 400),
-        ("GET http://[x/ HTTP/1.1\r\nHost: x\r\n\r\n", 400),
-        ("GET /explorations?a=%zz&%00 HTTP/1.1\r\nHost: x\r\n\r\n", 401),
+        ("POST /explorations HTTP/1.1", "Content-Length: abc", 400),
+        ("POST /explorations HTTP/1.1", "Content-Length: 99999999", 413),
+        ("POST /explorations HTTP/1.1", "Transfer-Encoding: chunked", 411),
+        ("BREW /explorations HTTP/1.1", "A: b", 404),
+        ("nonsense", "A: b", 400),
+        ("GET http://[x/ HTTP/1.1", "A: b", 400),
+        ("GET /explorations?a=%zz&%00 HTTP/1.1", "A: b", 401),
     ],
 )
 def test_strange_http_is_answered_in_our_shape(
-    served: Served, request_text: str, status: int
+    served: Served, first_line: str, headers: str, status: int
 ) -> None:
-    url = httpx.URL(served.url)
-    assert url.port is not None
-    with socket.create_connection((url.host, url.port), timeout=10) as connection:
-        connection.sendall(request_text.encode())
-        connection.shutdown(socket.SHUT_WR)
-        received = b""
-        while data := connection.recv(65_536):
-            received += data
-    head, _, body = received.partition(b"\r\n\r\n")
+    with RawConnection(served.url) as connection:
+        connection.send(f"{first_line}\r\nHost: {connection.host}\r\n{headers}\r\n\r\n")
+        connection.socket.shutdown(socket.SHUT_WR)
+        answer = connection.answer()
 
-    assert int(head.split()[1]) == status
-    assert b"nosniff" in head
-    assert json.loads(body)["error"].keys() >= {"type", "message"}
+    assert answer.status == status
+    assert "nosniff" in answer.head
+    assert answer.error.keys() >= {"type", "message"}
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("ideas.example.org", 200), ("ideas.lan:80", 200), ("other.example", 403)]
+)
+def test_it_answers_to_the_names_that_it_was_given(served: Served, host: str, status: int) -> None:
+    with RawConnection(served.url) as connection:
+        connection.request("GET", "/health", host=host)
+        assert connection.answer().status == status
 
 
 def test_a_file_is_put_where_it_was_announced(served: Served, api: httpx.Client) -> None:

@@ -164,3 +164,15 @@ def test_it_has_to_be_said_which(
     assert main(["admin", "dead-letters", *arguments, "--stack", "ideas"]) != 0
 
     assert sentence in capsys.readouterr().err
+
+
+def test_a_hostile_body_is_shown_and_not_obeyed(
+    aws: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # SQS takes no control characters but tab, line ends and all of C1
+    client("sqs").send_message(
+        QueueUrl=aws.dead_letter_queue_url, MessageBody="EVIL\x9b31m\x9d0;T\x9c\u202e"
+    )
+
+    assert main(["admin", "dead-letters", "list", "--stack", "ideas"]) == 0
+    assert r"EVIL\u009b31m\u009d0;T\u009c\u202e" in capsys.readouterr().out

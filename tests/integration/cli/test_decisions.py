@@ -21,16 +21,15 @@ def run_that_waits(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    names: tuple[str, str] = ("a.txt", "b.txt"),
     **variables: str,
 ) -> Iterator[tuple[Idea, str, Path]]:
     """A run over code that proposes two changes, and waits."""
-    (tmp_path / "a.txt").write_text("old a\n")
-    (tmp_path / "b.txt").write_text("old b\n")
+    (tmp_path / names[0]).write_text("old a\n")
+    (tmp_path / names[1]).write_text("old b\n")
     edits = [
-        tool_use(
-            "edit_file", {"path": f"{n}.txt", "content": f"new {n}\n", "description": "\x1b[2J"}
-        )
-        for n in "ab"
+        tool_use("edit_file", {"path": name, "content": f"new {n}\n", "description": "\x1b[2J"})
+        for n, name in zip("ab", names, strict=True)
     ]
     script = [answer(text("# Half\n\nTwo changes."), *edits), answer(text("# Done\n\nBoth."))]
     with FakeAnthropic(ByConversation(script)) as model:
@@ -82,6 +81,29 @@ def test_changes_are_shown_approved_and_rejected(waiting: tuple[Idea, str, Path]
     assert (folder / "b.txt").read_text() == "old b\n"
     code, _, err = idea("approve", exploration_id)
     assert (code, "has no changes to decide on" in err) == (1, True)
+
+
+def test_a_dangerous_change_is_not_approved_with_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with run_that_waits(tmp_path, monkeypatch, capsys, ("a.txt", "Makefile")) as run:
+        idea, exploration_id, folder = run
+        ordinary, dangerous = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+        assert "danger" not in ordinary
+        listed = idea("approve", exploration_id, "--list")[1]
+        assert f"Careful! This file {dangerous['danger']}." in listed
+
+        code, out, err = idea("approve", exploration_id)
+        assert (code, out) == (0, "a.txt: approved\n1 more to decide\n")
+        command = f"idea approve {exploration_id} {dangerous['id']} --confirm-danger"
+        assert "Makefile runs when somebody builds or installs, so it was not approved" in err
+        assert command in err
+        assert idea("approve", exploration_id, "--confirm-danger")[0] == 2
+
+        code, out, _ = idea(*command.split()[1:])
+        assert (code, out.splitlines()[0]) == (0, "Makefile: approved")
+        assert idea("watch", exploration_id, "--quiet")[0] == 0
+        assert (folder / "Makefile").read_text() == "new b\n"
 
 
 def test_the_first_decision_stands_and_the_next_is_told(waiting: tuple[Idea, str, Path]) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.fakes.guides import Newcomer
 
+pytestmark = pytest.mark.slow  # `make guides`, which CI runs after the tests
+
 DEFINITIONS = "tests/unit/tools/test_definitions.py"
 TOOLSETS = "tests/unit/domain/test_toolsets.py"
 

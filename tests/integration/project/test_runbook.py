@@ -280,6 +280,7 @@ def test_the_limit_of_the_account_is_shown(deployment: Deployment) -> None:
     assert deployment.aws.called == ["lambda get-account-settings"]
 
 
+@pytest.mark.slow
 def test_a_release_is_taken_back(deployment: Deployment) -> None:
     cancel, go_back = blocks_of("Release and roll back")
     deployment.add_function(f"{STACK}-api", versions=3)
@@ -291,6 +292,7 @@ def test_a_release_is_taken_back(deployment: Deployment) -> None:
     assert alias["FunctionVersion"] == "2"
 
 
+@pytest.mark.slow
 def test_the_table_is_restored_to_what_it_was(deployment: Deployment) -> None:
     copy, bring_back = blocks_of("Restore the table")
     explorations = deployment.stores.explorations
@@ -332,6 +334,7 @@ def test_a_file_is_brought_back_in_its_first_version(deployment: Deployment) -> 
     assert client("s3").get_object(Bucket=bucket, Key=key)["Body"].read() == b"# The report"
 
 
+@pytest.mark.slow
 def test_keys_and_tokens_are_rotated(deployment: Deployment) -> None:
     keys, tokens, webhook, back = blocks_of("Rotate keys and tokens")
     secrets = client("secretsmanager")
@@ -366,6 +369,7 @@ def test_what_a_deleted_stack_leaves_behind_is_deleted_with_all_its_versions(
     assert client("dynamodb").list_tables()["TableNames"] == []
 
 
+@pytest.mark.slow
 def test_music_is_set_up(deployment: Deployment) -> None:
     (set_up,) = blocks_of("Music discovery")
 

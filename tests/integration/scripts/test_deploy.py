@@ -262,6 +262,7 @@ def test_it_builds_for_the_architecture_it_deploys_in_a_folder_of_its_own(
     assert build[build.index("--build-dir") + 1] == str(folder)
     assert deployed[deployed.index("--template-file") + 1] == str(folder / "template.yaml")
     assert operator.parameters["Architecture"] == architecture
+    assert '"bomFormat": "CycloneDX"' in (folder / "sbom.cdx.json").read_text("utf-8")
 
 
 def test_a_stack_built_for_another_architecture_is_refused(

@@ -198,7 +198,13 @@ def test_streamed_and_plain_answers_give_the_same_result(tmp_path: Path) -> None
         folder = tmp_path / str(plain)
         folder.mkdir()
         (folder / "api.md").write_text(API_NOTES)
-        flags = ["Which endpoints?", "--file", "api.md", "--json", "--collect-tool-stats"]
+        flags = [
+            "Which endpoints has http://127.0.0.1/ ?",
+            "--file",
+            "api.md",
+            "--json",
+            "--collect-tool-stats",
+        ]
         done, server = ask(varied(), folder, *flags, plain=plain)
         outcome = json.loads(done.stdout)
         outcome.pop("id")

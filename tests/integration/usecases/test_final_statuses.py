@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from idea_explorer.api.server import build_gateway_event
+from idea_explorer.api.gateway import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import index_document

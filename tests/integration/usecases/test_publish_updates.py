@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
-from idea_explorer.domain.json import text_of
+from idea_explorer.domain.json import document_text, text_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import ModelRequest
 from idea_explorer.usecases.continuation import PriorDocument, find_continuation
@@ -35,10 +35,13 @@ def bench(tmp_path: Path, model: ScriptedModel) -> Bench:
 
 
 def first_message(request: ModelRequest) -> str:
+    """The text of the message, and after it the document that is attached."""
     content = request.messages[0]["content"]
     assert isinstance(content, list)
-    assert isinstance(content[0], dict)
-    return text_of(content[0]["text"])
+    asked, attached = content
+    assert isinstance(asked, dict)
+    assert isinstance(attached, dict)
+    return f"{text_of(asked['text'])}\n\n{document_text(attached)}"
 
 
 def read(bench: Bench, final: Exploration) -> str:

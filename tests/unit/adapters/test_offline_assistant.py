@@ -20,7 +20,7 @@ NOTES = Files(
 
 
 def bench(tmp_path: Path, files: Files | None = None) -> Bench:
-    tools = assistant_tools(OnePage(), files or Files(), DIRECT_VERSION)
+    tools = assistant_tools(OnePage(), files or Files(), DIRECT_VERSION, None)
     return Bench(tmp_path, OfflineModel(), toolset=tools)
 
 
@@ -42,7 +42,7 @@ def test_it_searches_the_files_and_names_them_as_sources(tmp_path: Path) -> None
     assert "No model was called" in report
     assert (done.status, done.run.stats.unmatched_citations, done.publication.path) == (
         "completed",
-        0,
+        1,  # the address in the file, which this run did not find itself
         None,
     )
     assert not list((tmp_path / "ideas").iterdir())
@@ -58,7 +58,7 @@ def test_it_reads_the_pages_and_does_the_sums_that_the_question_names(tmp_path: 
 
 
 def test_it_says_which_tool_failed_and_why(tmp_path: Path) -> None:
-    tools = assistant_tools(local_pages(), Files(), DIRECT_VERSION)
+    tools = assistant_tools(local_pages(), Files(), DIRECT_VERSION, None)
     b = Bench(tmp_path, OfflineModel(), toolset=tools)
     done, report = asked(b, "Read http://10.0.0.1/x and divide 1 / 0")
     failed = report.split("## What failed")[1]

@@ -272,7 +272,7 @@ def test_an_overflowing_context_is_written_up_in_a_new_conversation(tmp_path: Pa
     assert last.writing
     assert len(last.messages) == 1
     assert "what the team knows" in last_texts(last)[-1]
-    assert "A tea room" in last_texts(last)[-1]
+    assert "A tea room" in last_texts(last)[0]
     assert done.status == "completed"
 
 

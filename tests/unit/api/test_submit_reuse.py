@@ -8,11 +8,12 @@ import pytest
 
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.api.app import build_handler
-from idea_explorer.api.server import build_gateway_event
+from idea_explorer.api.gateway import build_gateway_event
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import ResearchIndex
 from tests.fakes.api import Api
+from tests.fakes.bad_documents import BAD_DOCUMENTS
 
 DOCUMENT = """---
 idea: Beehives on city rooftops
@@ -51,6 +52,21 @@ def test_similar_research_is_found_without_starting_anything(known: Api) -> None
     assert reply.status == 200
     assert (found["path"], found["verdict"], found["date"]) == (PATH, "PIVOT", "2026-05-01")
     assert known.queued() == 0
+
+
+def test_no_document_stops_a_submission(known: Api) -> None:
+    for number, text in enumerate(BAD_DOCUMENTS.values()):
+        known.document(f"bad{number}/research.md", text)
+    body = {"idea": "Rooftop beehives for city hotels"}
+
+    assert known.post("/similar", body).json["similar"][0]["path"] == PATH
+    reply = known.post("/explorations", body)
+    assert (reply.status, reply.json["similar"][0]["path"]) == (202, PATH)
+    followed = {**body, "continue_from": "00000000-0001-7000-8000-000000000000"}
+    assert known.post("/explorations", followed).status == 202
+    reused = {"idea": "Beehives on city rooftops", "if_exists": "reuse"}
+    assert known.post("/explorations", reused).json["reused"] == PATH
+    assert known.log.of("documents_with_problems")
 
 
 def test_a_submission_is_told_what_is_similar(known: Api) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.console.assets import list_assets, load_asset
-from idea_explorer.console.markdown import render_report
+from idea_explorer.console.markdown import UNFORMATTED, render_report
 from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.tools import Passage
 from tests.fakes.api import Api, Reply
@@ -247,3 +247,13 @@ def test_a_report_that_is_nested_without_end_is_still_rendered() -> None:
     nested = f"{'> ' * 5_000}x\n\n{'[' * 5_000}{'](' * 5_000}\n\nThe end.\n"
 
     assert "<p>The end.</p>" in render_report(nested)
+
+
+def test_what_would_take_too_long_to_format_is_shown_as_it_is() -> None:
+    html = render_report("# Title\n\n" + "<b>[*a*](x) ![b](y)\n" * 40_000)
+
+    formatted, note, rest = html.partition(UNFORMATTED)
+    assert "<h1>Title</h1>" in formatted
+    assert note
+    assert rest.count("&lt;b&gt;[*a*](x) ![b](y)\n") > 10_000
+    assert formatted.count("(image)") + rest.count("![b](y)") == 40_000

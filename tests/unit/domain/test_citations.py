@@ -3,6 +3,8 @@
 import pytest
 
 from idea_explorer.domain.citations import UNMATCHED, check_citations, collect_quotes
+from idea_explorer.domain.limits import MAX_REPORT
+from idea_explorer.domain.report_text import CUT
 from idea_explorer.domain.tools import Passage, make_passage
 
 PAGE = Passage(
@@ -70,3 +72,31 @@ def test_what_was_quoted_stands_with_its_source() -> None:
 
 def test_a_report_without_links_stays_as_it_is() -> None:
     assert check_citations("# Tea\n\nNo links.", [PAGE]).text == "# Tea\n\nNo links."
+
+
+@pytest.mark.parametrize(
+    "list_of_sources",
+    [
+        "1. https://made.up/" + "x" * 50_000,
+        "1. " + " ".join(f"https://made.up/{number}" for number in range(5_000)),
+        "[1]: https://made.up/" + "x" * 50_000,
+        "1. " + "word " * 20_000,
+    ],
+)
+def test_a_number_that_stands_for_much_is_not_spelled_out_without_end(list_of_sources: str) -> None:
+    report = f"# A\n\n{'Tea [1]. ' * 5_000}\n\n## Sources\n\n{list_of_sources}"
+    checked = check_citations(report, [])
+
+    assert len(checked.text) < 10 * len(report)
+    assert (
+        checked.citations == checked.unmatched
+    )  # also of the numbers that are not linked any more
+    assert checked.text.count(UNMATCHED) >= 5_000
+
+
+def test_a_report_beyond_the_limit_is_cut_and_says_so() -> None:
+    checked = check_citations(f"# A\n\nSure [a](https://made.up/x).\n{'tea ' * MAX_REPORT}", [PAGE])
+
+    assert MAX_REPORT < len(checked.text) < MAX_REPORT + 1_000
+    assert CUT in checked.text
+    assert "## Sources\n\n1. <https://made.up/x>" in checked.text

@@ -40,7 +40,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert (request.idea, request.toolset, request.mode, request.model) == (
         "Tea", "research", "business", "sonnet",
     )  # fmt: skip
-    assert (request.deadline_seconds, request.steps, request.if_exists) == (120, 5, "run")
+    assert (request.seconds, request.steps, request.if_exists) == (120, 5, "run")
     assert parse_request('{"idea": "x", "toolset": "code"}').steps == 10
 
 

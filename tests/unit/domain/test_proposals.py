@@ -118,3 +118,33 @@ def test_line_ends_and_byte_order_marks_that_a_model_cannot_see_are_kept(
     base: bytes, given_content: str, kept: str
 ) -> None:
     assert propose(PATH, given_content, "x", base).content == kept
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://evil.example/secret",
+        "HTTP://evil.example",
+        "ftp://evil.example/secret",
+        "www.evil.example/secret",
+        "//evil.example/secret",
+    ],
+)
+def test_a_description_holds_no_address(address: str) -> None:
+    made = propose(RepositoryPath("a.py"), "x\n", f"See {address} for more", None)
+
+    assert made.description == "See (link removed) for more"
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Support a//b floor division",
+        "Allow file:///tmp paths",
+        "Use `//=` here",
+        "Turn // comments into # comments",
+        "Reject http: without a host",
+    ],
+)
+def test_a_description_keeps_what_is_no_address(description: str) -> None:
+    assert propose(RepositoryPath("a.py"), "x\n", description, None).description == description

@@ -3,7 +3,10 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from idea_explorer.domain.markdown import remove_markup
 from idea_explorer.domain.similar_research import (
     Index,
     IndexEntry,
@@ -130,3 +133,15 @@ def test_an_entry_written_again_replaces_the_one_before() -> None:
         Index().with_entry(index_document(path, "# Old")).with_entry(index_document(path, "# New"))
     )
     assert [entry.title for entry in index.entries] == ["New"]
+
+
+def test_links_comments_and_code_say_nothing_of_a_document() -> None:
+    text = "See [tea](http://spam.example/coffee) <!-- milk --> and `sugar`, <!-- but bread"
+    assert remove_markup(text).split() == ["See", "[tea", "and", ",", "<!--", "but", "bread"]
+
+
+@given(st.text(st.characters(exclude_categories=[])), st.text(st.characters(exclude_categories=[])))
+@example("caf\udce9.md", "# Half a character: \ud800")
+def test_any_document_can_be_indexed_and_stored(path: str, text: str) -> None:
+    index = Index(entries=(index_document(path, text), index_document(path, f"---\n{text}\n---\n")))
+    assert Index.model_validate_json(index.model_dump_json()).entries == index.entries

@@ -5,7 +5,11 @@ import time
 
 import pytest
 
-from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
+from idea_explorer.domain.deadline import (
+    TimeLimitExceededError,
+    check_time_limit,
+    run_with_time_limit,
+)
 
 
 def test_what_ends_in_time_returns_its_result() -> None:
@@ -47,3 +51,20 @@ def test_without_any_time_there_is_no_result(seconds: float) -> None:
     with pytest.raises(TimeLimitExceededError):
         run_with_time_limit(release.wait, seconds, name="late")
     release.set()
+
+
+def test_a_call_that_nobody_waits_for_ends_where_it_asks() -> None:
+    ended = threading.Event()
+
+    def work() -> None:
+        try:
+            while True:
+                check_time_limit()
+        finally:
+            ended.set()
+
+    with pytest.raises(TimeLimitExceededError):
+        run_with_time_limit(work, 0.05, name="works on")
+
+    assert ended.wait(5)
+    check_time_limit()  # here, nobody has set a limit

@@ -1,7 +1,9 @@
 """What `sam build` made. Run by `make build`."""
 
 import importlib.util
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +77,21 @@ def test_bytecode_is_used_whatever_the_times_of_the_files() -> None:
 @pytest.mark.parametrize("package", ["rich", "numpy", "aws_xray_sdk", "anthropic", "re2", "nh3"])
 def test_what_not_all_functions_use_is_left_out_of_their_common_layer(package: str) -> None:
     assert not (BUILT / "DependenciesLayer" / "python" / package).exists()
+
+
+def test_the_bill_of_materials_lists_whatever_was_installed_into_the_layers() -> None:
+    sbom = json.loads((BUILT / "sbom.cdx.json").read_text("utf-8"))
+    listed = {component["purl"] for component in sbom["components"]}
+    names = [
+        path.stem for layer in LAYERS for path in (BUILT / layer / "python").glob("*.dist-info")
+    ]
+    installed = [name.rpartition("-") for name in names]
+
+    assert names
+    assert {
+        f"pkg:pypi/{re.sub(r'[-_.]+', '-', name).lower()}@{version}"
+        for name, _, version in installed
+    } <= listed
 
 
 def test_every_library_is_for_the_architecture_that_it_was_built_for() -> None:

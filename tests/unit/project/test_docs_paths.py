@@ -14,7 +14,16 @@ PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md", *(
 _PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w.-]+\.(?:py|md|yaml|yml|json|js|html|toml|sh))?)`")
 _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)")
 # what a run writes, and what belongs to another repository
-WRITTEN = ("ideas/", "demo/", "explorations/", "snapshots/", ".github/", ".venv/", "market/")
+WRITTEN = (
+    "artifacts/",
+    "ideas/",
+    "demo/",
+    "explorations/",
+    "snapshots/",
+    ".github/",
+    ".venv/",
+    "market/",
+)
 # what a reader of docs/adding-*.md creates
 ADDED = {
     "tools/word_count.py",

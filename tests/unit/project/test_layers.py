@@ -2,16 +2,22 @@
 
 import gzip
 import json
+import platform
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tests.e2e.harness.template import ROOT, properties, resources_of, template
 
 LAYERS = {"dependencies": "DependenciesLayer", "explore": "ExploreLayer", "console": "ConsoleLayer"}
-LEFT_OUT = {"rich"}  # nothing on Lambda draws on a terminal
+# nothing on Lambda draws on a terminal, stores secrets in files (docs/adr/0015) or listens on a port (0016)
+LEFT_OUT = {"rich", "cryptography", "keyring", "uvicorn"}
 TRIM: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-botocore"))
 
 
@@ -97,3 +103,32 @@ def test_botocore_is_left_with_our_services_without_their_documentation(tmp_path
     }
     left = json.loads((tmp_path / "endpoints.json").read_text())
     assert left == {"partitions": [{"services": {"states": {"a": 1}}}], "version": 3}
+
+
+def test_what_runs_here_is_built_for_this_machine_and_what_is_deployed_is_not() -> None:
+    """Layers take their wheels by this variable, and a deployment's default is another one than most
+    machines have."""
+
+    def architecture(target: str) -> str:
+        command = ["make", "--dry-run", "--no-print-directory", target]
+        steps = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        (found,) = set(re.findall(r" ARCHITECTURE=(\w+) .*sam build", steps))
+        return str(found)
+
+    machine = "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
+    assert architecture("local-build") == machine
+    assert architecture("build") == "arm64"
+
+
+def test_the_api_of_this_machine_has_what_explorations_need(tmp_path: Path) -> None:
+    """Without a queue it runs them by itself."""
+    built = tmp_path / "template.yaml"
+    built.write_text(yaml.safe_dump(template()), "utf-8")
+
+    script = ROOT / "scripts" / "prepare-local-template"
+    subprocess.run([sys.executable, script, built], check=True)
+
+    functions = yaml.safe_load(built.read_text("utf-8"))["Resources"]
+    layers = [layer["Ref"] for layer in functions["ApiFunction"]["Properties"]["Layers"]]
+    assert {"ConsoleLayer", "ExploreLayer"} <= {*layers}
+    assert "FunctionName" not in functions["ApiFunction"]["Properties"]

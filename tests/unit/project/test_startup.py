@@ -39,3 +39,16 @@ def test_a_deployment_connects_to_nothing_before_it_needs_to() -> None:
         "d = cloud_deps(s, SilentLog()); d.queue(), d.workflow(), d.index(), cloud.cloud_secrets(s)"
     )
     assert not {"anthropic", "boto3", "botocore", "httpx"} & loaded_by(statement)
+
+
+def test_a_server_starts_without_the_clients_that_only_some_calls_use() -> None:
+    statement = (
+        "import tempfile; from pathlib import Path;"
+        "import idea_explorer.cli.serve; from idea_explorer.observability.logging import SilentLog;"
+        "from idea_explorer.settings import Settings; from idea_explorer.wiring.deps import server_deps;"
+        "server_deps(Settings(research_dir=Path(tempfile.mkdtemp())), SilentLog())"
+    )
+    loaded = loaded_by(statement)
+
+    assert "uvicorn" in loaded
+    assert not {"anthropic", "boto3", "botocore", "httpx", "aws_lambda_powertools"} & loaded

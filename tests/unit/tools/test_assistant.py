@@ -40,7 +40,7 @@ class Pages:
     answers: list[WebPage | ExternalError] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
-    def fetch(self, url: str) -> WebPage:
+    def fetch(self, url: str, may_redirect_to: object = None) -> WebPage:
         self.asked.append(url)
         answer = self.answers[min(len(self.asked), len(self.answers)) - 1]
         if isinstance(answer, ExternalError):
@@ -96,7 +96,7 @@ class Assistant:
 
     def __post_init__(self) -> None:
         clock = Impatient()
-        toolset = assistant_tools(self.pages, self.files, DIRECT_VERSION)
+        toolset = assistant_tools(self.pages, self.files, DIRECT_VERSION, None)
         self.toolset = toolset
         runner = Bounded(Retried(Executed(self.told), clock, self.told))
         self._caller = Recorded(Validated(toolset, runner, self.told), self.told, clock)

@@ -8,6 +8,7 @@ from idea_explorer.ports import UploadedFile
 from idea_explorer.tools.fulltext import (
     MAX_FILE_CHARS,
     PASSAGE_CHARS,
+    FullText,
     UploadIndex,
     extract_text,
     split_passages,
@@ -92,3 +93,26 @@ def test_what_is_not_searched_is_told() -> None:
     assert index.names == ["long.txt"]
     assert set(index.remarks) == {"a.pdf", "long.txt"}
     assert index.search("beyond", 5)[1] == 0
+
+
+def test_an_excerpt_is_from_the_passage_that_says_most() -> None:
+    text = f"Tea here. {words(3_000)} black tea and milk {words(3_000, 1)}"
+    index = FullText([("a.md", "Drinks", text), ("b.md", "Tea", "Nothing else.")])
+    hits, total = index.search("black tea milk", 5)
+
+    assert total == 2
+    excerpts = {hit.name: hit.excerpt for hit in hits}
+    assert "black tea and milk" in excerpts["a.md"]
+    assert excerpts["b.md"] == "Nothing else."  # only its title matches
+
+
+def test_a_page_that_is_mostly_markup_is_cut_and_that_is_told() -> None:
+    page = b"<!--" + b" " * MAX_FILE_CHARS + b"--><p>beyond"
+    index = UploadIndex([UploadedFile("a.html", page)])
+    assert set(index.remarks) == {"a.html"}
+    assert index.search("beyond", 5)[1] == 0
+
+
+def test_a_name_that_is_not_unicode_can_be_searched() -> None:
+    index = FullText([("caf\udce9.md", "half \ud800", "tea")])
+    assert index.search("tea", 5)[1] == 1

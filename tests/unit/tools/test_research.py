@@ -8,12 +8,17 @@ import pytest
 
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
+from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall
+from idea_explorer.tools import DIRECT_VERSION
+from idea_explorer.tools.assistant import assistant_tools
 from idea_explorer.tools.research import research_tools
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
+from tests.fakes.fetching import Files
+from tests.fakes.toolsets import OnePage
 
 
 @pytest.fixture
@@ -219,3 +224,24 @@ def test_required_strings_have_a_minimum_length_in_the_schema(root: Path) -> Non
         for name in schema.get("required", []):
             assert schema["properties"][name]["minLength"] == 1
         assert "Example: " in str(definition["description"])
+
+
+def test_an_operator_may_take_web_search_from_runs_that_read_private_text(tmp_path: Path) -> None:
+    (tmp_path / "ideas").mkdir()
+    folder = Folder(tmp_path)
+    assert "web_search" in research_tools(folder, DIRECT_VERSION).server_tools
+    without = research_tools(folder, DIRECT_VERSION, search_with_private_text=False)
+    assert not without.server_tools
+    assert "read_research" in without.tools
+    public = research_tools(None, DIRECT_VERSION, search_with_private_text=False)
+    assert "web_search" in public.server_tools
+
+
+def test_the_same_holds_for_the_assistant_where_there_are_uploads() -> None:
+    def tools(files: Files) -> Toolset:
+        return assistant_tools(
+            OnePage(), files, DIRECT_VERSION, None, search_with_private_text=False
+        )
+
+    assert not tools(Files(notes__md=b"x")).server_tools
+    assert "web_search" in tools(Files()).server_tools

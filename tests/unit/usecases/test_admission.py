@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -249,14 +250,14 @@ def test_a_record_that_cannot_be_read_delays_nobody(
 ) -> None:
     unreadable, next_one = service.submitted("ada"), service.submitted("ada")
     other = service.submitted("bob")
-    load = service.store.load
+    take_over = service.store.take_over
 
-    def fails(exploration_id: ExplorationId) -> Exploration:
+    def fails(exploration_id: ExplorationId, *given: Any, **named: Any) -> Exploration:
         if exploration_id == unreadable.id:
             raise ValueError("written by another release")
-        return load(exploration_id)
+        return take_over(exploration_id, *given, **named)
 
-    monkeypatch.setattr(service.store, "load", fails)
+    monkeypatch.setattr(service.store, "take_over", fails)
 
     assert set(admit(service.deps)) == {next_one.id, other.id}
 

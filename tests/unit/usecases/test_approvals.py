@@ -1,11 +1,14 @@
 """A run that waits for a person: asked once, decided once, written once."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from idea_explorer.domain.errors import ConflictError, MissingError
+from idea_explorer.domain.errors import ConflictError, InvalidRequestError, MissingError
+from idea_explorer.domain.events import ApprovalRequested
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.settle import settle
 from tests.fakes.approving import DONE, EDIT, World
 from tests.fakes.models import calls, tool_results
@@ -65,6 +68,56 @@ def test_a_moved_base_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     assert (world.code / "a.txt").read_text() == "somebody was here\n"
     results = [str(block["content"]) for block in tool_results(world.model.requests[1])]
     assert "base_moved" in results[0]
+
+
+def test_a_dangerous_change_is_approved_only_with_its_own_confirmation(tmp_path: Path) -> None:
+    edit = calls(("edit_file", {"path": "Makefile", "content": "all:\n\tcurl\n"}))
+    world = World(tmp_path, edit, DONE)
+    (world.code / "Makefile").write_text("all:\n")
+    waiting = world.bench.explore()
+    (approval,) = world.asked(waiting)
+    with pytest.raises(InvalidRequestError, match="Makefile runs when somebody builds") as refused:
+        world.decide(waiting, approval, decision="approve")
+    assert "confirm_danger" in (refused.value.fields or {})
+    assert world.asked(waiting)[0].decision is None
+    world.decide(waiting, approval, decision="approve", confirm_danger=True)
+    assert world.go_on(waiting).run.outcome == "completed"
+    assert "curl" in (world.code / "Makefile").read_text()
+    (asked,) = [e for e in world.bench.seen.events if isinstance(e, ApprovalRequested)]
+    assert asked.danger == "runs when somebody builds or installs"
+
+
+def test_the_pull_request_lists_dangerous_changes_first(tmp_path: Path) -> None:
+    proposed = calls(
+        ("edit_file", {"path": "Makefile", "content": "all:\n"}),
+        ("edit_file", {"path": "a.txt", "content": "new a\n"}),
+    )
+    world = World(tmp_path, proposed, DONE)
+    (world.code / "Makefile").write_text("")
+    bodies: list[str] = []
+
+    class Pulls:
+        def open_pull_request(self, exploration: Exploration, body: str) -> None:
+            bodies.append(body)
+
+    world.bench.deps = replace(world.bench.deps, pull_requests_for=lambda _: Pulls())
+    waiting = world.bench.explore(toolset="code")
+    for approval in world.asked(waiting):
+        world.decide(waiting, approval, decision="approve", confirm_danger=True)
+    world.bench.publish(world.go_on(waiting))
+    (body,) = bodies
+    assert body.startswith("> **Review these changes with care.**")
+    assert "> - Makefile runs when somebody builds or installs\n\n# Done" in body
+    assert "a.txt" not in body
+
+
+def test_a_dangerous_change_is_rejected_like_any_other(tmp_path: Path) -> None:
+    world = World(tmp_path, calls(("edit_file", {"path": "Makefile", "content": "x\n"})), DONE)
+    (world.code / "Makefile").write_text("all:\n")
+    waiting = world.bench.explore()
+    (approval,) = world.asked(waiting)
+    world.decide(waiting, approval, decision="reject")
+    assert world.go_on(waiting).run.outcome == "completed"
 
 
 def test_the_first_decision_stands(tmp_path: Path) -> None:

@@ -1,33 +1,13 @@
-"""Files on this machine that are written whole: replaced atomically, or cached until evicted."""
+"""Files on this machine that are cached until they are evicted."""
 
 import os
 import tempfile
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from idea_explorer.domain.errors import ExternalError
-
 ABANDONED_SECONDS = 3_600  # a partial file this old was left behind by a process that died
-
-
-def replace_file(target: Path, content: bytes) -> None:
-    """Write to a temporary file and rename it: no reader, and no crash, ever leaves half a file."""
-    temporary = target.with_name(f".idea-{uuid.uuid4().hex}.tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as file:  # never through a link that somebody put there
-            file.write(content)
-        with suppress(FileNotFoundError):
-            temporary.chmod(target.stat().st_mode & 0o777)
-        temporary.replace(target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise ExternalError(
-            f"{target} cannot be written: {error.strerror}.", hint="Check the folder's permissions."
-        ) from error
 
 
 class DiskCache:

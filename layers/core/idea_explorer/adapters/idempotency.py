@@ -136,7 +136,7 @@ class SqliteRecords(BasePersistenceLayer):
             "working": STATUS_CONSTANTS["INPROGRESS"],
         }
         with self._database.transaction() as db:
-            db.execute(f"DELETE FROM idempotency WHERE {FREE}", values)  # noqa: S608
+            db.execute(f"DELETE FROM idempotency WHERE {FREE}", values)  # noqa: S608  a constant  # nosec B608
             added = db.execute(
                 "INSERT OR IGNORE INTO idempotency"
                 " VALUES (:key, :status, :expires, :locked_until, :payload, '')",

@@ -18,6 +18,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.events import AnyEvent, dump_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.request import STORED
 from idea_explorer.domain.run import Status
 from idea_explorer.ports.stores import RecordChange
 
@@ -56,7 +57,7 @@ def decode_cursor(cursor: str) -> str:
 
 def restore_exploration(record: str | bytes, lease: int, cancel_requested: bool) -> Exploration:
     """Lease and cancel request are stored beside the record, because they change without it."""
-    exploration = Exploration.model_validate_json(record)
+    exploration = Exploration.model_validate_json(record, context=STORED)
     return exploration.replace(lease=lease, cancel_requested=cancel_requested)
 
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.domain.errors import MissingError, UnavailableError
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.similar_research import Index, index_document
+from idea_explorer.domain.similar_research import Index, index_documents
 from idea_explorer.ports import ResearchRepository
 
 KEY = "research/index.json"
@@ -23,9 +23,7 @@ class ComputedIndex:
     def load(self) -> Index:
         documents = self._repository.read_all() if self._repository else []
         return Index(
-            entries=tuple(
-                index_document(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents
-            )
+            entries=index_documents((f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
         )
 
     def change(self, change: Callable[[Index], Index]) -> None:

@@ -20,5 +20,6 @@ def revert_message(subject: str, sha: str, exploration_id: ExplorationId) -> str
 
 
 def has_trailers(message: str, trailers: str) -> bool:
-    lines = {line.strip() for line in message.splitlines()}
-    return lines.issuperset(trailers.splitlines())
+    # lines end in LF alone: another separator inside a subject begins no trailer
+    lines = {line.strip() for line in message.split("\n")}
+    return lines.issuperset(trailers.split("\n"))

@@ -6,6 +6,7 @@ The folder's name is a hash of the owner and the id is random, so nobody reaches
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,9 +16,19 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from idea_explorer.adapters.aws.s3 import Bucket
-from idea_explorer.adapters.files import replace_file
+from idea_explorer.adapters.safe_files import (
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    FileTooLargeError,
+    NotAFileError,
+    make_private_folder,
+    open_given,
+    read_file,
+    read_given,
+    write_file,
+)
 from idea_explorer.domain import limits
-from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.errors import ExternalError, InvalidRequestError, MissingError
 from idea_explorer.domain.ids import (
     FileId,
     check_file_id,
@@ -86,17 +97,16 @@ class LocalUploads:
     def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
         check_upload(name, size)
         file_id = new_file_id()
-        about = self._path(owner, file_id).with_suffix(".json")
-        about.parent.mkdir(parents=True, exist_ok=True)
-        about.write_text(json.dumps({"name": name, "size": size}))
+        about = json.dumps({"name": name, "size": size})
+        self._write(f"{_key(owner, file_id)}.json", about.encode())
         return file_id, Upload("PUT", f"{self._base_url}/files/{file_id}", {})
 
     def store(self, owner: str, file_id: str, content: bytes) -> None:
         """Store an announced file; raises MissingError, or InvalidRequestError if it is too large."""
-        path = self._path(owner, check_file_id(file_id))
-        if len(content) > self._announced(path).size:
+        known = check_file_id(file_id)
+        if len(content) > self._announced(owner, known).size:
             raise InvalidRequestError("The file is larger than was announced.")
-        replace_file(path, content)
+        self._write(_key(owner, known), content)
 
     def add(self, owner: str, name: str, content: bytes) -> FileId:
         """Announce and store a file that is already on this machine."""
@@ -114,20 +124,36 @@ class LocalUploads:
         path = self._path(owner, check_file_id(file_id))
         if not path.is_file():
             raise missing_file_error(file_id)
-        return FileInfo(self._announced(path).name, path.stat().st_size)
+        return FileInfo(self._announced(owner, check_file_id(file_id)).name, path.stat().st_size)
 
     def read(self, owner: str, file_id: str) -> UploadedFile:
-        name = self.about(owner, file_id).name
-        return UploadedFile(name, self._path(owner, check_file_id(file_id)).read_bytes())
+        known = check_file_id(file_id)
+        name = self._announced(owner, known).name
+        return UploadedFile(name, self._read(_key(owner, known), file_id))
 
-    def _announced(self, path: Path) -> FileInfo:
-        try:
-            return FileInfo(**json.loads(path.with_suffix(".json").read_text()))
-        except FileNotFoundError as error:
-            raise missing_file_error(path.name) from error
+    def _announced(self, owner: str, file_id: FileId) -> FileInfo:
+        return FileInfo(**json.loads(self._read(f"{_key(owner, file_id)}.json", file_id)))
 
     def _path(self, owner: str, file_id: FileId) -> Path:
         return self._folder / _key(owner, file_id)
+
+    def _read(self, key: str, file_id: str) -> bytes:
+        try:
+            return read_file(self._folder, key, limits.MAX_UPLOAD_BYTES)
+        except FileNotFoundError as error:
+            raise missing_file_error(file_id) from error
+        except OSError as error:
+            raise ExternalError(f"An upload cannot be read: {error.strerror}.") from error
+
+    def _write(self, key: str, content: bytes) -> None:
+        try:
+            make_private_folder(self._folder)
+            write_file(self._folder, key, content, mode=PRIVATE_FILE, folder_mode=PRIVATE_FOLDER)
+        except OSError as error:
+            raise ExternalError(
+                f"{self._folder} cannot be written: {error.strerror}.",
+                hint="Check the folder's permissions.",
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,23 +198,36 @@ class GivenFiles:
 
     def read_all(self) -> Iterator[UploadedFile]:
         for path, about in self._files:
-            yield UploadedFile(about.name, _read_start(path, limits.MAX_UPLOAD_BYTES))
+            yield UploadedFile(about.name, _read_whole(path))
 
 
 def _check(path: Path) -> FileInfo:
-    if not path.is_file():
-        raise InvalidRequestError(f"{path} is not a file.")
-    _read_start(path, 1)
-    size = path.stat().st_size
+    try:
+        with open_given(path) as file:
+            file.read(1)
+            size = os.fstat(file.fileno()).st_size
+    except (NotAFileError, FileNotFoundError, NotADirectoryError) as error:
+        raise InvalidRequestError(f"{path} is not a file.") from error
+    except OSError as error:
+        raise _unreadable(path, error) from error
     if size > limits.MAX_UPLOAD_BYTES:
-        raise InvalidRequestError(f"{path} is larger than 20 MB.")
+        raise _too_large(path)
     check_upload(path.name, size)
     return FileInfo(path.name, size)
 
 
-def _read_start(path: Path, size: int) -> bytes:
+def _read_whole(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(size)
+        return read_given(path, limits.MAX_UPLOAD_BYTES)
+    except FileTooLargeError as error:
+        raise _too_large(path) from error
     except OSError as error:
-        raise InvalidRequestError(f"{path} cannot be read: {error.strerror}.") from error
+        raise _unreadable(path, error) from error
+
+
+def _too_large(path: Path) -> InvalidRequestError:
+    return InvalidRequestError(f"{path} is larger than 20 MB.")
+
+
+def _unreadable(path: Path, error: OSError) -> InvalidRequestError:
+    return InvalidRequestError(f"{path} cannot be read: {error.strerror}.")

@@ -6,11 +6,19 @@ from idea_explorer.agent.budget import BYTES_PER_TOKEN, MIN_EVIDENCE_TOKENS, WRI
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
-from idea_explorer.domain.json import citations_of, dump_canonical, text_of
+from idea_explorer.domain.json import (
+    Block,
+    citations_of,
+    document_block,
+    document_text,
+    dump_canonical,
+    text_of,
+)
 from idea_explorer.domain.tools import Passage
 from idea_explorer.domain.transcript import ConversationRestarted, StoredResult, WriteReason
 
 CUT = " […]"
+EVIDENCE = "Evidence"  # the document's title, which the prompt names
 MAX_EVIDENCE_TOKENS = 100_000  # half of the smallest context window
 MAX_EVIDENCE_BYTES = int(MAX_EVIDENCE_TOKENS * BYTES_PER_TOKEN)
 
@@ -45,10 +53,15 @@ def estimate_least_start(state: State, tokens_with: Callable[[ConversationRestar
 
 def build_fresh_start(state: State, reason: WriteReason, *, room: int) -> ConversationRestarted:
     """Write from the evidence alone, of which at most `room` bytes are sent."""
-    idea = "\n\n".join(text_of(block.get("text")) for block in state.opening.content)
-    found = [p for p in _gathered(state) if not p.text or p.text not in idea]
-    text = prompt("fresh_start", idea=idea, evidence=fit_passages(found, room) or "(nothing)")
-    return ConversationRestarted(reason=reason, content=[{"type": "text", "text": text}])
+    content = state.opening.content
+    idea = "\n\n".join(text for block in content if (text := text_of(block.get("text"))))
+    documents = [block for block in content if block.get("type") == "document"]
+    # in older transcripts a document is part of the first message's text
+    attached = "\n".join([idea, *map(document_text, documents)])
+    found = [p for p in _gathered(state) if not p.text or p.text not in attached]
+    evidence = document_block(EVIDENCE, fit_passages(found, room) or "(nothing)")
+    asked: Block = {"type": "text", "text": prompt("fresh_start", idea=idea)}
+    return ConversationRestarted(reason=reason, content=[asked, *documents, evidence])
 
 
 def fit_passages(passages: Sequence[Passage], room: int) -> str:

@@ -4,7 +4,7 @@ All state is in the transcript. Each iteration computes the state, makes one mov
 a run that is killed anywhere resumes from the last entry.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,6 +43,7 @@ from idea_explorer.domain.json import sanitize_block
 from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
+    AnyEntry,
     ConversationRestarted,
     ModelCallFailed,
     ModelCallFinished,
@@ -68,6 +69,7 @@ class Agent:
     max_steps: int
     cancelled: Callable[[], bool]
     unfinished_at_limit: bool = False
+    read_transcript: Callable[[Sequence[AnyEntry]], None] = lambda _: None  # before tools run
 
     def run(self) -> Finish:
         """Run to the end; the report is then in the transcript."""
@@ -248,6 +250,7 @@ class Agent:
 
     def _run_tools(self, state: State) -> ToolsRan:
         step = state.steps
+        self.read_transcript(state.entries)
         outcomes = run_in_parallel([partial(self._call, call, step) for call in state.calls()])
         return ToolsRan(
             step=step,

@@ -62,6 +62,8 @@ class Executed:
                 transient=error.retryable,
                 retry_after=error.retry_after,
             )
+        except TimeLimitExceededError:
+            raise  # nobody waits for the result
         except Exception as error:  # noqa: BLE001  a bug in one tool must not end a paid run
             # without its message, which may quote a file
             self._log.error(
@@ -102,8 +104,8 @@ class Retried:
 @dataclass(frozen=True)
 class Bounded:
     """Limits how long a tool may take and how much it may return. The time limit covers both attempts and
-    ends when the time for writing begins. A tool that exceeds it keeps running in its daemon thread; its
-    result is dropped."""
+    ends when the time for writing begins. A tool that exceeds it runs on in its daemon thread until it asks
+    check_time_limit; its result is dropped."""
 
     inner: Runner
     deadline: Deadline | None = None

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import ToolResult
+from idea_explorer.domain.transcript import AnyEntry
 
 DEFAULT_TIME_LIMIT = 20.0
 
@@ -116,8 +117,9 @@ class ServerTool:
 
 class Toolset:
     """The tools of one exploration, in the order in which the model sees them. `introduce` returns what
-    the first message says about the things they work on. Whoever runs the tools calls `close` at the end;
-    it waits a few seconds for work in the background."""
+    the first message says about the things they work on. `read_transcript` gets the transcript before the
+    calls of each step run. Whoever runs the tools calls `close` at the end; it waits a few seconds for work
+    in the background."""
 
     def __init__(
         self,
@@ -125,8 +127,10 @@ class Toolset:
         server_tools: Sequence[ServerTool] = (),
         introduce: Callable[[], str] = str,
         close: Callable[[], None] = lambda: None,
+        read_transcript: Callable[[Sequence[AnyEntry]], None] = lambda _: None,
     ) -> None:
         self.close = close
+        self.read_transcript = read_transcript
         self.introduce = introduce
         self.tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in tools}
         self.server_tools: Mapping[str, ServerTool] = {tool.name: tool for tool in server_tools}

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
 from idea_explorer.api.http import ApiCall, ApiResponse
 from idea_explorer.domain.approvals import Approval, ApprovalOutcome, ProposalKind
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
+from idea_explorer.usecases.find import find_readable
 
 MAX_RESPONSE_BYTES = 5_000_000  # Lambda allows 6 MB; this leaves room for the other fields
 # a diff marks a line that is not part of the file with a backslash
@@ -27,12 +29,14 @@ STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
 
 class ApprovalView(DomainModel):
     """A proposed change and its outcome. `content` is the proposed file while the change is pending, and
-    null if the response would be too large; a diff that is cut ends in a line that says so."""
+    null if the response would be too large; a diff that is cut ends in a line that says so. `danger` says
+    why approving the change takes `confirm_danger`; an ordinary file has none."""
 
     id: str
     status: ApprovalStatus
     path: str
     kind: ProposalKind
+    danger: str | None = Field(default=None, exclude_if=lambda danger: danger is None)
     description: str
     diff: str
     base_sha: str | None
@@ -52,7 +56,7 @@ class ApprovalList(DomainModel):
 
 
 def list_approvals(call: ApiCall, deps: Deps) -> ApiResponse:
-    exploration = find(call.path["exploration_id"], call.owner, deps)
+    exploration = find_readable(call.path["exploration_id"], call.owner, deps)
     views = [build_approval_view(a, exploration) for a in deps.approvals.approvals(exploration.id)]
     return ApiResponse(200, ApprovalList(approvals=_limit_texts(views)))
 
@@ -90,6 +94,7 @@ def build_approval_view(approval: Approval, exploration: Exploration) -> Approva
         status=STATUSES[approval.decision] if approval.decision else open_ended,
         path=proposal.path,
         kind=proposal.kind,
+        danger=proposal.danger,
         description=proposal.description,
         diff=proposal.diff,
         base_sha=proposal.base_sha,

@@ -12,7 +12,7 @@ from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
 from idea_explorer.api.views import EventList, EventView
 from idea_explorer.ports import NumberedEvent
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
+from idea_explorer.usecases.find import find_readable
 from idea_explorer.usecases.follow import News, follow
 
 MARGIN_SECONDS = 3.0  # left of the function's time for sending the response
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def show_events(call: ApiCall, deps: Deps) -> ApiResponse:
-    exploration = find(call.path["exploration_id"], call.owner, deps)
+    exploration = find_readable(call.path["exploration_id"], call.owner, deps)
     after = _parse_last_event_id(call)
     news = follow(
         exploration.id,

@@ -18,7 +18,7 @@ from idea_explorer.domain.toolsets import ToolsetName
 from idea_explorer.ports import Filter
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
+from idea_explorer.usecases.find import find, find_readable
 from idea_explorer.usecases.notify import API_TIMEOUT_SECONDS, resend, send_test
 from idea_explorer.usecases.resume import resume
 
@@ -50,11 +50,12 @@ def list_explorations(call: ApiCall, deps: Deps) -> ApiResponse:
 
 
 def show_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
-    return ApiResponse(200, _describe(_find(call, deps), call, deps))
+    exploration = find(call.path["exploration_id"], call.owner, deps)
+    return ApiResponse(200, _describe(exploration, call, deps))
 
 
 def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
-    exploration = _find(call, deps)
+    exploration = find_readable(call.path["exploration_id"], call.owner, deps)
     try:
         markdown = deps.reports.load_report(exploration.id)
     except MissingError as error:
@@ -63,9 +64,8 @@ def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
         ) from error
     if "text/html" not in call.header("accept").lower():
         return ApiResponse(200, markdown, content_type="text/markdown; charset=utf-8")
-    from idea_explorer.console.markdown import (
-        render_report,
-    )  # slow to import; only this route needs it
+    # slow to import; only this route needs it
+    from idea_explorer.console.markdown import render_report
 
     return ApiResponse(200, render_report(markdown), content_type="text/html; charset=utf-8")
 
@@ -79,10 +79,6 @@ def resume_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
     wanted = call.parse_body(ResumeRequest)
     queued = resume(call.path["exploration_id"], call.owner, wanted, deps)
     return ApiResponse(202, _describe(queued, call, deps))
-
-
-def _find(call: ApiCall, deps: Deps) -> Exploration:
-    return find(call.path["exploration_id"], call.owner, deps)
 
 
 def _describe(exploration: Exploration, call: ApiCall, deps: Deps) -> Details:
@@ -111,6 +107,6 @@ def try_webhook(call: ApiCall, deps: Deps) -> ApiResponse:
 
 
 def resend_webhook(call: ApiCall, deps: Deps) -> ApiResponse:
-    exploration = find(call.path["exploration_id"], call.owner, deps)
+    exploration = find_readable(call.path["exploration_id"], call.owner, deps)
     resent = resend(exploration.id, deps, timeout=API_TIMEOUT_SECONDS)
     return ApiResponse(200, resent.delivery)

@@ -49,11 +49,13 @@ ERROR_TYPES: Mapping[int, str] = {
     401: "unauthorized",
     403: "forbidden",
     404: "not_found",
+    408: "timeout",
     409: "conflict",
     411: "length_required",
     413: "too_large",
     422: "validation",
     429: "rate_limited",
+    431: "headers_too_large",
     500: "internal",
     503: "unavailable",
 }

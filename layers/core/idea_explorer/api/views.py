@@ -180,7 +180,7 @@ def build_details(exploration: Exploration, progress: RunProgress, prefix: str) 
         step_durations=list(stats.step_durations),
         stats=exploration.stats_json(stats),
         max_cost_usd=request.max_cost_usd,
-        deadline_seconds=request.deadline_seconds,
+        deadline_seconds=request.seconds,
         started_at=exploration.run.started_at,
         deadline_at=exploration.run.deadline_at,
         links=_build_links(exploration, prefix),

@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import dataclass
 
+from idea_explorer.cli.streams import warn
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.text import is_header_safe, pluralize
 from idea_explorer.ports import SecretStore
@@ -50,7 +51,7 @@ def add_token(arguments: argparse.Namespace) -> int:
         print(json.dumps({"owner": arguments.owner, "token": token}))
         return 0
     print(token)
-    print("idea: Save this token now; it is not shown again.", file=sys.stderr)
+    warn("Save this token now; it is not shown again.")
     return 0
 
 

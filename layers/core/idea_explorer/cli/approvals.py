@@ -6,19 +6,24 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from idea_explorer.api.approvals import ApprovalView
-from idea_explorer.cli.output import print_json, warn
+from idea_explorer.cli.output import print_json
+from idea_explorer.cli.streams import print_coloured, warn
 from idea_explorer.cli.targets import choose_target
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, MissingError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import invalid_request
+from idea_explorer.domain.text import one_line
 from idea_explorer.usecases.approvals.decide import DecisionRequest
 
 QUESTION = "[a]pprove, [e]dit, [r]eject, or decide [l]ater? "
+MAX_DESCRIPTION = 500
+CAREFUL = "Careful!"
 ANSI = {"+++": "1", "---": "1", "+": "32", "-": "31", "@@": "36"}  # bold, green, red, cyan
 
 
@@ -30,6 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
         _print_approvals(approvals, arguments)
         return 0
     for approval in _select(approvals, arguments):
+        if arguments.approves and approval.danger and not request.confirm_danger:
+            warn(_explain_danger(approval, arguments.id))
+            continue
         target.decide(arguments.id, approval.id, request)
         if not arguments.quiet:
             print(f"{approval.path}: {'approved' if arguments.approves else 'rejected'}")
@@ -43,7 +51,7 @@ def _read_decision(arguments: argparse.Namespace) -> DecisionRequest:
     if not arguments.approves:
         given: JsonObject = {"decision": "reject", "reason": arguments.reason}
     else:
-        given = {"decision": "approve"}
+        given = {"decision": "approve", "confirm_danger": arguments.confirm_danger}
         if arguments.content:
             given["content"] = _read_content(arguments.content)
     try:
@@ -68,6 +76,11 @@ def _select(approvals: list[ApprovalView], arguments: argparse.Namespace) -> lis
                 f"Exploration {arguments.id} has no proposed change {arguments.approval}."
             )
         return selected
+    if arguments.approves and arguments.confirm_danger:
+        raise InvalidRequestError(
+            "--confirm-danger is for one change, which has to be named.",
+            hint=f"See them with: idea approve {arguments.id} --list",
+        )
     pending = [a for a in approvals if a.status == "pending"]
     if not pending:
         raise ConflictError(f"Exploration {arguments.id} has no changes to decide on.")
@@ -87,21 +100,21 @@ def _print_approvals(approvals: list[ApprovalView], arguments: argparse.Namespac
         warn(f"Exploration {arguments.id} has proposed no changes.")
     for approval in approvals:
         print(f"{approval.id}  {approval.status}")
-        print(_format_change(approval, in_colour=sys.stdout.isatty()))
+        print_coloured(_format_change(approval), sys.stdout)
 
 
 def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
     """Ask the person at the terminal; None where they leave it for later."""
-    print(f"\n{_format_change(approval, in_colour=True)}\n", file=sys.stderr)
+    print_coloured([("", ""), *_format_change(approval), ("", "")], sys.stderr)
     try:
         while True:
             match _ask(QUESTION).lower()[:1]:
-                case "a":
-                    return DecisionRequest(decision="approve")
+                case "a" if _confirm(approval):
+                    return _approve(approval)
                 case "e":
                     content = _edit(approval.content or "", approval.path)
-                    if content is not None:
-                        return DecisionRequest(decision="approve", content=content)
+                    if content is not None and _confirm(approval):
+                        return _approve(approval, content)
                 case "r":
                     return DecisionRequest(decision="reject", reason=_ask("Why? ") or None)
                 case "l":
@@ -110,6 +123,27 @@ def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
                     pass
     except (EOFError, KeyboardInterrupt):
         return None
+
+
+def _confirm(approval: ApprovalView) -> bool:
+    """Whether the person approves a dangerous change a second time, in a word of its own."""
+    if not approval.danger:
+        return True
+    question = f"{CAREFUL} {approval.path} {approval.danger}. Type yes to approve it: "
+    return _ask(question).lower() == "yes"
+
+
+def _approve(approval: ApprovalView, content: str | None = None) -> DecisionRequest:
+    return DecisionRequest(
+        decision="approve", content=content, confirm_danger=approval.danger is not None
+    )
+
+
+def _explain_danger(approval: ApprovalView, exploration_id: str) -> str:
+    return (
+        f"{approval.path} {approval.danger}, so it was not approved with the others. Read the"
+        f" change, then: idea approve {exploration_id} {approval.id} --confirm-danger"
+    )
 
 
 def _ask(question: str) -> str:
@@ -124,8 +158,8 @@ def _edit(content: str, path: str) -> str | None:
         file = Path(folder) / Path(path).name
         file.write_text(content, "utf-8", newline="")
         try:
-            # the person's own choice of program, on their own machine
-            done = subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603
+            command = [*shlex.split(editor), str(file)]
+            done = subprocess.run(command, check=False)  # noqa: S603  the person's own program
             if done.returncode == 0:
                 return file.read_bytes().decode("utf-8")
         except (OSError, ValueError) as error:
@@ -133,17 +167,11 @@ def _edit(content: str, path: str) -> str | None:
     return None
 
 
-def _format_change(approval: ApprovalView, *, in_colour: bool) -> str:
-    """What a model wrote cannot steer the terminal."""
-    title = f"{approval.path}: {_printable(approval.description)}"
-    lines = [title, *map(_printable, approval.diff.splitlines())]
-    return "\n".join(_colour(line) if in_colour else line for line in lines)
-
-
-def _printable(line: str) -> str:
-    return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-
-
-def _colour(line: str) -> str:
-    code = next((ANSI[start] for start in ANSI if line.startswith(start)), None)
-    return f"\x1b[{code}m{line}\x1b[0m" if code else line
+def _format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
+    """The lines and their colours. They end in LF alone, so that no other separator in a file makes one
+    line of the diff look like two."""
+    yield f"{approval.path}: {one_line(approval.description, MAX_DESCRIPTION)}", ""
+    if approval.danger:
+        yield f"{CAREFUL} This file {approval.danger}.", "1"
+    for line in approval.diff.removesuffix("\n").split("\n"):
+        yield line, next((ANSI[start] for start in ANSI if line.startswith(start)), "")

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from idea_explorer.cli.streams import warn
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest, invalid_request
@@ -23,7 +24,7 @@ SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 REQUEST_FLAGS = (
     "toolset", "mode", "model", "effort", "context", "update", "continue_from", "if_exists",
     "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
-    "callback_secret", "repository", "ref",
+    "callback_secret", "repository", "ref", "allow_fetch_after_private",
 )  # fmt: skip
 
 
@@ -33,9 +34,9 @@ def read_settings(research: str | None, *, reads_research: bool = False) -> Sett
     settings = with_folder(Settings.from_environment(os.environ), research)
     if missing := missing_github_variable(settings):
         folder = settings.research_dir.resolve()
-        _warn(f"{missing} is not set, so the folder {folder} is used instead of GitHub.")
+        warn(f"{missing} is not set, so the folder {folder} is used instead of GitHub.")
     if research and reads_research and settings.uses_github:
-        _warn(
+        warn(
             f"GitHub is configured, so research is in {settings.github_repository};"
             f" {research} only holds the run's records."
         )
@@ -112,7 +113,3 @@ def _looks_like_path(given: str) -> bool:
     if len(given.split()) != 1 or len(given) > MAX_PATH or "://" in given:
         return False
     return "/" in given or SUFFIX.search(given) is not None or Path(given).is_dir()
-
-
-def _warn(sentence: str) -> None:
-    print(f"idea: {sentence}", file=sys.stderr)

@@ -2,8 +2,9 @@
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TextIO, cast
 
+from idea_explorer.cli import streams
 from idea_explorer.domain.events import (
     AnswerStarted,
     ApprovalRequested,
@@ -19,7 +20,7 @@ from idea_explorer.domain.events import (
     ToolCallStart,
 )
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import one_line, strip_control_characters
+from idea_explorer.domain.text import make_printable, one_line
 
 if TYPE_CHECKING:
     from rich.spinner import Spinner
@@ -78,7 +79,8 @@ class ProgressDisplay:
             case ToolCallStart():
                 self._tool_names[event.tool_call_id] = event.tool_name
                 self._last_step = None
-                self._line(f"  → {event.tool_name} {_format_input(event.input)}".rstrip(), "cyan")
+                tool = one_line(event.tool_name, 100)
+                self._line(f"  → {tool} {_format_input(event.input)}".rstrip(), "cyan")
             case ToolCallEnd():
                 took = f" ({event.duration_ms:,} ms)" if event.duration_ms is not None else ""
                 summary = one_line(event.summary, 100)
@@ -142,7 +144,7 @@ class ProgressDisplay:
     def _tool(self, call_id: str) -> str:
         """Empty for a call that began before it was watched."""
         name = self._tool_names.get(call_id)
-        return f"{name}: " if name else ""
+        return f"{one_line(name, 100)}: " if name else ""
 
     def _write(self, content: str) -> None:
         self._characters += len(content)
@@ -182,7 +184,7 @@ class PlainScreen:
     """Lines only: for pipes, files and CI."""
 
     def line(self, text: str, style: str = "") -> None:
-        print(strip_control_characters(text), file=sys.stderr, flush=True)
+        print(text, file=sys.stderr, flush=True)
 
     def show_activity(self, text: str) -> None:
         pass
@@ -196,12 +198,14 @@ class TerminalScreen:
 
     def __init__(self) -> None:
         from rich.console import Console
+        from rich.file_proxy import FileProxy
         from rich.live import Live
         from rich.spinner import Spinner
         from rich.text import Text
 
         self._text = Text
-        self._console = Console(stderr=True, highlight=False)
+        self._proxy = FileProxy
+        self._console = Console(file=streams.open_terminal(sys.stderr), highlight=False)
         self._spinner = Spinner("dots", style="green")
         self._activity = "thinking"
         self._began = self._console.get_time()
@@ -212,19 +216,26 @@ class TerminalScreen:
             transient=True,
             redirect_stdout=False,
         )
-        self._live.start()
+        self._start()
 
     def line(self, text: str, style: str = "") -> None:
         # as Text, so that brackets in an idea or a result are never read as markup
-        self._console.print(self._text(strip_control_characters(text), style=style), soft_wrap=True)
+        self._console.print(self._text(make_printable(text), style=style), soft_wrap=True)
 
     def show_activity(self, text: str) -> None:
-        self._activity = strip_control_characters(text)
-        self._live.start()
+        self._activity = make_printable(text)
+        self._start()
 
     def pause(self) -> None:
         """Stop moving while a person is asked; the next event starts it again."""
         self._live.stop()
+
+    def _start(self) -> None:
+        self._live.start()
+        # while it moves, rich puts a stream in place of stderr that draws around the last line, and that
+        # would obey what is written to it
+        if isinstance(sys.stderr, self._proxy):
+            sys.stderr = streams.make_stream_printable(cast("TextIO", sys.stderr))
 
     def _render(self) -> "Spinner":
         minutes, seconds = divmod(int(self._console.get_time() - self._began), 60)

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,13 +22,13 @@ from idea_explorer.cli.output import (
     suggest_resend,
     suggest_resume,
     terminal_width,
-    warn,
 )
+from idea_explorer.cli.streams import warn
 from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.events import ApprovalRequested
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import one_line, strip_control_characters
+from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
 
 
@@ -59,9 +58,7 @@ def _describe_submission(answer: JsonObject) -> Iterator[str]:
     similar = answer.get("similar")
     for hit in similar if isinstance(similar, list) else []:
         assert isinstance(hit, dict)
-        yield strip_control_characters(
-            f"Similar research: {one_line(str(hit['title']), 80)} ({hit['path']})"
-        )
+        yield f"Similar research: {one_line(str(hit['title']), 80)} ({hit['path']})"
     yield f"Queued. Follow it with: idea watch {answer['id']}"
 
 
@@ -108,7 +105,7 @@ def report(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"id": arguments.id, "content": content})
     else:
-        print(strip_control_characters(content) if sys.stdout.isatty() else content)
+        print(content)
     return 0
 
 
@@ -144,15 +141,9 @@ def revert(arguments: argparse.Namespace) -> int:
         print(undone.url or "\n".join(undone.files))
     elif undone.url:
         opened = "Opened" if undone.is_new else "There already is"
-        print(
-            strip_control_characters(f"{undone.url}\n{opened} a pull request that reverts {files}")
-        )
+        print(f"{undone.url}\n{opened} a pull request that reverts {files}")
     else:
-        print(
-            strip_control_characters(
-                f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}"
-            )
-        )
+        print(f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}")
     return 0
 
 
@@ -180,7 +171,7 @@ def print_end(target: Target, details: Details, arguments: argparse.Namespace) -
         for place in dict.fromkeys(filter(None, (details.path, details.links.published))):
             print(place)
         if content:
-            print(f"{strip_control_characters(content) if sys.stdout.isatty() else content}\n")
+            print(f"{content}\n")
         print(format_summary(details, target.stats(details)))
     for sentence in _next_steps(target, details, arguments):
         warn(sentence)
@@ -216,7 +207,7 @@ def _show(target: Target, found: JsonObject, arguments: argparse.Namespace) -> N
     print(
         details.status
         if arguments.quiet
-        else strip_control_characters("\n".join(format_details(details, target.name(details.id))))
+        else "\n".join(format_details(details, target.name(details.id)))
     )
 
 

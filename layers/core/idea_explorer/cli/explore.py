@@ -13,8 +13,9 @@ from typing import Any
 from idea_explorer.cli.arguments import read_files, read_request, read_settings
 from idea_explorer.cli.display import ProgressDisplay, open_screen
 from idea_explorer.cli.explorations import print_end
-from idea_explorer.cli.output import suggest_resume, warn
+from idea_explorer.cli.output import suggest_resume
 from idea_explorer.cli.similar import Choice, ask_at_terminal, is_undecided, offer_similar
+from idea_explorer.cli.streams import warn
 from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
 from idea_explorer.domain.exploration import Exploration
@@ -182,9 +183,7 @@ class LocalRunner:
         model = request.model if self._settings.uses_claude else "offline model"
         mode = f"/{request.mode}" if request.spec.takes("mode") else ""
         screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
-        screen.line(
-            f"{request.toolset}{mode} · {model} · deadline {request.deadline_seconds} s", "dim"
-        )
+        screen.line(f"{request.toolset}{mode} · {model} · deadline {request.seconds} s", "dim")
         screen.line(f"exploration {exploration.id}", "dim")
         display = ProgressDisplay(screen)
         self._displays.append(display)

@@ -1,9 +1,9 @@
 """How a failed command ends: one sentence that says what to do, and a traceback only with --debug."""
 
-import sys
 import traceback
 from contextlib import suppress
 
+from idea_explorer.cli.streams import warn
 from idea_explorer.domain.errors import ConfigurationError, ExplorerError, InvalidRequestError
 
 BAD_USAGE = 2
@@ -16,7 +16,7 @@ def report_failure(error: Exception, *, debug: bool) -> int:
     with suppress(OSError, ValueError):  # there may be nowhere left to say it
         if debug:
             traceback.print_exception(error)
-        print(f"idea: {_describe(error)}", file=sys.stderr)
+        warn(_describe(error))
     return BAD_USAGE if isinstance(error, InvalidRequestError | ConfigurationError) else FAILED
 
 

@@ -13,7 +13,7 @@ from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
-from idea_explorer.domain.text import one_line, pluralize, strip_control_characters
+from idea_explorer.domain.text import make_printable, one_line, pluralize
 from idea_explorer.domain.toolsets import TOOLSETS
 
 EXIT: dict[Status, int] = {
@@ -33,10 +33,6 @@ MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
 
 def print_json(found: object) -> None:
     print(json.dumps(found, ensure_ascii=False))
-
-
-def warn(sentence: str) -> None:
-    print(f"idea: {sentence}", file=sys.stderr)
 
 
 def parse_details(found: JsonObject) -> Details:
@@ -75,7 +71,7 @@ def format_details(details: Details, name: str) -> list[str]:
             lines.append(f"Continue with: {details.failure.resume.replace(details.id, name)}")
     if webhook := _format_delivery(details.delivery, name):
         lines.append(webhook)
-    return lines
+    return [" ".join(line.split()) for line in lines]
 
 
 def _format_progress(details: Details) -> str:
@@ -117,9 +113,8 @@ def format_row(summary: Summary, width: int | None) -> str:
         room = MAX_TITLE if width is None else width - len(head.rpartition("\n")[2])
         if room >= MIN_TITLE:
             break
-    return strip_control_characters(
-        head + one_line(summary.title or summary.idea, min(room, MAX_TITLE))
-    )
+    title = make_printable(one_line(summary.title or summary.idea, MAX_TITLE))
+    return head + one_line(title, min(room, MAX_TITLE))
 
 
 def format_age(moment: datetime) -> str:
@@ -148,6 +143,8 @@ def format_summary(details: Details, stats: Stats) -> str:
     parts.append(format_cost(stats.cost_usd))
     if stats.unconfirmed_usd:
         parts.append(f"up to {format_cost(stats.unconfirmed_usd)} of it for interrupted calls")
+    if stats.private_text_read and TOOLSETS[details.toolset].takes("allow_fetch_after_private"):
+        parts.append("read private text")
     head = [name_status(details.status), *([details.verdict] if details.verdict else [])]
     return f"{' · '.join(head)}\n{' · '.join(parts)}"
 

@@ -116,6 +116,12 @@ def _add_request(command: argparse.ArgumentParser) -> None:
     command.add_argument("--repository", metavar="OWNER/NAME", help="code: the repository")
     command.add_argument("--ref", help="code: branch, tag or commit")
     _add_files(command)
+    command.add_argument(
+        "--allow-fetch-after-private",
+        action="store_true",
+        default=None,
+        help="assistant: open pages it finds, also after it has read your files",
+    )
 
 
 def _toolset_names(mark: str = "") -> str:
@@ -178,6 +184,11 @@ def _add_decisions(commands: "Commands") -> None:
         command.add_argument("approval", nargs="?", help="which change; all pending by default")
         if name == "approve":
             command.add_argument("--content", metavar="FILE", help="approve this content instead")
+            command.add_argument(
+                "--confirm-danger",
+                action="store_true",
+                help="approve a change to a file that runs by itself; only with its id",
+            )
         else:
             command.add_argument("--reason", help="why; the model reads it")
         command.add_argument("--list", action="store_true", help="only show the changes")

@@ -51,7 +51,7 @@ def _load(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None
     if not is_id(arguments.id):
         return _read_file(Path(arguments.id)), None, settings.page_of(None)
     target = LocalTarget(settings, arguments.research)
-    exploration = target.find(arguments.id)
+    exploration = target.find_readable(arguments.id)
     if exploration.publication.reused:
         raise MissingError(
             f"Exploration {exploration.id} reused {exploration.publication.reused}: nothing ran,"

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import resource
 import signal
 import sys
 import threading
@@ -10,10 +11,12 @@ from datetime import timedelta
 from functools import partial
 
 from idea_explorer.api.app import build_handler
+from idea_explorer.api.connections import ConnectionLimits
 from idea_explorer.api.server import ApiServer
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.names import split_names
 from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.tokens import dump_tokens, issue_token, make_token_record
 from idea_explorer.ports import Clock
@@ -33,6 +36,7 @@ from idea_explorer.wiring.local import (
 from idea_explorer.wiring.toolsets import check_folder
 
 MAX_PORT = 65_535
+OPEN_FILES = 8_192
 LOST_SECONDS = 10  # after which a queued exploration without a job was lost in a crash
 
 
@@ -50,7 +54,15 @@ def run(arguments: argparse.Namespace) -> int:
     token, tokens = _read_token(deps.clock)
     address = (arguments.host, arguments.port)
     with (
-        ApiServer(address, build_handler(deps), lambda: tokens, uploads.store) as server,
+        ApiServer(
+            address,
+            build_handler(deps),
+            lambda: tokens,
+            uploads.store,
+            names=split_names(settings.allowed_hosts),
+            proxies=split_names(settings.trusted_proxies),
+            limits=ConnectionLimits.for_open_files(_raise_open_files()),
+        ) as server,
         Workers(
             jobs,
             lambda job: run_job(job, jobs, deps),
@@ -68,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"idea: Serving the API and the console at {server.url}", file=sys.stderr)
         print(f"export IDEA_API_URL={server.url}")
         print(f"export IDEA_API_TOKEN={token}", flush=True)
-        server.serve_forever(poll_interval=0.1)
+        server.serve_forever()
     return 0
 
 
@@ -77,6 +89,15 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
         raise InvalidRequestError("--workers must be at least 1, or nothing would run.")
     if not 0 <= arguments.port <= MAX_PORT:
         raise InvalidRequestError(f"--port must be between 0 and {MAX_PORT}.")
+
+
+def _raise_open_files() -> int:
+    """How many files this process may have open, connections included: as many as it may allow itself."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
 
 
 def _read_token(clock: Clock) -> tuple[str, str]:

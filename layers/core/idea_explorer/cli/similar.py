@@ -9,7 +9,7 @@ from idea_explorer.cli.output import wrap
 from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, find_similar
-from idea_explorer.domain.text import one_line, strip_control_characters
+from idea_explorer.domain.text import make_printable, one_line
 
 MAX_HITS = 3
 Ask = Callable[[str], str]
@@ -82,8 +82,8 @@ def _options(request: ExploreRequest, nearest: IndexEntry) -> dict[str, tuple[st
 
 
 def _format_hit(number: int, hit: Similar) -> list[str]:
-    """A document's own words may hold anything, so terminal control characters are removed."""
+    """A document's own words may hold anything; they are wrapped as they will be shown."""
     facts = ", ".join(filter(None, (hit.date, hit.verdict, f"{hit.score:.0%} similar")))
-    text = strip_control_characters(f"  {number}  {one_line(hit.title, 80)} ({facts})")
+    text = make_printable(f"  {number}  {one_line(hit.title, 80)} ({one_line(facts, 100)})")
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    return [*wrap(text, width, 5), strip_control_characters(f"     {hit.path}")]
+    return [*wrap(text, width, 5), f"     {hit.path}"]

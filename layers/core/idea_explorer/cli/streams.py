@@ -1,19 +1,54 @@
-"""The standard streams as a command finds them: closed, full, or with nobody reading any more."""
+"""The standard streams as a command finds them: closed, full, or with nobody reading any more.
+
+Everything that a command prints goes through them, so this is where text becomes safe to show.
+"""
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import TextIO, cast
 
+from idea_explorer.domain.text import make_printable
+
 
 def prepare() -> None:
-    """Keep a failing stderr, a closed stream or a missing character from ending a command."""
+    """Make sure that no text controls the terminal, and that neither a failing stderr nor a closed stream
+    nor a missing character ends a command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    sys.stdout = sys.stdout or _open_null()
-    sys.stderr = cast("TextIO", LossyStream(sys.stderr or _open_null()))
+    if not isinstance(sys.stdout, PrintableStream):
+        sys.stdout = make_stream_printable(sys.stdout or _open_null())
+    if not isinstance(sys.stderr, PrintableStream):
+        lossy = cast("TextIO", LossyStream(sys.stderr or _open_null()))
+        sys.stderr = make_stream_printable(lossy)
+
+
+def make_stream_printable(stream: TextIO) -> TextIO:
+    return cast("TextIO", PrintableStream(stream))
+
+
+def open_terminal(stream: TextIO) -> TextIO:
+    """The stream without that protection, for what draws on the terminal. Whoever uses it makes the text
+    printable first."""
+    return stream.terminal if isinstance(stream, PrintableStream) else stream
+
+
+def print_coloured(lines: Iterable[tuple[str, str]], stream: TextIO) -> None:
+    """Print lines, each with the number of its colour or ""; without colours where it is no terminal."""
+    in_colour = stream.isatty()
+    terminal = open_terminal(stream)
+    for line, colour in lines:
+        text = make_printable(line)
+        terminal.write(f"\x1b[{colour}m{text}\x1b[0m\n" if in_colour and colour else f"{text}\n")
+    terminal.flush()
+
+
+def warn(sentence: str) -> None:
+    """On one line: a sentence of a server's or a model's cannot pass for another of ours."""
+    print(f"idea: {' '.join(sentence.split())}", file=sys.stderr)
 
 
 def flush_stdout() -> None:
@@ -29,6 +64,24 @@ def discard_stdout() -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.close(null)
+
+
+class PrintableStream:
+    """Writes text that a terminal shows and never obeys."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.terminal = stream
+
+    def write(self, text: str) -> int:
+        self.terminal.write(make_printable(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.terminal, name)
 
 
 class LossyStream:

@@ -7,6 +7,7 @@ import sys
 from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried
 from idea_explorer.agent.validation import Validated
 from idea_explorer.cli.arguments import read_files, read_settings
+from idea_explorer.cli.streams import warn
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.tools import ToolCall, ToolResult
@@ -76,7 +77,7 @@ def _explain_unknown(name: str, toolset_name: str, settings: Settings) -> None:
         other = next((spec.name for spec in TOOLSETS.values() if name in spec.labels), None)
         where = f"Add --toolset {other}." if other else "See them all with: idea tools"
         hint = f"The {toolset_name} toolset has no tool {name}. {where}"
-    print(f"idea: {hint}", file=sys.stderr)
+    warn(hint)
 
 
 def _parse_input(text: str | None) -> dict[str, object]:

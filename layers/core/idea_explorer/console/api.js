@@ -1,4 +1,4 @@
-// Calls the API at addresses relative to this page. The token stays in this tab and is only sent as a header.
+// Calls the API relative to this page. The token stays in this tab and is only sent as a header.
 
 const KEY = "idea-explorer-token";
 let skew = 0;

@@ -16,7 +16,10 @@ function decisions(what, approve, reject, more) {
 function change(approval, decide, redraw) {
 	const id = approval.id;
 	const proposed = approval.content ?? ""; // null if it was too large to send; then it cannot be edited here
-	const pick = h("input", { type: "checkbox", checked: true });
+	const { danger } = approval;
+	const pick = h("input", { type: "checkbox", checked: !danger, hidden: !!danger });
+	const sure = h("input", { type: "checkbox" });
+	const warning = danger && t("p.danger", `This file ${danger}. `, t("label.inline", sure, " I have read it"));
 	const content = h("textarea.code", { id: `content-${id}`, rows: "14", spellcheck: "false" });
 	content.value = proposed;
 	const editor = h("div.field", { hidden: true }, h("label", { for: content.id }, "New content of the whole file"), content);
@@ -28,7 +31,7 @@ function change(approval, decide, redraw) {
 	const value = () => (crlf ? content.value.replace(/\n/g, "\r\n") : content.value);
 	const isEdited = () => value() !== proposed;
 	content.addEventListener("input", () => { edited.hidden = !isEdited(); });
-	const approve = () => decide(id, { decision: "approve", ...(isEdited() && { content: value() }) });
+	const approve = () => decide(id, { decision: "approve", ...(isEdited() && { content: value() }), ...(danger && { confirm_danger: sure.checked }) });
 	const reject = (reason) => decide(id, { decision: "reject", ...(reason && { reason }) });
 	const act = (action) => async (given) => {
 		setText(said, "");
@@ -46,7 +49,7 @@ function change(approval, decide, redraw) {
 	}, { "aria-expanded": "false" });
 	const element = h("article.change", { "aria-labelledby": `path-${id}` },
 		t("div.heading", h("h3.path", { id: `path-${id}` }, t("bdi", approval.path)), t("label.inline", pick, " select")),
-		t("p", approval.description), shown, edited, editor, said,
+		t("p", approval.description), shown, edited, editor, warning, said,
 		decisions("", act(approve), act(reject), edit));
 	return { element, approve, reject, picked: () => pick.checked, draw: () => fill(shown, drawDiff(approval.diff, inTwo)) };
 }

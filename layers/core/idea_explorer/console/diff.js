@@ -1,4 +1,4 @@
-// Draws a unified diff in one column or in two.
+// A unified diff in one column or in two.
 
 import { h, t } from "./dom.js";
 

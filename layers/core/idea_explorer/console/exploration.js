@@ -92,7 +92,7 @@ export async function showExploration(root, id, signal) {
 		}
 		const of = `of ${shown.steps_total}`;
 		const step = isFinal() ? `${shown.steps_completed} ${of} steps` : `Step ${shown.current_step ?? 0} ${of}`;
-		setText(at, facts(step, shown.current_step_label, shown.verdict));
+		setText(at, facts(step, shown.current_step_label, shown.verdict, shown.stats.private_text_read && "read private text"));
 		const spent = shown.cost_usd ?? 0;
 		spend.show(spent, shown.max_cost_usd, shown.max_cost_usd ? `${money(spent)} of ${money(shown.max_cost_usd)}` : `${money(shown.cost_usd)}, default budget`);
 		tick();

@@ -23,7 +23,8 @@ export function showSubmit(root, from, signal) {
 		research: field("mode", "Framework", select({ business: "Business: market and verdict", exploration: "Exploration: directions and questions" })),
 		code: t("div.pair", field("repository", "Repository", input({ placeholder: "owner/name" }), "Leave empty to use the configured repository."),
 			field("ref", "Branch, tag or commit", input())),
-		assistant: field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
+		assistant: t("div", field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
+			field("allow_fetch_after_private", "Pages after files", select({ "": "Named", true: "Found" }))),
 	};
 	const earlier = t("details", t("summary", "Existing research and notifications"),
 		field("before", "If this idea was researched before", before),
@@ -86,6 +87,7 @@ export function showSubmit(root, from, signal) {
 			if (!control.name || !value || control === before || control.closest("[hidden]")) continue;
 			given[control.name] = control.type === "number" ? Number(value) : value;
 		}
+		if (given.allow_fetch_after_private) given.allow_fetch_after_private = true;
 		if (given.files) {
 			given.files = [];
 			for (const file of files.files) {

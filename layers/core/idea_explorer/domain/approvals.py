@@ -11,11 +11,14 @@ from typing import Literal
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.blobs import blob_sha
+from idea_explorer.domain.dangerous_paths import find_danger
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 
 ProposalKind = Literal["edit", "create"]
 _BOM = "\ufeff"
+# Two slashes alone are an operator, a comment or part of a path as well.
+_ADDRESS = re.compile(r"(?:(?:https?|ftp)://|www\.|(?<!\S)//\w)\S+", re.IGNORECASE)
 
 
 class Proposal(DomainModel, frozen=True):
@@ -28,6 +31,11 @@ class Proposal(DomainModel, frozen=True):
     base_sha: str | None
     content_hash: str
     description: str
+
+    @property
+    def danger(self) -> str | None:
+        """What makes this file dangerous to change; None for an ordinary one."""
+        return find_danger(self.path)
 
 
 def propose(path: RepositoryPath, content: str, description: str, base: bytes | None) -> Proposal:
@@ -42,7 +50,8 @@ def propose(path: RepositoryPath, content: str, description: str, base: bytes | 
         diff=unified_diff(path, old, new),
         base_sha=None if base is None else blob_sha(base),
         content_hash=content_hash(new),
-        description=description,
+        # it becomes the subject of a commit, and the model has read private code
+        description=_ADDRESS.sub("(link removed)", description),
     )
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from idea_explorer.domain.links import Link, find_definitions, find_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings, find_prose
+from idea_explorer.domain.report_text import cut_report
+from idea_explorer.domain.source_entries import EntryReader
 from idea_explorer.domain.source_lists import ListedSource, SourceList, find_source_lists
 from idea_explorer.domain.sources import (
     NOT_FOUND,
@@ -22,24 +24,21 @@ from idea_explorer.domain.sources import (
     escape_target,
     is_citation,
 )
-from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import Passage
 
 __all__ = ["UNMATCHED", "CheckedReport", "check_citations", "collect_quotes"]
 
 HEADING = "## Sources"
 # The output of a check may parse differently from its input, so it is checked until it stays the same.
-ROUNDS = 4
-MAX_REPEATED = 300_000  # characters; no report is longer
-_TITLE_LENGTH = 200
+ROUNDS = 5
+MAX_CHECKED = 400_000  # characters in all rounds: less than a second. An answer has at most 80,000
+# A number of three characters may stand for many long addresses. Once the links of numbers have this many
+# characters, further numbers are marked instead of linked.
+MAX_NUMBER_LINKS = 400_000
+MAX_LINKS_OF_ENTRY = 20  # for one number; the list at the end has all of them
 _MARKS = re.compile(rf"(?:[ \t]*{UNMATCHED}(?![^\W_]|: {NOT_FOUND}))+")
-_OUR_ENTRY = re.compile(rf"`[0-9a-f]{{12}}`(?:: “|[ \t\r]*\n?\Z)|{UNMATCHED}: {NOT_FOUND}\s*\Z")
 _NUMBER = re.compile(r"\[?\d{1,3}\]?\Z")
-_ANGLED = re.compile(rf"<([^<>\n]+)>(?= {UNMATCHED})")
-_FILE = re.compile(r"[\w][\w./-]{0,200}\.md\b")
 _WORD_ENDS = " \t\r\n.,;!?)"
-_CODE_OR_COMMENT = re.compile(r"[`~]+|<!-+|-+>+")
-_PUNCTUATION = " \t\r\n-–—:,.;()<>|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,8 @@ def check_citations(
     is the address of the team's repository on the web, below which an address means a file. `given` are
     the texts of the request."""
     ledger = Ledger(evidence, page, given)
-    checked = _Check(report, ledger, quotes or {}).run()
-    for _ in range(ROUNDS if len(report) <= MAX_REPEATED else 0):
+    checked = _Check(cut_report(report), ledger, quotes or {}).run()
+    for _ in range(1, min(ROUNDS, MAX_CHECKED // max(len(report), 1))):
         again = _Check(checked.text, ledger, quotes or {}).run()
         if again == checked:
             break
@@ -75,20 +74,25 @@ class _Check:
         self.text = text
         self.ledger = ledger
         self.quotes = quotes
+        self.addresses: dict[str, str] = {}
         prose = find_prose(text)
         self.defined = find_definitions(text, prose)
         self.links = find_links(text, prose, self.defined)
         self.lists = find_source_lists(text, find_headings(text), prose, self.links, self.defined)
         self.starts = [listed.start for listed in self.lists]
         self.targets = {d.name: d.target for d in reversed(self.defined) if not d.is_note}
-        ours = [listed for listed in self.lists if _is_ours(text, listed)]
+        self.entries = EntryReader(text, ledger, self.targets)
+        is_ours = [self.entries.is_ours(listed) for listed in self.lists]
+        ours = [listed for listed, own in zip(self.lists, is_ours, strict=True) if own]
         self.our_names = {name: e for listed in ours for name, e in listed.by_name().items()}
         self.names = [
-            {} if _is_ours(text, listed) else self._name_entries(listed) for listed in self.lists
+            {} if own else self._name_entries(listed)
+            for listed, own in zip(self.lists, is_ours, strict=True)
         ]
         self.all_names = {name: e for names in reversed(self.names) for name, e in names.items()}
         self.is_numbered = any(name.isdigit() for name in self.all_names)
         self.unmatched_notes = self._find_unmatched_notes()
+        self.room = MAX_NUMBER_LINKS
         self.sources: dict[str, NumberedSource] = {}
         self.citations = 0
         self.unmatched = 0
@@ -114,7 +118,8 @@ class _Check:
     def _name_entries(self, listed: SourceList) -> dict[str, ListedSource]:
         """The entries that are not empty, by the names that the text cites them by."""
         named = listed.by_name().items()
-        return {name: e for name, e in named if self._read_title(e) or self._find_targets(e)}
+        read = self.entries
+        return {name: e for name, e in named if read.read_title(e) or read.find_targets(e)}
 
     def _spans_outside_lists(self) -> list[Span]:
         edges = [0, *(edge for found in self.lists for edge in (found.start, found.end))]
@@ -159,7 +164,9 @@ class _Check:
     def _rewrite_link(self, link: Link, target: str) -> str:
         source = self._cite(target)
         shown = self.text[link.start : link.end]
-        if link.form in {"inline", "reference"} and _NUMBER.match(link.label):
+        if self.room <= 0 and link.form == "reference":
+            pass  # neither its number nor its address may be repeated any more
+        elif link.form in {"inline", "reference"} and _NUMBER.match(link.label):
             shown = f"[[{source.number}]]({self._address(target)})"
         elif link.form == "inline" and self._address(target) != escape_target(target):
             before, after = link.target_span
@@ -167,27 +174,29 @@ class _Check:
             shown = f"{self.text[link.start : before]}{address}{self.text[after : link.end]}"
         elif link.form == "reference" and link.target in self.all_names:
             shown = f"[{link.label}]({escape_target(target)})"  # its definition is removed with the list
+        self.room -= len(shown) if link.form == "reference" else 0
         return source.mark(shown)
 
     def _rewrite_numbers(self, link: Link) -> str | None:
-        resolved = [self._resolve(name, link.start) for name in link.names]
-        if all(resolved):
+        resolved = [self._resolve(name, link.start) for name in link.names] if self.room > 0 else []
+        if resolved and all(resolved):
             return " ".join(self._link_entry(entry) for entry in resolved if entry)
         is_marked = _MARKS.match(self.text, link.end) is not None
         ours = self.our_names.get(link.target) if is_marked else None
-        if ours and not self._find_targets(ours):
+        if ours and not self.entries.find_targets(ours):
             return self._link_entry(ours)
-        if is_marked or self.is_numbered:
+        if is_marked or self.is_numbered or self.room <= 0:
             self.citations += 1
             self.unmatched += 1
             return f"{self.text[link.start : link.end]} {UNMATCHED}"
         return None
 
     def _rewrite_note(self, link: Link) -> str:
-        if entry := self.all_names.get(link.target):
+        entry = self.all_names.get(link.target)
+        if entry and self.room > 0:
             return self._link_entry(entry)
         shown = self.text[link.start : link.end]
-        return f"{shown} {UNMATCHED}" if link.target in self.unmatched_notes else shown
+        return f"{shown} {UNMATCHED}" if entry or link.target in self.unmatched_notes else shown
 
     def _resolve(self, name: str, at: int) -> ListedSource | str | None:
         """The target of a definition, or an entry of the next list, else of any list."""
@@ -199,16 +208,21 @@ class _Check:
 
     def _link_entry(self, entry: ListedSource | str) -> str:
         """Numbered links to the sources of an entry, or to the target of a definition."""
-        targets = [entry] if isinstance(entry, str) else self._find_targets(entry)
+        targets = [entry] if isinstance(entry, str) else self.entries.find_targets(entry)
         if not targets and isinstance(entry, ListedSource):
-            source = self._cite_title(self._read_title(entry))
+            source = self._cite_title(self.entries.read_title(entry))
             return source.mark(f"[{source.number}]")
-        cited = [(self._cite(target), target) for target in targets]
+        cited = [(self._cite(target), target) for target in targets[:MAX_LINKS_OF_ENTRY]]
         links = [(s, f"[[{s.number}]]({self._address(target)})") for s, target in cited]
-        return " ".join(source.mark(link) for source, link in links)
+        linked = " ".join(source.mark(link) for source, link in links)
+        self.room -= len(linked)
+        return linked
 
     def _address(self, target: str) -> str:
-        return escape_target(self.ledger.link(target, self.ledger.key(target)))
+        if (known := self.addresses.get(target)) is None:
+            known = escape_target(self.ledger.link(target, self.ledger.key(target)))
+            self.addresses[target] = known
+        return known
 
     def _cite(self, target: str, *, title: str = "") -> NumberedSource:
         key = self.ledger.key(target)
@@ -227,7 +241,7 @@ class _Check:
 
     def _merge(self, entry: ListedSource) -> None:
         """Add an entry of a list that the model wrote to ours."""
-        title, targets = self._read_title(entry), self._find_targets(entry)
+        title, targets = self.entries.read_title(entry), self.entries.find_targets(entry)
         for target in targets:
             known = self.sources.get(self.ledger.key(target))
             if known is None:
@@ -237,32 +251,6 @@ class _Check:
         is_new = _title_key(title) not in self.sources
         if not targets and title and not entry.is_group and is_new:
             self._cite_title(title)
-
-    def _find_targets(self, entry: ListedSource) -> list[str]:
-        """The targets of an entry's links, or else the file or the title that it names."""
-        raw = self.text[entry.words : entry.end]
-        given = [self.targets.get(k.target, k.target) for k in entry.links]
-        cited = [target for target in given if is_citation(target)]
-        if cited:
-            return cited[:1] if _OUR_ENTRY.search(raw) else list(dict.fromkeys(cited))
-        if angled := _ANGLED.search(raw):
-            return [angled[1]]
-        files = [f for f in _FILE.findall(raw) if self.ledger.find(self.ledger.key(f))]
-        if files:
-            return list(dict.fromkeys(files))
-        passage = self.ledger.find_by_title(self._read_title(entry))
-        return [passage.source] if passage else []
-
-    def _read_title(self, entry: ListedSource) -> str:
-        """The text of an entry without its addresses."""
-        parts: list[str] = []
-        position = entry.words
-        for link in entry.links:
-            parts += [self.text[position : link.start], link.label]
-            position = max(position, link.end)
-        raw = "".join([*parts, self.text[position : entry.end]])
-        plain = _ANGLED.sub("", raw).replace(f"{UNMATCHED}: {NOT_FOUND}", "").replace(UNMATCHED, "")
-        return one_line(_CODE_OR_COMMENT.sub("", plain), _TITLE_LENGTH).strip(_PUNCTUATION)
 
     def _find_unmatched_notes(self) -> set[str]:
         """Footnotes outside the lists that cite sources, none of which was read or found."""
@@ -281,11 +269,6 @@ class _Check:
 
 def _title_key(title: str) -> str:
     return f"named {title.casefold()}"
-
-
-def _is_ours(text: str, listed: SourceList) -> bool:
-    """Whether this module wrote a list, so that the links have its numbers already."""
-    return all(_OUR_ENTRY.search(text[entry.words : entry.end]) for entry in listed.entries)
 
 
 def _join_paragraphs(parts: list[str]) -> str:

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.markdown import Heading, find_headings
+from idea_explorer.domain.report_text import cut_report
 from idea_explorer.domain.source_lists import is_source_heading
 
 VERDICT = "Verdict"  # the last section of a framework with verdicts
@@ -33,6 +34,7 @@ class Framework(DomainModel, frozen=True):
 
     def missing(self, text: str) -> list[str]:
         """The names of the missing sections, and of the verdict if it is missing."""
+        text = cut_report(text)
         found = find_headings(text)
         body = _drop_title(found)
         absent = [name for name in self.sections if not self._find_section(name, body, found)]

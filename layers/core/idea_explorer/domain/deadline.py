@@ -85,14 +85,25 @@ class TimeLimitExceededError(Exception):
     """Not the builtin TimeoutError, which the call itself may raise."""
 
 
+class _Call(threading.local):
+    """The call that runs in this thread: `abandoned` is set when nobody waits for it any more."""
+
+    abandoned: threading.Event | None = None
+
+
+_call = _Call()
+
+
 def run_with_time_limit(call: Callable[[], T], seconds: float, *, name: str) -> T:
     """Run a call in a thread of this name, and return or raise what it does. Raises TimeLimitExceededError
-    when the time is up. A thread cannot be stopped: the call goes on in a daemon thread, and its result is
-    dropped."""
+    when the time is up. A thread cannot be stopped: the call goes on in a daemon thread until it next asks
+    check_time_limit, and its result is dropped."""
     results: list[T] = []
     errors: list[BaseException] = []
+    abandoned = threading.Event()
 
     def run() -> None:
+        _call.abandoned = abandoned
         try:
             results.append(call())
         except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
@@ -104,5 +115,18 @@ def run_with_time_limit(call: Callable[[], T], seconds: float, *, name: str) -> 
     if errors:
         raise errors[0]
     if not results:
+        abandoned.set()
         raise TimeLimitExceededError(name)
     return results[0]
+
+
+def check_time_limit() -> None:
+    """Raise TimeLimitExceededError in a call whose time is up. Whatever may take long asks now and then,
+    so that it does not go on using the processor."""
+    if is_abandoned():
+        raise TimeLimitExceededError(threading.current_thread().name)
+
+
+def is_abandoned() -> bool:
+    """Whether nobody waits any more for the call that runs in this thread."""
+    return _call.abandoned is not None and _call.abandoned.is_set()

@@ -10,16 +10,20 @@ from datetime import date
 from itertools import pairwise
 
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.front_matter import (
+    FrontMatterError,
+    parse_front_matter,
+    split_front_matter,
+)
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.markdown import MAX_FRONT_MATTER
+from idea_explorer.domain.markdown import find_prose
 from idea_explorer.domain.text import hash_text
 
 UPDATE = "## Update - "
 SECTION_LEVEL = 3  # of the highest heading within an update
 _UPDATE_HEADING = re.compile(r"^## Update - \d{4}-\d{2}-\d{2}[ \t]*\r?$", re.MULTILINE)
 _HEADING = re.compile(r"^(#{1,6})(?= )", re.MULTILINE)
-_FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _TITLE_LINE = re.compile(r"\A# .+$", re.MULTILINE)
 
 
@@ -29,23 +33,17 @@ class ParsedDocument:
 
     matter: dict[str, str]
     body: str
+    problem: str = ""  # why the front matter was ignored; whoever reads the document logs it
 
 
 def parse_document(text: str) -> ParsedDocument:
-    """Without valid front matter the whole document is body."""
-    import frontmatter
-    import yaml
-
+    """Takes any text. Without valid front matter the whole document is body."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    end = plain.find("\n---", 3)
-    if not plain.startswith("---\n") or not 0 < end < MAX_FRONT_MATTER:
-        return ParsedDocument({}, plain)
     try:
-        matter, body = frontmatter.parse(plain)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return ParsedDocument({}, plain)
-    known = {str(key): str(value) for key, value in matter.items() if value is not None}
-    return ParsedDocument(known, body)
+        block, body = split_front_matter(plain)
+        return ParsedDocument({} if block is None else parse_front_matter(block), body)
+    except FrontMatterError as error:
+        return ParsedDocument({}, plain, str(error))
 
 
 def render_document(exploration: Exploration, report: str) -> str:
@@ -100,18 +98,18 @@ def _mark(exploration_id: ExplorationId) -> str:
 
 def _lower_headings(text: str) -> str:
     """Move the headings below that of the section, except in code blocks."""
-    code = [match.span() for match in _FENCE.finditer(text)]
     headings = [
-        match
-        for match in _HEADING.finditer(text)
-        if not any(start <= match.start() < end for start, end in code)
+        match for start, end in find_prose(text) for match in _HEADING.finditer(text, start, end)
     ]
     first = len(headings[0].group(1)) if headings else SECTION_LEVEL
     by = max(0, SECTION_LEVEL - first)
-    for match in reversed(headings):
+    parts: list[str] = []
+    position = 0
+    for match in headings:
         level = min(6, max(SECTION_LEVEL, len(match.group(1)) + by))
-        text = f"{text[: match.start()]}{'#' * level}{text[match.end() :]}"
-    return text
+        parts += [text[position : match.start()], "#" * level]
+        position = match.end()
+    return "".join([*parts, text[position:]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ and are never sent.
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -23,6 +23,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.run import Stats, Status
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolRecord
+from idea_explorer.domain.toolsets import ToolsetSpec
 from idea_explorer.domain.usage import Usage
 
 
@@ -105,6 +106,7 @@ class ApprovalRequested(StreamEvent):
     diff: str
     base_sha: str
     content_hash: str
+    danger: str | None = None  # why approving it needs a confirmation of its own
 
 
 class ApprovalDecided(StreamEvent):
@@ -241,7 +243,7 @@ def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) 
     label = LABELS[exploration.status]
     if exploration.is_final:
         return RunProgress(label, exploration.run.stats)
-    progress = _EventProgress(label, exploration.request.spec.labels)
+    progress = _EventProgress(label, exploration.request.spec)
     for event in events:
         progress.apply(json.loads(event))
     stats = max(exploration.run.stats, progress.stats(), key=lambda known: known.steps)
@@ -252,9 +254,11 @@ def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) 
 class _EventProgress:
     """The progress according to the events."""
 
-    def __init__(self, label: str, tool_labels: Mapping[str, str]) -> None:
+    def __init__(self, label: str, spec: ToolsetSpec) -> None:
         self.label = label
-        self._tool_labels = tool_labels
+        self._spec = spec
+        self._private_calls: set[object] = set()
+        self._private_text_read = False
         self._steps: list[StepFinished] = []
 
     def apply(self, event: dict[str, object]) -> None:
@@ -262,14 +266,19 @@ class _EventProgress:
             case {"type": "step_finished"}:
                 self._steps.append(StepFinished.model_validate(event))
                 self.label = LABELS["running"]
-            case {"type": "tool_call_start", "toolName": str(name)}:
-                self.label = self._tool_labels.get(name, f"Running {name}")
+            case {"type": "tool_call_start", "toolName": str(name), "toolCallId": call_id}:
+                self.label = self._spec.labels.get(name, f"Running {name}")
+                if name in self._spec.private_tools:
+                    self._private_calls.add(call_id)
             case {"type": "text_delta"}:
                 self.label = "Writing"
             case {"type": "thinking_delta"}:
                 self.label = "Thinking"
             case {"type": "message_end"}:
                 self.label = "Publishing"
+            case {"type": "tool_call_end", "toolCallId": call_id} if call_id in self._private_calls:
+                self._private_text_read = True
+                self.label = LABELS["running"]
             case {"type": "message_start" | "tool_call_end" | "tool_call_error"}:
                 self.label = LABELS["running"]
 
@@ -282,4 +291,5 @@ class _EventProgress:
             usage=Usage.total(Usage(**step.usage.model_dump()) for step in steps),
             cost_usd=round(sum(costs), 6) if steps and len(costs) == len(steps) else None,
             step_durations=tuple(step.duration_ms or 0 for step in steps),
+            private_text_read=self._private_text_read,
         )

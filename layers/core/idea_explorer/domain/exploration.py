@@ -20,9 +20,8 @@ NEXT: dict[Status, frozenset[Status]] = {
     **{status: frozenset({"queued"}) for status in RESUMABLE},
 }
 
-FIRST_DELIVERY = timedelta(
-    minutes=5
-)  # whoever ends the run sends it; after this, assume that nobody did
+# whoever ends the run sends it; after this, assume that nobody did
+FIRST_DELIVERY = timedelta(minutes=5)
 OFFLINE = "offline"  # the id that is used when no model is called
 
 

@@ -34,6 +34,21 @@ def citations_of(block: Block) -> list[JsonObject]:
     return [c for c in citations if isinstance(c, dict)] if isinstance(citations, list) else []
 
 
+def document_block(title: str, text: str) -> Block:
+    """A text that others wrote, as the API marks it off: nothing in it can look like a part of our message.
+    The API refuses an empty one."""
+    source: JsonObject = {"type": "text", "media_type": "text/plain", "data": text}
+    return {"type": "document", "source": source, "title": title}
+
+
+def document_text(block: Block) -> str:
+    """The text of a document block; "" for any other block."""
+    source = block.get("source")
+    if block.get("type") != "document" or not isinstance(source, dict):
+        return ""
+    return text_of(source.get("data"))
+
+
 def sanitize(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
     """Make a value from a model safe for every store, log and request. Lone surrogates cannot be encoded
     and become U+FFFD. Infinite numbers become null, as in JavaScript, and so does anything nested too

@@ -23,7 +23,7 @@ _EVENT = re.compile(
     rf"\\[!-/:-@\[-`{{-~]|`+|!?\[|\]|<|{_BLOCK}|https?://|(?<![\w./@-])www\.(?=\w)", re.IGNORECASE
 )
 _TICKS = re.compile(r"`+")
-_BREAK = re.compile(_BLOCK)
+BREAK = re.compile(_BLOCK)
 # possessive throughout, so that nothing is matched a second way
 _GAP = r"[ \t]*+(?:\n[ \t]*+)?+"
 _DESTINATION = re.compile(
@@ -169,7 +169,7 @@ class _Scanner:
             for runs in self.closers.values():
                 runs.reverse()
             self.breaks = [
-                found.start() for found in _BREAK.finditer(self.text, self.start, self.end)
+                found.start() for found in BREAK.finditer(self.text, self.start, self.end)
             ]
         runs = self.closers.get(length, [])
         while runs and runs[-1] <= at:
@@ -238,8 +238,9 @@ class _Scanner:
                 closing = self._next("</a>", tag.end())
                 if 0 <= closing - tag.end() <= MAX_LABEL:
                     self.position = closing + len("</a>")
-                label = self.text[tag.end() : max(closing, tag.end())] if closing >= 0 else ""
-                self.found.append(Link("html", at, self.position, label[:MAX_LABEL], href[1]))
+                shown = min(max(closing, tag.end()), tag.end() + MAX_LABEL)
+                label = self.text[tag.end() : shown]
+                self.found.append(Link("html", at, self.position, label, href[1]))
 
     def _skip_comment(self, at: int) -> None:
         """Skip a comment, unless it never ends; one that starts within a line must end in its block."""

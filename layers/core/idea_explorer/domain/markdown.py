@@ -9,10 +9,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from idea_explorer.domain.front_matter import find_front_matter_end
+
 Span = tuple[int, int]
 
 BOLD_LINE = 7  # the level of a line in bold, below every heading
-MAX_FRONT_MATTER = 65_536
 
 _FENCE = re.compile(
     r"^(?P<before>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$",
@@ -36,6 +37,9 @@ _BOLD = re.compile(
     re.MULTILINE,
 )
 
+_OPENING = re.compile(r"\]\(|<!--|`")
+_CLOSING_OF = {"](": ")", "<!--": "-->", "`": "`"}
+
 
 @dataclass(frozen=True, slots=True)
 class Heading:
@@ -50,7 +54,7 @@ class Heading:
 
 def find_code(text: str) -> list[Span]:
     """Front matter, fenced code and indented code, in order and without overlap."""
-    fenced = [(start, end) for start, end, _ in _find_fenced(text, _find_front_matter_end(text))]
+    fenced = [(start, end) for start, end, _ in _find_fenced(text, find_front_matter_end(text))]
     indented = (span for gap in _gaps(fenced, len(text)) for span in _find_indented(text, *gap))
     return sorted([*fenced, *indented])
 
@@ -61,9 +65,27 @@ def find_prose(text: str) -> list[Span]:
 
 def close_code(text: str) -> str:
     """Close a code block left open at the end, so that text added after it is not code."""
-    fenced = _find_fenced(text, _find_front_matter_end(text))
+    fenced = _find_fenced(text, find_front_matter_end(text))
     missing = fenced[-1][2] if fenced else ""
     return f"{text}\n{missing}" if missing else text
+
+
+def remove_markup(text: str) -> str:
+    """Replace link targets, comments and code spans by spaces. One that never ends is text."""
+    parts: list[str] = []
+    position = 0
+    unclosed: set[str] = set()  # what was looked for up to the end, so that nobody looks again
+    for opening in _OPENING.finditer(text):
+        closing = _CLOSING_OF[opening[0]]
+        if opening.start() < position or closing in unclosed:
+            continue
+        end = text.find(closing, opening.end())
+        if end < 0:
+            unclosed.add(closing)
+            continue
+        parts.append(text[position : opening.start()])
+        position = end + len(closing)
+    return " ".join([*parts, text[position:]])
 
 
 def find_headings(text: str) -> list[Heading]:
@@ -96,14 +118,6 @@ def _find_bold(text: str) -> Iterator[Heading]:
         run_in = bool(match["rest"].strip(" \t\r:"))
         title = match["title"].strip()
         yield Heading(BOLD_LINE, title, match.start(), match.end(), run_in)
-
-
-def _find_front_matter_end(text: str) -> int:
-    """The end of front matter; 0 if there is none."""
-    if not text.startswith("---\n"):
-        return 0
-    end = text.find("\n---\n", 3, MAX_FRONT_MATTER)
-    return end + 5 if end >= 0 else 0
 
 
 def _find_fenced(text: str, begin: int) -> list[tuple[int, int, str]]:

@@ -147,6 +147,7 @@ _IGNORED = frozenset(
     )
 )
 _MIN_STEM = 4
+_MAX_STEM = 40  # no word is longer, and a pattern of a whole page takes minutes to compile
 _MAX_SUFFIX = 3
 
 K = TypeVar("K", bound=Hashable)
@@ -162,7 +163,7 @@ def build_matcher(words: Sequence[str]) -> Callable[[str], bool]:
     """A test for whether a text contains enough of the words, in any inflection."""
     if not words:
         return lambda _: False
-    stems = {word[: max(_MIN_STEM, len(word) - _MAX_SUFFIX)] for word in words}
+    stems = {word[: min(_MAX_STEM, max(_MIN_STEM, len(word) - _MAX_SUFFIX))] for word in words}
     pattern = re.compile(r"\b(?:" + "|".join(sorted(stems, key=len, reverse=True)) + ")")
     needed = MIN_COVERAGE * len(stems)
     return lambda text: len(set(pattern.findall(fold(text)))) >= needed

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import NewType
 
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.text import trim
+from idea_explorer.domain.text import UNSAFE_CHARACTERS, trim
 
 
 class ResearchPath(str):
@@ -22,7 +22,7 @@ class ResearchPath(str):
 
 RESEARCH_ROOT = "ideas"
 MAX_RESEARCH_PATH = 200
-_CONTROL = re.compile(r"[\x00-\x1f]")
+_CONTROL = re.compile(rf"[{UNSAFE_CHARACTERS}\t\n]")
 _ALLOWED = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9/_.-]{0,199}")
 
 # In this order: the message of the first broken rule is given.
@@ -39,6 +39,7 @@ _RESEARCH_RULES = (
     ),
     (lambda path: path.endswith("/"), "Path ends with '/'. Give a file, not a folder."),
     (lambda path: "//" in path, "Path contains '//'."),
+    (lambda path: "." in path.split("/"), "Path contains '.' as a folder."),
     (lambda path: len(path) > MAX_RESEARCH_PATH, "Path is longer than 200 characters."),
     (
         lambda path: not _ALLOWED.fullmatch(path),
@@ -73,26 +74,23 @@ RepositoryPath = NewType("RepositoryPath", str)
 
 MAX_REPOSITORY_PATH = 1_000
 _MAX_SEGMENT_BYTES = 255  # the limit of common file systems
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 # characters that HFS+ ignores when it compares names
 _INVISIBLE = re.compile(r"[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _DRIVE = re.compile(r"[a-zA-Z]:(/|$)")
 
 
 def _is_git_folder(name: str) -> bool:
-    """Whether a name is `.git`, also in spellings that some file systems treat as the same."""
-    visible = _INVISIBLE.sub("", name)
-    return visible.lower().rstrip(". ") in {".git", "git~1"}
+    """Whether a name is `.git`, also in spellings that some file systems treat as the same: NTFS ignores
+    dots and spaces at the end, and a colon begins the name of a stream of the same file."""
+    visible = _INVISIBLE.sub("", name).lower().partition(":")[0]
+    return visible.rstrip(". ") in {".git", "git~1"}
 
 
 # '..' counts only as a whole segment: `[...slug].tsx` is a file name.
 _REPOSITORY_RULES = (
     (lambda path: not path, "Path is empty. Give a path relative to the root; '.' is the root."),
     (lambda path: len(path) > MAX_REPOSITORY_PATH, "Path is longer than 1,000 characters."),
-    (
-        lambda path: _CONTROL.search(path) or _SURROGATE.search(path),
-        "Path contains control characters.",
-    ),
+    (lambda path: _CONTROL.search(path), "Path contains control characters."),
     (lambda path: "\\" in path, "Path contains a backslash. Use '/'."),
     (
         lambda path: path.startswith("/") or _DRIVE.match(path),
@@ -118,7 +116,7 @@ def check_repository_path(given: str) -> RepositoryPath:
     return RepositoryPath(plain) if plain == trim(plain) else check_repository_path(plain)
 
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\\\ud800-\udfff]+")
+_UNPRINTABLE = re.compile(rf"[{UNSAFE_CHARACTERS}\t\n\\]+")
 
 
 def encode_name(name: bytes) -> tuple[str, bool]:

@@ -15,6 +15,7 @@ from idea_explorer.domain.text import hash_text, slug, slugs, spell_out_signs
 
 DOCUMENT = "research.md"
 LOG = "exploration-log.json"
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 MAX_REWRITTEN_BYTES = 5_000_000  # an update reads the whole file, holds it and sends it again
 
 
@@ -136,6 +137,8 @@ def remove_log_entries(existing: str, exploration_id: str) -> str | None:
 def _dump_log(entries: list[JsonObject], existing: str | None) -> str:
     """Uses the line ends of the existing log."""
     text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    # no file can hold half of a surrogate pair as it is
+    text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return text.replace("\n", "\r\n") if existing and "\r\n" in existing else text
 
 

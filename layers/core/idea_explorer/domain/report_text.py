@@ -3,6 +3,7 @@
 import re
 from typing import Literal, TypeAlias, get_args
 
+from idea_explorer.domain.limits import MAX_REPORT
 from idea_explorer.domain.text import one_line, unescape_markdown
 
 Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
@@ -15,6 +16,14 @@ _VERDICT_LINE = re.compile(
     rf"^[\W_]{{0,8}}verdict[\W_]{{1,8}}({'|'.join(get_args(Verdict))})\b",
     re.MULTILINE | re.IGNORECASE,
 )
+
+
+CUT = f"*The report is cut here: it has more than {MAX_REPORT:,} characters.*"
+
+
+def cut_report(text: str) -> str:
+    """The part of a report that is checked and published."""
+    return text if len(text) <= MAX_REPORT else f"{text[:MAX_REPORT]}\n\n{CUT}"
 
 
 def has_heading(text: str) -> bool:

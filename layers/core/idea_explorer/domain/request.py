@@ -1,18 +1,21 @@
 """The request: one model for API body, queue message and command line."""
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, model_validator
 from pydantic_core import from_json
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.depths import DEFAULT_DEPTH, DEPTHS, Depth, DepthName
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import ExplorationId, id_from_key, is_id
 from idea_explorer.domain.models import RequestEffort
+from idea_explorer.domain.names import MAX_REF, check_ref, check_repository_name
 from idea_explorer.domain.text import trim
 from idea_explorer.domain.toolsets import (
     DEFAULT_TOOLSET,
@@ -67,6 +70,16 @@ def _check_id(text: str) -> ExplorationId:
     return ExplorationId(text)
 
 
+STORED = "stored"  # context that loads a record of an earlier version, whose names had other rules
+
+
+def _new_name(check: Callable[[str], str]) -> AfterValidator:
+    def check_unless_stored(name: str, info: ValidationInfo) -> str:
+        return name if info.context == STORED else check(name)
+
+    return AfterValidator(check_unless_stored)
+
+
 def _with_key(secret: str) -> str:
     key_of(secret)
     return secret
@@ -96,6 +109,18 @@ WebhookUrl = Annotated[Text, Field(max_length=2_048), AfterValidator(_https)]
 CallbackSecret = Annotated[
     Text, Field(min_length=1, max_length=limits.MAX_SECRET), AfterValidator(_with_key)
 ]
+RepositoryName = Annotated[
+    Text,
+    Field(json_schema_extra={"pattern": r"^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9_.-]{1,100}$"}),
+    _new_name(check_repository_name),
+]
+Ref = Annotated[
+    Text, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_REF}), _new_name(check_ref)
+]
+
+
+# In a loaded record, in place of a secret that is encrypted with a key which is not at hand.
+UNREADABLE_SECRET = "(unreadable)"  # noqa: S105  it is none  # nosec B105
 
 
 class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
@@ -104,6 +129,8 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     idea: Idea
     toolset: ToolsetName = DEFAULT_TOOLSET
     mode: Annotated[Text, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")] = "business"
+    depth: DepthName = DEFAULT_DEPTH
+    review_plan: bool = False
     model: ModelName = "sonnet"
     effort: RequestEffort | None = None
     context: Annotated[Text, Field(max_length=limits.MAX_CONTEXT)] | None = None
@@ -113,16 +140,15 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     collect_tool_stats: bool = False
     max_cost_usd: MaxCost | None = None
     max_steps: MaxSteps | None = None
-    deadline_seconds: DeadlineSeconds = limits.DEFAULT_DEADLINE_SECONDS
+    deadline_seconds: DeadlineSeconds | None = None
     webhook_url: WebhookUrl | None = None
     callback_secret: CallbackSecret | None = Field(
         default=None, repr=False, json_schema_extra={"writeOnly": True}
     )
-    repository: (
-        Annotated[Text, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$")] | None
-    ) = None
-    ref: Annotated[Text, Field(pattern=r"^[A-Za-z0-9_.][A-Za-z0-9_./-]{0,199}$")] | None = None
+    repository: RepositoryName | None = None
+    ref: Ref | None = None
     files: Annotated[tuple[Text, ...], Field(max_length=limits.MAX_FILES, strict=False)] = ()
+    allow_fetch_after_private: bool = False
 
     @model_validator(mode="after")
     def _not_both(self) -> Self:
@@ -131,11 +157,27 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
         if self.update and not self.spec.takes("update"):
             takers = " or ".join(toolsets_taking("update"))
             raise ValueError(f"'update' is for the {takers} toolset.")
+        if self.review_plan and not (self.depth_limits and self.depth_limits.plans):
+            planning = " or ".join(name for name, depth in DEPTHS.items() if depth.plans)
+            raise ValueError(f"'review_plan' needs a plan: use the depth {planning}.")
         return self
 
     @property
+    def depth_limits(self) -> Depth | None:
+        """What follows from the depth; None for a toolset that has no depths."""
+        return DEPTHS[self.depth] if self.spec.takes("depth") else None
+
+    @property
     def steps(self) -> int:
-        return self.max_steps or self.spec.default_steps
+        depth = self.depth_limits
+        return self.max_steps or (depth.steps if depth else self.spec.default_steps)
+
+    @property
+    def seconds(self) -> int:
+        """From its start to its deadline."""
+        depth = self.depth_limits
+        default = depth.deadline_seconds if depth else self.spec.default_seconds
+        return self.deadline_seconds or default
 
     @property
     def spec(self) -> ToolsetSpec:

@@ -49,7 +49,7 @@ class RetryPolicy:
         if retry_after is not None:
             return max(retry_after, self.shortest)
         seconds = min(self.first * self.factor ** min(failed - 1, MAX_DOUBLINGS), self.longest)
-        return seconds * (1 - self.jitter * random.random())  # noqa: S311  no secret depends on it
+        return seconds * (1 - self.jitter * random.random())  # noqa: S311  not a secret  # nosec B311
 
     def next(self, error: Exception, failed: int) -> Retry | None:
         """The next attempt, or None where it would not help or all attempts are used."""

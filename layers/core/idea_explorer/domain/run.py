@@ -57,6 +57,7 @@ class Stats(DomainModel, frozen=True):
     stop_reason: str | None = None
     citations: int = 0
     unmatched_citations: int = 0
+    private_text_read: bool = False  # from then on only addresses open that the request names
     step_durations: tuple[int, ...] = ()
     tool_calls: tuple[ToolRecord, ...] = ()
 
@@ -70,6 +71,8 @@ class Stats(DomainModel, frozen=True):
         """The stats for people and scripts, who know the token counts as fields of the stats."""
         shown: JsonObject = self.model_dump(mode="json", exclude={"usage", "tool_calls"})
         shown |= self.usage.model_dump()
+        if not self.private_text_read:
+            del shown["private_text_read"]
         if tool_calls:
             shown["tool_calls"] = [record.as_json() for record in self.tool_calls]
         return shown

@@ -14,12 +14,17 @@ from functools import cached_property
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.documents import parse_document
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.limits import MAX_LOGGED_PATH
+from idea_explorer.domain.markdown import remove_markup
 from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.text import fold, one_line, spell_out_signs
 
 MAX_TERMS = 40  # per document, so that an index of 5,000 documents has 2 MB
 MAX_QUERY_TERMS = 60
+MAX_LOGGED = 5  # documents in one line; the count says how many there are
+MAX_FIELD = 120  # characters of a value that is an id, a date or a word
 MAX_RECORDED_IDEA = 500  # characters; the key of the whole idea identifies it
 BODY_WEIGHT = 0.5  # a word of the text says less about a document than one of its title
 ABOUT_WEIGHT = 0.8  # for a document whose subject is part of a longer idea
@@ -32,7 +37,6 @@ MAX_SIMILAR = 5
 
 _WORD = re.compile(r"\w+")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_MARKUP = re.compile(r"\]\([^)]*\)|<!--.*?-->|`[^`]*`", re.DOTALL)
 _DATED = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})-[^/]*/")
 _COMMON = frozenset(
     """
@@ -63,6 +67,7 @@ class IndexEntry(DomainModel, frozen=True):
     status: str = ""
     exploration_id: str = ""
     terms: tuple[str, ...] = ()
+    problem: str = ""  # what of the document could not be read
 
     @cached_property
     def subject(self) -> frozenset[str]:
@@ -86,25 +91,48 @@ class Similar(DomainModel, frozen=True):
     score: float
 
 
+def index_documents(documents: Iterable[tuple[str, str]]) -> tuple[IndexEntry, ...]:
+    """One entry for each path and text."""
+    return tuple(index_document(path, text) for path, text in documents)
+
+
+def describe_problems(index: Index) -> JsonObject:
+    """The documents of which something could not be read, for one line of the log; empty if there are
+    none."""
+    named = [f"{e.path[:MAX_LOGGED_PATH]}: {e.problem}" for e in index.entries if e.problem]
+    return {"count": len(named), "documents": [*named[:MAX_LOGGED]]} if named else {}
+
+
 def index_document(path: str, text: str) -> IndexEntry:
-    """Documents that people wrote need no front matter."""
+    """Takes any path and text. Documents that people wrote need no front matter."""
+    path, text = _storable(path), _storable(text)
     parsed = parse_document(text)
     matter = parsed.matter
     idea = matter.get("idea", "")
     dated = _DATED.search(path)
-    counted = Counter(_terms(_MARKUP.sub(" ", parsed.body)))
+    counted = Counter(_terms(remove_markup(parsed.body)))
     return IndexEntry(
         path=path,
         title=find_title(parsed.body, idea or path),
         verdict=find_verdict(parsed.body),
-        date=matter.get("date") or (dated.group(1) if dated else None),
+        date=_field(matter, "date") or (dated.group(1) if dated else None),
         idea=one_line(idea, MAX_RECORDED_IDEA),
         idea_key=hash_idea(idea) if idea else "",
-        mode=matter.get("mode", ""),
-        status=matter.get("status", ""),
-        exploration_id=matter.get("exploration_id", ""),
+        mode=_field(matter, "mode"),
+        status=_field(matter, "status"),
+        exploration_id=_field(matter, "exploration_id"),
         terms=tuple(term for term, _ in counted.most_common(MAX_TERMS)),
+        problem=parsed.problem and f"front matter ignored: {parsed.problem}",
     )
+
+
+def _storable(text: str) -> str:
+    """Half of a surrogate pair cannot be stored, and would make the whole index unreadable."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _field(matter: dict[str, str], name: str) -> str:
+    return one_line(matter.get(name, ""), MAX_FIELD)
 
 
 def find_similar(idea: str, index: Index) -> list[Similar]:

@@ -8,7 +8,7 @@ section stays in the report.
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from idea_explorer.domain.links import Link, LinkDefinition, fold_name, select_links
@@ -98,11 +98,12 @@ def find_source_lists(
 ) -> list[SourceList]:
     found: list[SourceList] = []
     cited = {name for link in links if link.form in _NAMING for name in link.names}
+    by_start = {definition.start: definition for definition in defined if not definition.is_note}
     sections = sorted([*_find_headed(text, headings), *_find_announced(text, prose)])
     for begin, body, end, is_open in sections:
         if found and begin < found[-1].end:
             continue
-        entries, others, reached = _split(text, (body, end), prose, links, defined, is_open)
+        entries, others, reached = _split(text, (body, end), prose, links, by_start, is_open)
         lists_sources = (
             any(entry.links for entry in entries)
             or not others
@@ -144,7 +145,7 @@ def _split(
     body: Span,
     prose: Sequence[Span],
     links: Sequence[Link],
-    defined: Sequence[LinkDefinition],
+    defined: Mapping[int, LinkDefinition],
     is_open: bool,
 ) -> tuple[list[ListedSource], list[Span], int]:
     """The entries of a section, the other text in it, and where it ends."""
@@ -206,14 +207,13 @@ def _ends_in_link(text: str, start: int, stop: int, links: Sequence[Link]) -> bo
 
 
 def _assign_links(
-    entries: Sequence[ListedSource], links: Sequence[Link], defined: Sequence[LinkDefinition]
+    entries: Sequence[ListedSource], links: Sequence[Link], defined: Mapping[int, LinkDefinition]
 ) -> None:
-    """Give each entry the links in it; a definition is itself a link."""
-    known = {definition.start: definition for definition in defined if not definition.is_note}
+    """Give each entry the links in it; a definition, found by its start, is itself a link."""
     for index, entry in enumerate(entries):
         found = select_links(links, entry.words, entry.end)
         inside = [link for link in found if link.form not in _NAMING]
-        definition = known.get(entry.start + entry.indent)
+        definition = defined.get(entry.start + entry.indent)
         if definition:
             span = (definition.start, definition.end)
             inside = [Link("address", *span, "", definition.target), *inside]

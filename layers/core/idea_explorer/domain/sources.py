@@ -1,7 +1,7 @@
 """Match citations with the evidence of a run, however the source is spelled."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
@@ -20,6 +20,7 @@ _PUNCTUATION = "?!.,:;*_~'"
 # A scheme has no dot here: `notes.md:12` is a line of a file. No address or path starts with `*`.
 _NO_SOURCE = re.compile(r"[a-z][a-z0-9+-]*:|[#*]|\Z", re.IGNORECASE)
 _LINES = re.compile(r":\d+(?:[-:]\d+)?\Z")
+_UPWARDS = re.compile(r"(?:\.\./)++")
 _TRACKING = re.compile(
     r"(?:utm_\w*|gclid|dclid|fbclid|msclkid|yclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi)(?:=|\Z)"
 )
@@ -94,11 +95,9 @@ def _file_on(page: str, key: str) -> str | None:
 def _file_key(path: str) -> str:
     """The path of a file below `ideas/`, whichever folder the link is relative to."""
     path = _LINES.sub("", path).removeprefix("./").lstrip("/")
-    ups = 0
-    while path.startswith("../"):
-        path = path.removeprefix("../")
-        ups += 1
-    path = path.rstrip("/")
+    upwards = _UPWARDS.match(path)
+    ups = upwards.end() // 3 if upwards else 0
+    path = path[3 * ups :].rstrip("/")
     if path.startswith(f"{RESEARCH_ROOT}/"):
         return path.removeprefix(f"{RESEARCH_ROOT}/")
     return f"../{path}" if ups > 1 else path  # the report is one folder below ideas/
@@ -116,6 +115,22 @@ def trim_address(address: str) -> str:
             break
         end -= 1
     return address[:end]
+
+
+def strip_tracking(address: str) -> str:
+    """The address without the parameters that tell its server who follows the link from where."""
+    whole, mark, fragment = address.partition("#")
+    page, asked, query = whole.partition("?")
+    given = query.replace("&amp;", "&").split("&")
+    rest = [pair for pair in given if not _TRACKING.match(pair)]
+    if not asked or len(rest) == len(given):
+        return address
+    return f"{page}{'?' if rest else ''}{'&'.join(rest)}{mark}{fragment}"
+
+
+def find_addresses(text: str) -> Iterator[str]:
+    """Every web address in a text, without the punctuation around it."""
+    return (trim_address(found[0]) for found in _ADDRESS.finditer(text))
 
 
 def _fold_title(title: str) -> str:
@@ -154,8 +169,8 @@ class Ledger:
     def mentions(self, key: str) -> bool:
         """Whether an address occurs in the evidence or the request, so that repeating it cites nothing."""
         if self._mentioned is None:
-            found = (address[0] for text in self._texts for address in _ADDRESS.finditer(text))
-            self._mentioned = {normalize_source(trim_address(a), self._page) for a in found}
+            found = (address for text in self._texts for address in find_addresses(text))
+            self._mentioned = {normalize_source(address, self._page) for address in found}
         return key in self._mentioned
 
     def find_by_title(self, title: str) -> Passage | None:
@@ -188,6 +203,7 @@ def collect_quotes(content: Sequence[Block]) -> dict[str, str]:
 NOT_FOUND = "not among what this run read or found"
 _QUOTE_LENGTH = 160
 _TITLE_LENGTH = 100
+_TAG_LIKE = re.compile(r"[!?]|[a-z][a-z0-9-]*+(?:/|\Z)", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\s<>\[\]]")
 
 
@@ -209,13 +225,21 @@ class NumberedSource:
         if passage is None:
             # a trailing dash and the `>` after it could end an open HTML comment
             target = re.sub(r"-\Z", "%2D", self.target)
-            address = f"<{target}>" if target else ""
+            address = (
+                f"<{target if is_web_address(target) else _spell_path(target)}>" if target else ""
+            )
             name = ": ".join(part for part in (self.title, address) if part)
             return f"{self.number}. {name} {UNMATCHED}: {NOT_FOUND}"
         title = escape_markdown(one_line(passage.title or passage.source, _TITLE_LENGTH))
         age = f", {escape_markdown(passage.age)}" if passage.age else ""
         line = f"{self.number}. [{title}]({self.target}){age} `{passage.sha256[:12]}`"
         return f"{line}: “{escape_markdown(one_line(quoted, _QUOTE_LENGTH))}”" if quoted else line
+
+
+def _spell_path(path: str) -> str:
+    """A path that is neither a tag nor a mail address when it stands in angle brackets."""
+    path = path.replace("@", "%40")
+    return f"./{path}" if _TAG_LIKE.match(path) else path
 
 
 def escape_target(target: str) -> str:

@@ -12,6 +12,9 @@ _JS_SPACES = (
 )
 MAX_SLUG_LENGTH = 50  # a folder name that is readable in a terminal and a URL
 _SLUG_SOURCE = 2_000  # characters of an idea that can affect its slug
+# CPython sorts a run of accents by insertion, in quadratic time. Their order does not matter here, so a
+# text is decomposed in pieces.
+_NORMALIZED = 256
 _SIGNS = re.compile(r"(?<=\w)[+#]+")
 _SIGN_NAMES = {"+": " plus ", "#": " sharp "}
 
@@ -31,7 +34,11 @@ def hash_text(text: str) -> str:
 
 def fold(text: str) -> str:
     """Remove case and accents, for comparing."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    folded = text.casefold()
+    if folded.isascii():
+        return folded
+    pieces = (folded[at : at + _NORMALIZED] for at in range(0, len(folded), _NORMALIZED))
+    decomposed = (char for piece in pieces for char in unicodedata.normalize("NFKD", piece))
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
@@ -81,9 +88,52 @@ def unescape_markdown(markdown: str) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
 
 
-def strip_control_characters(text: str) -> str:
-    """Remove characters that could control a terminal: models, web pages and files chose this text."""
-    return "".join(char for char in text if char.isprintable() or char in "\n\t")
+# What a terminal obeys, or what changes or hides how a person sees a text: control characters but tab and
+# line feed, line separators, direction marks, characters without a shape, tags and lone surrogates.
+UNSAFE_CHARACTERS = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
+    r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_JOINERS = "\u200c\u200d"  # in emoji, and in words of Persian and of Indian languages
+_SUSPECT = re.compile(f"[{UNSAFE_CHARACTERS}{_JOINERS}]")
+
+
+def make_printable(text: str) -> str:
+    r"""Spell out every character that a terminal would obey or hide, such as `\x1b` and `\u202e`.
+
+    Models, web pages, files and servers chose this text. The spelling is that of JSON wherever JSON lets
+    the character through, so that JSON stays the same JSON. Applying it twice changes nothing.
+    """
+    return _SUSPECT.sub(_spell_out, text)
+
+
+def _spell_out(found: re.Match[str]) -> str:
+    char, code = found[0], ord(found[0])
+    before = found.string[found.start() - 1 : found.start()]
+    if char == "\r" and found.string[found.end() : found.end() + 1] == "\n":
+        return char
+    if char in _JOINERS and _takes_joiner(before):
+        return char
+    if "\U000e0100" <= char <= "\U000e01ef" and _is_ideograph(before):
+        return char  # a variant of the ideograph before it
+    if code < 0x20:
+        return f"\\x{code:02x}"
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def _takes_joiner(before: str) -> bool:
+    """Whether a joiner after this character shapes a word or an emoji; elsewhere it only hides."""
+    return before > "\x7f" and unicodedata.category(before) in _JOINED
+
+
+# letters without case, marks, emoji, skin tones
+_JOINED = frozenset({"Lo", "Mn", "Mc", "So", "Sk"})
+
+
+def _is_ideograph(char: str) -> bool:
+    return "\u3400" <= char <= "\u9fff" or "\U00020000" <= char <= "\U0003ffff"
 
 
 def is_header_safe(key: str) -> bool:

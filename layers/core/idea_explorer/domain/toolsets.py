@@ -18,13 +18,16 @@ class ToolsetSpec:
     name: str
     tools: str  # module:function that makes the tools; imported when a run needs them
     labels: Mapping[str, str]  # by tool, what a person reads while it runs
-    default_steps: int
+    default_steps: int  # a toolset with depths takes both from the depth
+    default_seconds: int = 120
     # what an exploration leaves behind besides its stored report
     publishes: Publishes | None = None
     # what a follow-up gets: the report as it was published, or the whole conversation
     follow_up: FollowUp = "conversation"
     # request fields of this toolset alone, each with what it does, to complete "only this toolset …"
     fields: Mapping[str, str] = field(default_factory=dict)
+    # the tools whose results are private: what was uploaded, the team's code, research or library
+    private_tools: frozenset[str] = frozenset()
     # the setting without which it cannot run in a deployment, and the parameter that an operator sets
     needs: tuple[str, str] | None = None
 
@@ -60,9 +63,12 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
             follow_up="document",
             fields={
                 "mode": "has modes",
+                "depth": "has depths",
+                "review_plan": "plans its research",
                 "if_exists": "has something to reuse",
                 "update": "adds to a document",
             },
+            private_tools=frozenset({"read_research", "list_research", "search_research"}),
         ),
         ToolsetSpec(
             name="assistant",
@@ -74,7 +80,8 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "calculator": "Calculating",
             },
             default_steps=10,
-            fields={"files": "searches files"},
+            fields={"files": "searches files", "allow_fetch_after_private": "opens pages"},
+            private_tools=frozenset({"file_search"}),
         ),
         ToolsetSpec(
             name="code",
@@ -92,6 +99,10 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
             default_steps=10,
             publishes="pull_request",
             fields={"repository": "reads a repository", "ref": "reads a repository"},
+            private_tools=frozenset(
+                "read_file list_files search_files find_files find_definition find_importers"
+                " edit_file create_file".split()
+            ),
             needs=("github_repository", "GitHubRepository"),
         ),
         ToolsetSpec(
@@ -105,6 +116,9 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "suggestPlaylist": "Putting a playlist together",
             },
             default_steps=5,
+            private_tools=frozenset(
+                "semanticSearch tidalSearch albumTracks batchMetadata suggestPlaylist".split()
+            ),
             needs=("qdrant_url", "QdrantUrl"),
         ),
     )

@@ -47,6 +47,9 @@ class Opening(TranscriptEntry):
     tools: list[Block]
     turns: list[JsonObject] = Field(default_factory=list)
     content: list[Block]
+    requests: list[str] | None = (
+        None  # what people wrote, also in `turns`; None in older transcripts
+    )
     passages: list[Passage] = Field(default_factory=list)  # documents attached to the request
     thinking: JsonObject | None = None
     effort: str | None = None

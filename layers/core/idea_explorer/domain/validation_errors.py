@@ -34,9 +34,6 @@ RULES = {
     "json_invalid": "is not JSON",
 }
 SHAPES = {
-    "repository": "must look like owner/name",
-    "GITHUB_REPOSITORY": "must look like owner/name",
-    "ref": "must be a branch, a tag or a commit",
     "mode": "must be a short lower-case name",
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from idea_explorer.ports import Jobs, Log
     from idea_explorer.usecases.deps import Deps
 
-TOKEN = "local"  # noqa: S105  of an API that only this machine reaches
+TOKEN = "local"  # noqa: S105  only this machine reaches it  # nosec B105
 OWNER = "local"
 IDEA = "A subscription box for urban beekeepers"
 WORKERS = 2

@@ -94,5 +94,5 @@ def _duration_ms(exploration: Exploration) -> int | None:
     run = exploration.run
     if run.deadline_at is None or run.finished_at is None:
         return None
-    start = run.deadline_at - timedelta(seconds=exploration.request.deadline_seconds)
+    start = run.deadline_at - timedelta(seconds=exploration.request.seconds)
     return max(0, round((run.finished_at - start).total_seconds() * 1_000))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -51,8 +51,9 @@ class WebPage:
 class WebPages(Protocol):
     """Public web pages: text, HTML and JSON, within limits of size and time."""
 
-    def fetch(self, url: str) -> WebPage:
-        """Raises WebError or ExternalError. The page is untrusted data."""
+    def fetch(self, url: str, may_redirect_to: Callable[[str], bool] | None = None) -> WebPage:
+        """Raises WebError or ExternalError. The page is untrusted data. Without `may_redirect_to` redirects
+        may lead to any public address."""
 
 
 @dataclass(frozen=True, slots=True)

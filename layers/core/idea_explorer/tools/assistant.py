@@ -16,6 +16,7 @@ from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.ports import UploadedFiles, WebPages
 from idea_explorer.tools import web_search
 from idea_explorer.tools.calculator import calculate
+from idea_explorer.tools.fetch_rules import AllowedAddress, FetchRules
 from idea_explorer.tools.fulltext import UploadIndex
 from idea_explorer.tools.readable import decode, readable
 
@@ -59,13 +60,24 @@ class Calculator(Arguments):
     ]
 
 
-def assistant_tools(pages: WebPages, files: UploadedFiles, web_search_version: str) -> Toolset:
-    calls = AssistantCalls(pages, files)
+def assistant_tools(
+    pages: WebPages,
+    files: UploadedFiles,
+    web_search_version: str,
+    rules: FetchRules | None,
+    *,
+    search_with_private_text: bool = True,
+) -> Toolset:
+    """Without `rules` any public address may be opened: for a person who calls a tool by hand. There is web
+    search, unless an operator allows none beside private text."""
+    searches = search_with_private_text or not files.list()
+    calls = AssistantCalls(pages, files, rules)
     functions = (calls.http_fetch, calls.file_search, calls.calculator)
     return Toolset(
         [Tool.of(function) for function in functions],
-        [web_search(web_search_version)],
+        [web_search(web_search_version)] if searches else [],
         introduce=partial(_introduce, files),
+        read_transcript=rules.read if rules else lambda _: None,
     )
 
 
@@ -82,6 +94,7 @@ class AssistantCalls:
 
     pages: WebPages
     files: UploadedFiles
+    rules: FetchRules | None = None
     _index: UploadIndex | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -89,9 +102,11 @@ class AssistantCalls:
     def http_fetch(self, arguments: HttpFetch) -> ToolResult:
         """Read ONE public web page whose address is known: one that the user named, or a search result
         that is needed in full. HTML comes back as text with its title, JSON and plain text as they are.
-        NOT a search: DO NOT guess addresses, use web_search to find pages. NOT for uploaded files. Reaches
-        public http and https addresses only, without a login; no images, PDFs or downloads."""
-        page = self.pages.fetch(arguments.url)
+        NOT a search: DO NOT guess addresses, use web_search to find pages. NOT for uploaded files. Opens
+        ONLY addresses that the user, a search result or a page named, and after file_search only those of
+        the user. Reaches public http and https addresses, without a login; no images, PDFs or downloads."""
+        address = self.rules.check(arguments.url) if self.rules else AllowedAddress(arguments.url)
+        page = self.pages.fetch(address.url, address.may_redirect_to)
         is_html = page.content_type in HTML_TYPES
         source = decode(page.body, page.charset, html=is_html)
         title, text, truncated = "", source, len(source) > limits.MAX_PAGE_CHARS

@@ -4,14 +4,17 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 
+from idea_explorer.domain.text import one_line
 from idea_explorer.ports import UploadedFile
 from idea_explorer.tools.readable import decode, readable
 
 _WORD = re.compile(r"\w+", re.UNICODE)
 MAX_TERMS = 32  # more words do not improve the ranking
 EXCERPT_TOKENS = 40
+EXCERPT_CHARS = 300  # of a text whose title or name matches, and nothing else of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +31,10 @@ class FullText:
     def __init__(self, documents: Iterable[tuple[str, str, str]]) -> None:
         # tools run in threads; one of them at a time may use the index
         self._lock = threading.Lock()
-        self._db = sqlite3.connect(":memory:", check_same_thread=False)
-        self._db.execute(
-            "CREATE VIRTUAL TABLE docs USING fts5"
-            "(name, title, body, tokenize = 'porter unicode61 remove_diacritics 2')"
+        self._db = _open_index()
+        self._db.executemany(
+            "INSERT INTO docs VALUES (?, ?, ?)", (tuple(map(_storable, row)) for row in documents)
         )
-        self._db.executemany("INSERT INTO docs VALUES (?, ?, ?)", documents)
 
     def search(self, query: str, limit: int) -> tuple[list[SearchHit], int]:
         """The best hits, and how many documents match at all."""
@@ -44,17 +45,47 @@ class FullText:
         with self._lock:
             # weights: a title says more than a name or a word of the text
             rows = self._db.execute(
-                "SELECT name, title, snippet(docs, 2, '', '', ' … ', ?), -bm25(docs, 1.0, 4.0, 1.0)"
+                "SELECT name, title, body, -bm25(docs, 1.0, 4.0, 1.0)"
                 " FROM docs WHERE docs MATCH ? ORDER BY bm25(docs, 1.0, 4.0, 1.0), name LIMIT ?",
-                (EXCERPT_TOKENS, match, limit),
+                (match, limit),
             ).fetchall()
             (total,) = self._db.execute(
                 "SELECT count(*) FROM docs WHERE docs MATCH ?", (match,)
             ).fetchone()
         return [
-            SearchHit(name, title, excerpt, float(f"{score:.4g}"))
-            for name, title, excerpt, score in rows
+            SearchHit(name, title, _excerpt(text, match), float(f"{score:.4g}"))
+            for name, title, text, score in rows
         ], total
+
+
+def _open_index() -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:", check_same_thread=False)
+    db.execute(
+        "CREATE VIRTUAL TABLE docs USING fts5"
+        "(name, title, body, tokenize = 'porter unicode61 remove_diacritics 2')"
+    )
+    return db
+
+
+def _storable(text: str) -> str:
+    """Half of a surrogate pair, as the bytes of a file name may become one, cannot be stored."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _excerpt(text: str, match: str) -> str:
+    """The part of a text with most of the words, or its beginning.
+
+    FTS5 compares every match of a text with every other, so it is given passages of bounded length.
+    """
+    passages = list(split_passages(text))
+    with closing(_open_index()) as db:
+        db.executemany("INSERT INTO docs VALUES ('', '', ?)", ((part,) for part in passages))
+        found = db.execute(
+            "SELECT snippet(docs, 2, '', '', ' … ', ?) FROM docs WHERE docs MATCH ?"
+            " ORDER BY bm25(docs), rowid LIMIT 1",
+            (EXCERPT_TOKENS, match),
+        ).fetchone()
+    return found[0] if found else one_line(text[:PASSAGE_CHARS], EXCERPT_CHARS)
 
 
 PASSAGE_CHARS = 1_000  # a passage is returned whole: the match with its surroundings
@@ -89,29 +120,37 @@ class UploadIndex:
         return [replace(hit, name=name, excerpt=text) for hit, (name, text) in found], total
 
     def _add(self, file: UploadedFile) -> None:
-        text = extract_text(file)
+        text, is_cut = _extract(file)
         if text is None:
             self.remarks[file.name] = (
                 "not a text file; text, Markdown, CSV, JSON and HTML are searched"
             )
             return
         self.names.append(file.name)
-        if len(text) > MAX_FILE_CHARS:
+        if is_cut:
             self.remarks[file.name] = f"only its first {MAX_FILE_CHARS:,} characters are searched"
-        self._passages += ((file.name, part) for part in split_passages(text[:MAX_FILE_CHARS]))
+        self._passages += ((file.name, part) for part in split_passages(text))
 
 
 def extract_text(file: UploadedFile) -> str | None:
-    """The file's text, or None for a binary file; its content decides, not its name."""
+    """The file's text as far as it is searched, or None for a binary file; its content decides, not its
+    name."""
+    return _extract(file)[0]
+
+
+def _extract(file: UploadedFile) -> tuple[str | None, bool]:
+    """The text, and whether the file has more. Of a page, it is the source that is bounded: tags take
+    longer to read than text."""
     data, name = file.content, file.name.lower()
     if not data.startswith(_UTF16_MARKS):
         if b"\0" in data[:BINARY_PROBE] or data.startswith(b"%PDF-"):
-            return None
+            return None, False
         if not name.endswith(TEXT_SUFFIXES) and not _is_utf8(data):
-            return None
-    if name.endswith(HTML_SUFFIXES):
-        return readable(decode(data, html=True), limit=MAX_FILE_CHARS + 1).text
-    return decode(data)
+            return None, False
+    is_page = name.endswith(HTML_SUFFIXES)
+    whole = decode(data, html=is_page)
+    text, is_cut = whole[:MAX_FILE_CHARS], len(whole) > MAX_FILE_CHARS
+    return (readable(text, limit=MAX_FILE_CHARS).text if is_page else text), is_cut
 
 
 def split_passages(text: str) -> Iterator[str]:

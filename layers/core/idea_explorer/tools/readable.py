@@ -14,6 +14,8 @@ from idea_explorer.domain.text import one_line
 
 MAX_TITLE = 300
 
+# What may begin markup; any other `<` is text.
+_MARKUP = re.compile(r"<[a-z/!?]", re.IGNORECASE)
 _OPENING = re.compile(r"</?[a-z]", re.IGNORECASE)
 _BOGUS = re.compile(r"<[!?]|</[^a-z]", re.IGNORECASE)
 # A whole tag, quoted values included. Possessive throughout, so that it never backtracks.
@@ -64,9 +66,9 @@ class _Reader:
         """A comment, tag or script that is never closed hides the rest, as in browsers."""
         position = 0
         while 0 <= position < len(source) and not self.page.is_full:
-            found = source.find("<", position)
-            self._take(source[position : found if found >= 0 else len(source)])
-            position = self._markup(source, found) if found >= 0 else -1
+            found = _MARKUP.search(source, position)
+            self._take(source[position : found.start() if found else len(source)])
+            position = self._markup(source, found.start()) if found else -1
 
     def _markup(self, source: str, start: int) -> int:
         """Read the markup that begins here; return the position after it, or -1 if it has no end."""

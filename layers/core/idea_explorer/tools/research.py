@@ -80,9 +80,16 @@ class SearchResearch(Arguments):
     ] = 5
 
 
-def research_tools(repository: ResearchRepository | None, web_search_version: str) -> Toolset:
-    """Web search always; the tools for earlier research only where there is any to read."""
-    server = [web_search(web_search_version)]
+def research_tools(
+    repository: ResearchRepository | None,
+    web_search_version: str,
+    *,
+    search_with_private_text: bool = True,
+) -> Toolset:
+    """The tools for earlier research only where there is any to read; web search, unless an operator
+    allows none beside private text."""
+    searches = repository is None or search_with_private_text
+    server = [web_search(web_search_version)] if searches else []
     if repository is None:
         return Toolset([], server)
     calls = ResearchCalls(repository)

@@ -125,7 +125,7 @@ def _launch(exploration: Exploration, deps: Deps) -> bool:
     goes_on = exploration.run.awaiting_since is not None
     if goes_on:
         deps.wake(exploration)
-    elif workflow.start(exploration.id, run, exploration.request.deadline_seconds):
+    elif workflow.start(exploration.id, run, exploration.request.seconds):
         return True
     if not workflow.is_running(exploration.id, run):
         raise ConflictError(f"The execution of run {run} has ended.", hint="Resume it.")

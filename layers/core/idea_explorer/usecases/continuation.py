@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from idea_explorer.agent.state import State
-from idea_explorer.domain.documents import parse_document
+from idea_explorer.domain.documents import ParsedDocument, parse_document
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.limits import MAX_LOGGED_PATH
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
+from idea_explorer.domain.private_text import find_request_texts
 from idea_explorer.domain.publication import (
     DOCUMENT,
     LOG,
@@ -25,9 +27,9 @@ from idea_explorer.domain.report_text import find_title
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.turns import build_prior_turns
-from idea_explorer.ports import ResearchRepository
+from idea_explorer.ports import Log, ResearchRepository
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
+from idea_explorer.usecases.find import find_readable
 
 MAX_EARLIER_BYTES = 1_000_000  # GitHub's limit for one response
 SHOWN_HEAD, SHOWN_TAIL = 20_000, 30_000  # about 12k tokens, the most a prompt should pay for it
@@ -87,6 +89,10 @@ class Thread:
     def passages(self) -> list[Passage]:
         return State(self.entries).evidence
 
+    @property
+    def requests(self) -> list[str]:
+        return find_request_texts(State(self.entries).opening)
+
     def turns(self, model_id: str) -> list[JsonObject]:
         return build_prior_turns(self.entries, same_model=self.model_id == model_id)
 
@@ -102,24 +108,33 @@ def find_continuation(exploration: Exploration, deps: Deps) -> Continuation | No
     if request.continue_from:
         return _followed(exploration, request.continue_from, deps)
     if request.update and (research := deps.research()):
-        return _same_idea(request.idea, research)
+        return _same_idea(request.idea, research, deps.log)
     return None
 
 
 def _thread(exploration: Exploration, deps: Deps) -> Thread:
-    parent = find(exploration.request.continue_from or "", exploration.owner, deps)
+    parent = find_readable(exploration.request.continue_from or "", exploration.owner, deps)
     entries = deps.transcripts.open(parent.id, parent.lease).entries
     if not entries:
         raise MissingError(f"Exploration {parent.id} has no transcript to continue.")
     return Thread(entries)
 
 
-def document_of(exploration_id: str, research: ResearchRepository) -> tuple[str, str] | None:
+def document_of(
+    exploration_id: str, research: ResearchRepository, log: Log
+) -> tuple[str, str] | None:
     """Path and text of the document that says it was written by an exploration."""
     for path, text in research.read_all():
-        if parse_document(text).matter.get("exploration_id") == exploration_id:
+        if _parse(path, text, log).matter.get("exploration_id") == exploration_id:
             return f"{RESEARCH_ROOT}/{path}", text
     return None
+
+
+def _parse(path: str, text: str, log: Log) -> ParsedDocument:
+    parsed = parse_document(text)
+    if parsed.problem:
+        log.warning("front_matter_ignored", path=path[:MAX_LOGGED_PATH], reason=parsed.problem)
+    return parsed
 
 
 def _followed(exploration: Exploration, wanted: str, deps: Deps) -> PriorDocument:
@@ -127,7 +142,7 @@ def _followed(exploration: Exploration, wanted: str, deps: Deps) -> PriorDocumen
     try:
         parent = deps.explorations.load(ExplorationId(wanted))
     except MissingError:
-        found = document_of(wanted, research) if research else None
+        found = document_of(wanted, research, deps.log) if research else None
         if found is None:
             raise
         return PriorDocument(found[0], _inside(found[0]), found[1])
@@ -147,7 +162,7 @@ def _followed(exploration: Exploration, wanted: str, deps: Deps) -> PriorDocumen
     )
 
 
-def _same_idea(idea: str, research: ResearchRepository) -> PriorDocument | None:
+def _same_idea(idea: str, research: ResearchRepository, log: Log) -> PriorDocument | None:
     """The newest document of the same idea, by what its log or front matter records. One that records
     no idea, as a person may have written it, is of the idea that its folder is named after."""
     paths = {info.path for info in research.list()}
@@ -159,8 +174,12 @@ def _same_idea(idea: str, research: ResearchRepository) -> PriorDocument | None:
         text: str | None = None
         ideas = _logged_ideas(folder, research) if f"{folder.name}/{LOG}" in paths else set()
         if not ideas:
-            text = _read(research, path)
-            recorded = parse_document(text).matter.get("idea", "")
+            try:
+                text = _read(research, path)
+            except DocumentError as error:
+                log.warning("document_skipped", path=path[:MAX_LOGGED_PATH], reason=error.sentence)
+                continue  # nothing says that it is of this idea
+            recorded = _parse(path, text, log).matter.get("idea", "")
             ideas = {recorded} if recorded.strip() else set()
         if not ideas or hash_idea(idea) in {hash_idea(known) for known in ideas}:
             return PriorDocument(folder.document, path, text or _read(research, path))

@@ -69,9 +69,8 @@ def explore(
     Entering takes the lease: another worker on the same exploration can write nothing more. Raises
     where the repository cannot be used, but only before the first paid call; a run that has paid goes on.
     """
-    engine = (
-        deps.engine()
-    )  # loading the model may take seconds; without a workflow they do not count
+    # loading the model may take seconds; without a workflow they do not count
+    engine = deps.engine()
     now = deps.clock.now()
     stored = deps.explorations.load(exploration_id)
     if still_waits(stored, deps):
@@ -219,6 +218,7 @@ def _agent(exploration: Exploration, toolset: Toolset, context: _Context) -> Age
         max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: deps.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.spec.proposes_changes,
+        read_transcript=toolset.read_transcript,
     )
 
 
@@ -264,9 +264,8 @@ def _conclude(exploration: Exploration, finish: Finish, context: _Context) -> Ex
         receipt=receipt,
         min_resume_usd=min_resume_usd,
     )
-    record_spend(
-        exploration, stats.cost_usd, deps
-    )  # after a crash here, the next worker repeats it
+    # after a crash here, the next worker repeats it
+    record_spend(exploration, stats.cost_usd, deps)
     error = finish.error
     end = MessageEnd(
         usage=EventUsage.of(stats.usage),

@@ -20,6 +20,14 @@ def find(exploration_id: str, owner: str, deps: Deps) -> Exploration:
     return found
 
 
+def find_readable(exploration_id: str, owner: str, deps: Deps) -> Exploration:
+    """Load an owner's exploration to show or to use what it read and wrote. Raises MissingError also for
+    one of a repository that may no longer be explored."""
+    found = find(exploration_id, owner, deps)
+    deps.policy.check_access(found)
+    return found
+
+
 def find_by_key(
     key: str, request: ExploreRequest, owner: str, deps: Deps
 ) -> tuple[ExplorationId, Exploration | None]:

@@ -20,6 +20,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.events import WebhookGivenUp
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
+from idea_explorer.domain.request import UNREADABLE_SECRET
 from idea_explorer.domain.webhook import (
     WAITS,
     WebhookMessage,
@@ -32,15 +33,15 @@ from idea_explorer.domain.webhook import (
 )
 from idea_explorer.usecases.deps import Deps
 
-PAUSES = (
-    1.0,
-    1.0,
-    2.0,
-)  # attempts at 1, 2 and 4 s; the first leaves GitHub time to show the commit
+# attempts at 1, 2 and 4 s; the first leaves GitHub time to show the commit
+PAUSES = (1.0, 1.0, 2.0)
 TIMEOUT_SECONDS = 10.0
 API_TIMEOUT_SECONDS = 6.0  # three attempts then end within the 29 s of an API call
 CLAIM = timedelta(minutes=2)  # longer than a round takes, so that nobody else sends it meanwhile
 NO_TARGET = "There is no webhook set here any more. An operator sets it."
+NO_KEY = (
+    "The webhook's secret cannot be decrypted: its key is not at hand. Unlock the system's keyring."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,8 @@ def _delivery_of(exploration: Exploration) -> Delivery:
 
 def _send(exploration: Exploration, deps: Deps, timeout: float) -> _Round:
     request = exploration.request
+    if request.callback_secret == UNREADABLE_SECRET:
+        return _Round(0, ConfigurationError(NO_KEY))
     try:
         own = request.webhook_url
         target = WebhookTarget(own, request.callback_secret) if own else deps.default_webhook()

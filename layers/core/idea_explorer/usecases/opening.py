@@ -14,7 +14,7 @@ from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.deadline import Clock, Deadline, TaskStart, task_timeout
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
-from idea_explorer.domain.json import Block
+from idea_explorer.domain.json import Block, document_block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
 from idea_explorer.domain.retry import Retry, retry
 from idea_explorer.domain.run import Receipt, Stats
@@ -37,7 +37,7 @@ def enter_run(
         )
     if exploration.is_final:
         return exploration
-    latest = task_timeout(task, exploration.request.deadline_seconds, now)
+    latest = task_timeout(task, exploration.request.seconds, now)
     deadline = exploration.run.deadline_at or latest
     if exploration.run.awaiting_since:
         deadline += now - exploration.run.awaiting_since
@@ -49,7 +49,7 @@ def enter_run(
 def deadline_of(exploration: Exploration, clock: Clock) -> Deadline:
     assert exploration.run.deadline_at is not None
     left = (exploration.run.deadline_at - clock.now()).total_seconds()
-    return Deadline.after(clock, seconds=left, of=exploration.request.deadline_seconds)
+    return Deadline.after(clock, seconds=left, of=exploration.request.seconds)
 
 
 def record_continuation(exploration: Exploration, continuation: Continuation | None) -> Exploration:
@@ -126,6 +126,7 @@ def opening(
         system=[{"type": "text", "text": system_prompt(request.toolset, request.mode)}],
         tools=toolset.definitions,
         content=first_message(exploration, continuation, toolset.introduce()),
+        requests=[text for text in (request.idea, request.context) if text],
         passages=continuation.passages if continuation else [],
         thinking=profile.thinking,
         effort=profile.gathering,
@@ -141,6 +142,7 @@ def _continue_thread(begun: Opening, thread: Thread) -> Opening:
     parameters as before, because its cache and its thinking are valid only with those."""
     turns = thread.turns(begun.model_id)
     changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
+    changes |= {"requests": [*thread.requests, *(begun.requests or [])]}
     if thread.model_id == begun.model_id:
         changes |= {"thinking": thread.thinking, "effort": thread.effort}
         now = find_effort(turns, thread.effort)
@@ -168,8 +170,8 @@ def framework_of(
 def first_message(
     exploration: Exploration, continuation: Continuation | None, introduction: str
 ) -> list[Block]:
-    """The first user message: the date, the idea, its context, the research it starts from, and what
-    the tools work on."""
+    """The first user message: the date, the idea, its context, what the tools work on, and, as a document
+    of its own, the research that it starts from."""
     request = exploration.request
     parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
     if request.context:
@@ -179,12 +181,13 @@ def first_message(
     elif continuation:
         purpose = "follow_up" if request.continue_from else "update"
         date = f"{exploration.created_at:%Y-%m-%d}"
-        parts.append(
-            prompt(purpose, path=continuation.name, date=date, document=continuation.shown)
-        )
+        parts.append(prompt(purpose, path=continuation.name, date=date))
     if introduction:
         parts.append(introduction)
-    return [{"type": "text", "text": "\n\n".join(parts)}]
+    asked: Block = {"type": "text", "text": "\n\n".join(parts)}
+    if not isinstance(continuation, PriorDocument) or not continuation.shown.strip():
+        return [asked]
+    return [asked, document_block(continuation.name, continuation.shown)]
 
 
 T = TypeVar("T")

@@ -1,7 +1,6 @@
 """The result of a run: its stats, its receipt and its report."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,10 +12,13 @@ from idea_explorer.domain.citations import check_citations, collect_quotes
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
+from idea_explorer.domain.private_text import find_request_texts, has_private_text
 from idea_explorer.domain.report import choose_report, read_final_turn
-from idea_explorer.domain.report_text import find_title, find_verdict, strip_preamble
+from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
+from idea_explorer.domain.report_markup import clean_markup
+from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats
-from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided, Opening
+from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.domain.usage import Price, Usage, compute_cost
 
 
@@ -30,6 +32,7 @@ def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price])
         cost_usd=cost,
         unconfirmed_usd=round((cost or 0.0) - (confirmed or 0.0), 6),
         stop_reason=stop_reason,
+        private_text_read=has_private_text(state.entries),
         step_durations=tuple(answer.duration_ms for answer in state.answers),
         tool_calls=tuple(state.records),
     )
@@ -130,12 +133,6 @@ def _least_budget(spent_usd: float | None, min_resume_usd: float | None) -> str 
     return f"{math.ceil((spent_usd + min_resume_usd) * 100) / 100:.2f}"
 
 
-# What a person wrote. The rest of the first message may be an earlier report, which is no evidence.
-_ASKED = re.compile(
-    r"\AToday is [^\n]*\n\n<idea>\n(.*?)\n</idea>(?:\n\n<context>\n(.*?)\n</context>)?", re.DOTALL
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Conclusion:
     text: str
@@ -147,24 +144,30 @@ class Conclusion:
         return find_title(self.text, idea)
 
 
-def asked_for(opening: Opening) -> list[str]:
-    """The idea and its context, as they were given."""
-    found = _ASKED.match(text_of(opening.content[0].get("text"))) if opening.content else None
-    return [part for part in found.groups() if part] if found else []
-
-
 def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusion:
-    """The report with its citations checked; for a run that ended early, the best text there is.
+    """The report, cleaned and with its citations checked; for a run that ended early, the best text there is.
 
     `page` is the web address of the team's repository.
     """
     whole = finish.status == "completed"
-    written = strip_preamble(
-        read_final_turn(state.entries) if whole else choose_report(state.entries)
-    )
+    written = read_final_turn(state.entries) if whole else choose_report(state.entries)
+    written = cut_report(strip_preamble(written))
+    given = find_request_texts(state.opening)
+    cleaned, removed = _clean(written, state, page, given)
     quotes = collect_quotes([block for answer in state.answers for block in answer.content])
-    given = asked_for(state.opening)
-    checked = check_citations(written, state.evidence, quotes, page=page, given=given)
+    checked = check_citations(cleaned, state.evidence, quotes, page=page, given=given)
     return Conclusion(
-        checked.text, find_verdict(checked.text), checked.citations, checked.unmatched
+        checked.text,
+        find_verdict(checked.text),
+        checked.citations + removed,
+        checked.unmatched + removed,
     )
+
+
+def _clean(written: str, state: State, page: str | None, given: Sequence[str]) -> tuple[str, int]:
+    """The text with nothing in it that loads by itself and, after private text was read, without links that
+    the run did not find; and how many of these there were."""
+    cleaned = clean_markup(written)
+    if not has_private_text(state.entries):
+        return cleaned, 0
+    return remove_unknown_links(cleaned, KnownLinks(state.evidence, given, page))

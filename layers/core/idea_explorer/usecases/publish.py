@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from idea_explorer.domain.exploration import OFFLINE, Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import Receipt
+from idea_explorer.domain.text import escape_markdown
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.run_events import save_end
 
@@ -32,7 +34,8 @@ def publish(
 
     Nothing of a failed run is published, neither a document nor a pull request: its text is kept for a
     resume. Raises errors that a retry may fix. A caller that stops retrying passes the last one as
-    `give_up`: then the run ends `failed` with it in its receipt. The report stays readable in any case.
+    `give_up`: then the run ends `failed` with it in its receipt, as it does with any other error. The
+    report stays readable in any case.
     """
     exploration = deps.explorations.take_over(exploration_id, lambda e: _check_run(e, run))
     if exploration.is_final:
@@ -52,6 +55,8 @@ def publish(
             if error.retryable:
                 raise
             failure = error
+        except Exception as error:  # noqa: BLE001  whatever it was, the run must end
+            failure = _unexpected(error, exploration_id, deps)
     if published and published.document:
         from idea_explorer.usecases.report_files import update_index
 
@@ -86,6 +91,19 @@ def publish_with_retry(
         return publish(exploration_id, run, deps, give_up=error)
 
 
+def _unexpected(error: Exception, exploration_id: ExplorationId, deps: Deps) -> ExplorerError:
+    """Where it happened goes to the log; its message might quote an idea, so only its class is named."""
+    kind = type(error).__name__
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    deps.log.error(
+        "unexpected_error", explorationId=exploration_id, errorType=kind, traceback=frames
+    )
+    return ExplorerError(
+        f"The report could not be published because of an unexpected error ({kind}).",
+        hint="It is kept; resume the exploration to publish it.",
+    )
+
+
 def _check_run(exploration: Exploration, run: int) -> Exploration:
     if exploration.run.number != run or not (exploration.run.outcome or exploration.is_final):
         raise ConflictError(f"Run {run} of exploration {exploration.id} has nothing to publish.")
@@ -112,7 +130,22 @@ def _open_pull_request(exploration: Exploration, deps: Deps) -> Published | None
     if pull_requests is None:
         return None
     text = deps.reports.load_report(exploration.id) if _has_text(exploration) else ""
-    return pull_requests.open_pull_request(exploration, text or exploration.request.idea)
+    body = _list_dangerous_changes(exploration.id, deps) + (text or exploration.request.idea)
+    return pull_requests.open_pull_request(exploration, body)
+
+
+def _list_dangerous_changes(exploration_id: ExplorationId, deps: Deps) -> str:
+    """What a reviewer has to look at first; "" if there is nothing."""
+    approved = [a for a in deps.approvals.approvals(exploration_id) if a.decision == "approve"]
+    lines = [
+        f"> - {escape_markdown(p.path)} {p.danger}" for a in approved if (p := a.proposal).danger
+    ]
+    if not lines:
+        return ""
+    head = (
+        "> **Review these changes with care.** They take effect without anybody opening the file:"
+    )
+    return "\n".join([head, ">", *dict.fromkeys(lines)]) + "\n\n"
 
 
 def _publish_report(exploration: Exploration, publisher: Publisher, deps: Deps) -> Published:

@@ -11,7 +11,7 @@ from idea_explorer.domain.documents import (
     render_document,
     render_update,
 )
-from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.errors import ConflictError, DocumentError, ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
@@ -23,7 +23,12 @@ from idea_explorer.domain.publication import (
     new_folder,
     parse_log,
 )
-from idea_explorer.domain.similar_research import Index, index_document
+from idea_explorer.domain.similar_research import (
+    Index,
+    describe_problems,
+    index_document,
+    index_documents,
+)
 from idea_explorer.ports import Change, Published, Tree
 from idea_explorer.usecases.deps import Deps
 
@@ -99,8 +104,13 @@ def _own(
 ) -> tuple[ResearchFolder | None, str | None]:
     """Where an earlier run wrote, with the log if nobody has changed the document since."""
     for place in find_folders(exploration.request.idea, names):
-        log = tree.read_text(place.log)
-        written = find_fingerprints(parse_log(log), exploration.id)
+        try:
+            log = tree.read_text(place.log)
+            written = find_fingerprints(parse_log(log), exploration.id)
+        except (ConflictError, DocumentError):
+            if place.document == exploration.publication.document:
+                raise
+            continue  # a log that somebody else broke is no reason to write nothing
         if written is None:
             continue
         text = tree.read_text(place.document)
@@ -110,24 +120,23 @@ def _own(
 
 
 def update_index(published: Published, deps: Deps) -> None:
-    """Add the document to the index. A failure is logged: the report is published all the same."""
+    """Add the document to the index. Any failure is logged: the report is published all the same."""
     now = deps.clock.now()
 
     def change(known: Index) -> Index:
         fresh = known.rebuilt_at is not None and now - known.rebuilt_at < INDEX_AGE
         if not fresh and (research := deps.research()):
             documents = research.read_all()
-            entries = tuple(
-                index_document(f"{RESEARCH_ROOT}/{path}", text) for path, text in documents
-            )
+            entries = index_documents((f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
             known = Index(entries=entries, rebuilt_at=now)
+            if problems := describe_problems(known):
+                deps.log.warning("documents_with_problems", **problems)
         if not published.text:
             return known
         return known.with_entry(index_document(published.document, published.text))
 
     try:
         deps.index().change(change)
-    except ExplorerError as error:
-        deps.log.warning(
-            "research_index_not_updated", document=published.document, error=error.sentence
-        )
+    except Exception as error:  # noqa: BLE001  the run must end as what it is: published
+        reason = error.sentence if isinstance(error, ExplorerError) else type(error).__name__
+        deps.log.warning("research_index_not_updated", document=published.document, error=reason)

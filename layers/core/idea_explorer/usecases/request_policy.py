@@ -12,7 +12,7 @@ from idea_explorer.agent.budget import BYTES_PER_TOKEN
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
-from idea_explorer.domain.errors import InvalidRequestError, QuotaSpentError
+from idea_explorer.domain.errors import InvalidRequestError, MissingError, QuotaSpentError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.models import PROFILES, ModelProfile
 from idea_explorer.domain.request import SMOKE_OWNER, ExploreRequest
@@ -53,7 +53,7 @@ class RequestPolicy:
         check_model(request, owner)
         check_fields_count(request)
         check_webhook(request)
-        self.check_deadline(request.deadline_seconds)
+        self.check_deadline(request.seconds)
         self.check_effort(request)
         self.check_budget(request)
         self.check_repository(request)
@@ -65,9 +65,23 @@ class RequestPolicy:
 
     def check_repository(self, request: ExploreRequest) -> None:
         """Code is read and changed only where the deployment allows it."""
-        known = {name.casefold() for name in self.code_repositories}
-        if request.repository and request.repository.casefold() not in known:
+        if not self._allows(request.repository):
             raise _wrong("repository", "is not among the repositories that may be explored here")
+
+    def check_access(self, exploration: Exploration) -> None:
+        """Raises MissingError for an exploration of a repository that may no longer be explored: what it
+        read and wrote of the code is as closed as the code itself. Where no repository is set up there is
+        no list to be taken off: people read on their machine what they explored with other settings."""
+        repository = exploration.request.repository
+        if self.code_repositories and not self._allows(repository):
+            raise MissingError(
+                f"Exploration {exploration.id} is closed: {repository} may not be explored here any more.",
+                hint="An operator can allow it again.",
+            )
+
+    def _allows(self, repository: str | None) -> bool:
+        known = {name.casefold() for name in self.code_repositories}
+        return repository is None or repository.casefold() in known
 
     def check_effort(self, request: ExploreRequest) -> None:
         """An effort that the model does not take would fail its first call."""

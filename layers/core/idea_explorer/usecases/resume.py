@@ -8,7 +8,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.run import RESUMABLE, Status
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find
+from idea_explorer.usecases.find import find_readable
 from idea_explorer.usecases.submit import enqueue
 
 
@@ -26,7 +26,7 @@ def resume(
     because the run was not started with their limits; so does a call whose run was resumed and has
     ended again meanwhile. With `by_command` the caller runs it itself, and nothing is queued.
     """
-    before, now = find(exploration_id, owner, deps), deps.clock.now()
+    before, now = find_readable(exploration_id, owner, deps), deps.clock.now()
     if wanted.deadline_seconds is not None:
         deps.policy.check_deadline(wanted.deadline_seconds)
     if before.status in RESUMABLE and not _written_outcome(before):
@@ -44,6 +44,7 @@ def resume(
 
 def claim(exploration: Exploration, deps: Deps) -> Exploration:
     """Take over an abandoned run. Raises ConflictError where another command was first."""
+    deps.policy.check_access(exploration)
 
     def unclaimed(current: Exploration) -> Exploration:
         if current.lease != exploration.lease:

@@ -8,7 +8,12 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
-from idea_explorer.domain.similar_research import IndexEntry, Similar, find_existing
+from idea_explorer.domain.similar_research import (
+    IndexEntry,
+    Similar,
+    describe_problems,
+    find_existing,
+)
 from idea_explorer.domain.similar_research import find_similar as rank
 from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
 from idea_explorer.usecases.deps import Deps
@@ -17,7 +22,10 @@ from idea_explorer.usecases.run_events import emit_end
 
 def similar(idea: str, deps: Deps) -> list[Similar]:
     """The published research that is nearest to an idea, best first."""
-    return rank(idea, deps.index().load())
+    index = deps.index().load()
+    if problems := describe_problems(index):
+        deps.log.warning("documents_with_problems", **problems)
+    return rank(idea, index)
 
 
 def reuse(

@@ -9,7 +9,7 @@ from itertools import pairwise
 from idea_explorer.domain.approvals import Approval, Proposal, revert_diff
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.documents import fingerprint, has_section, parse_document, remove_section
-from idea_explorer.domain.errors import ConflictError, MissingError
+from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
@@ -171,8 +171,14 @@ def _own_places(exploration: Exploration, tree: Tree) -> Iterator[tuple[Research
     )
     found = find_folders(exploration.request.idea, tree.names(RESEARCH_ROOT))
     for place in dict.fromkeys([*named, *found]):
-        log = tree.read_text(place.log)
-        if log is not None and find_fingerprints(parse_log(log), exploration.id) is not None:
+        try:
+            log = tree.read_text(place.log)
+            written = find_fingerprints(parse_log(log), exploration.id)
+        except (ConflictError, DocumentError):
+            if place in named:
+                raise
+            continue  # of another exploration, for all that can be read
+        if log is not None and written is not None:
             yield place, log
 
 

@@ -9,10 +9,10 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.find import find, inherit_from
+from idea_explorer.usecases.find import find_readable, inherit_from
 
 if TYPE_CHECKING:
-    from idea_explorer.ports import ResearchRepository
+    from idea_explorer.ports import Log, ResearchRepository
 
 
 def submit(
@@ -50,11 +50,11 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
     if request.continue_from is None:
         return None
     try:
-        earlier = find(request.continue_from, owner, deps)
+        earlier = find_readable(request.continue_from, owner, deps)
     except MissingError as error:
         # the store of this machine may be new, and the document still in the repository
         research = deps.research() if request.spec.follow_up == "document" else None
-        if research and _may_hold(request.continue_from, research):
+        if research and _may_hold(request.continue_from, research, deps.log):
             return None
         raise _invalid("continue_from", "there is no such exploration") from error
     if earlier.request.toolset != request.toolset:
@@ -70,12 +70,12 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
     return earlier
 
 
-def _may_hold(exploration_id: str, research: ResearchRepository) -> bool:
+def _may_hold(exploration_id: str, research: ResearchRepository, log: Log) -> bool:
     """True also if the repository cannot be read now: the run looks again before it spends anything."""
     from idea_explorer.usecases.continuation import document_of  # few requests continue another
 
     try:
-        return document_of(exploration_id, research) is not None
+        return document_of(exploration_id, research, log) is not None
     except ExternalError:
         return True
 

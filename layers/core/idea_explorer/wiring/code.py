@@ -116,10 +116,11 @@ def _of_commit(
 ) -> Snapshot:
     from idea_explorer.adapters.github.code import GitHubCode
 
-    sha = commit or _commit_of(settings, request)
-    code = GitHubCode(client_for(settings, request))
+    client = client_for(settings, request)  # raises if the repository may not be explored any more
+    code = GitHubCode(client)
+    sha = commit or code.commit_of(ref_of(settings, request))
     return _snapshots(_cache_folder(settings), settings.code_limits).of_commit(
-        sha, lambda: code.download(sha), shared
+        client.repository, sha, lambda: code.download(sha), shared
     )
 
 
@@ -163,5 +164,4 @@ def _snapshots(folder: Path, limits: CodeLimits) -> "Snapshots":
 def _symbols(folder: Path) -> Symbols:
     from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
 
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return SqliteSymbols(folder / "symbols.db")

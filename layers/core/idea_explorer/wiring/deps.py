@@ -84,12 +84,11 @@ def local_deps(
 def server_deps(settings: Settings, log: Log) -> Deps:
     """The same for `idea serve`, whose workers take runs from a queue and send webhooks again."""
     queue = local.local_queue(settings)
-    once = local.idempotency(settings)
     return replace(
         local_deps(settings, log),
         queue=lambda: queue,
         wake=lambda exploration: queue.send(exploration.id, exploration.run.number),
-        idempotency=lambda: once,
+        idempotency=cache(partial(local.idempotency, settings)),
         retries_webhooks=True,
     )
 

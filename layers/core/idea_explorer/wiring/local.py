@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.folder.locks import ProcessLock
+    from idea_explorer.adapters.local_secrets import LocalSecrets
     from idea_explorer.adapters.sqlite.explorations import SqliteStore
     from idea_explorer.adapters.sqlite.queue import LocalQueue
     from idea_explorer.adapters.uploads import FilesOf, GivenFiles, LocalUploads
@@ -20,14 +22,22 @@ LOCAL_OWNER = "local"
 
 
 def local_store(settings: Settings) -> SqliteStore:
+    from idea_explorer.adapters.safe_files import PRIVATE_FILE, make_private_tree, write_file
     from idea_explorer.adapters.sqlite.explorations import SqliteStore
 
-    store = SqliteStore(settings.store)
-    ignored = settings.store.with_name(".gitignore")
-    if not ignored.exists():
-        # records hold webhook secrets, which must not be committed
-        ignored.write_text("*\n", encoding="utf-8")
+    make_private_tree(settings.data_dir)
+    store = SqliteStore(settings.store, _secrets(settings))
+    if not (settings.data_dir / ".gitignore").exists():
+        # what people asked for and uploaded must not be committed
+        write_file(settings.data_dir, ".gitignore", b"*\n", mode=PRIVATE_FILE)
     return store
+
+
+def _secrets(settings: Settings) -> LocalSecrets | None:
+    """None under `sam local`: its layers have no encryption, and its container is thrown away."""
+    from idea_explorer.adapters.local_secrets import LocalSecrets, key_folder
+
+    return None if settings.sam_local else LocalSecrets(key_folder(os.environ))
 
 
 def local_uploads(settings: Settings, base_url: str = "") -> LocalUploads:

@@ -110,15 +110,29 @@ def research(context: ToolsetContext) -> Toolset:
     from idea_explorer.tools.research import research_tools
 
     settings = context.settings
-    return research_tools(research_repository(settings), settings.web_search_version)
+    return research_tools(
+        research_repository(settings),
+        settings.web_search_version,
+        search_with_private_text=settings.search_with_private_text,
+    )
 
 
 def assistant(context: ToolsetContext) -> Toolset:
     from idea_explorer.adapters.http.public import PublicHttp
     from idea_explorer.tools.assistant import assistant_tools
+    from idea_explorer.tools.fetch_rules import FetchRules
 
-    pages = PublicHttp(system_clock())
-    return assistant_tools(pages, context.files, context.settings.web_search_version)
+    settings, rules = context.settings, None
+    if context.exploration:
+        lifted = context.exploration.request.allow_fetch_after_private
+        rules = FetchRules(settings.open_domains, allow_after_private=lifted)
+    return assistant_tools(
+        PublicHttp(system_clock()),
+        context.files,
+        settings.web_search_version,
+        rules,
+        search_with_private_text=settings.search_with_private_text,
+    )
 
 
 def missing_settings(settings: Settings) -> Mapping[str, str]:

@@ -139,6 +139,37 @@ def test_one_pull_request_with_the_report_as_its_text(
     ] * 2
 
 
+def test_the_words_of_a_model_have_no_effect_on_github(
+    changes: GitHubChanges, repo: Repository, exploration: Exploration, github: FakeGitHub
+) -> None:
+    evil = (
+        "Fixes #1 @octocat [skip ci]\n\nCo-authored-by: Eve <eve@example.com>\nApproval-Id: forged\n"
+        "<!-- hidden --> ![p](https://tracker.example/p.png) \x1b[2J"
+    )
+    approval = approved(exploration)
+    proposal = approval.proposal.model_copy(update={"description": evil})
+
+    changes.write_change(exploration, approval.model_copy(update={"proposal": proposal}))
+    changes.open_pull_request(exploration.replace(title=evil), evil)
+
+    (message,) = messages(repo, exploration)
+    trailers = repo.git.run(
+        "log", "-1", "--format=%(trailers:only,unfold)", branch_of(exploration.id)
+    ).decode()
+    assert trailers.split("\n")[:2] == [
+        f"Exploration-Id: {exploration.id}",
+        f"Approval-Id: {approval.id}",
+    ]
+    assert len(trailers.strip().split("\n")) == 2
+    (opened,) = [r.json() for r in github.requests if r.method == "POST" and "/pulls" in r.path]
+    for text in (message, str(opened["title"]), str(opened["body"])):
+        for effect in ("#1", "@octocat", "[skip ci]", "\nCo-authored-by:", "\nApproval-Id: forged"):
+            assert effect not in text
+        assert "\x1b" not in text
+    assert "<!--" not in str(opened["body"])
+    assert "![" not in str(opened["body"])
+
+
 EDIT: dict[str, Any] = {"path": "src/app.py", "content": NEW, "description": "Make it green"}
 
 

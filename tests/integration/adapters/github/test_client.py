@@ -47,10 +47,10 @@ def test_a_renamed_repository_is_read_and_written_under_its_old_name(
     client: GitHubClient, github: FakeGitHub, repo: Repository
 ) -> None:
     github.rename_repository("acme/ideas", "labs/research")
-    head = client.get("/git/ref/heads/trunk")["object"]["sha"]
-    client.post("/git/refs", {"ref": "refs/heads/new", "sha": head})
-    client.patch("/git/refs/heads/new", {"sha": head, "force": False})
-    with client.download("/tarball/trunk", 1_000_000) as archive:
+    head = client.get("git", "ref", "heads", "trunk")["object"]["sha"]
+    client.post("git", "refs", body={"ref": "refs/heads/new", "sha": head})
+    client.patch("git", "refs", "heads", "new", body={"sha": head, "force": False})
+    with client.download("tarball", "trunk", max_bytes=1_000_000) as archive:
         data = archive.read()
 
     assert "new" in repo.branches()
@@ -82,7 +82,7 @@ def test_a_redirected_write_stays_the_write_that_it_was(
     there = {"Location": f"{github.url}/repositories/{repo.number}/git/blobs"}
     github.faults.fail(status, "/repos/.*/git/blobs", headers=there)
 
-    client.post("/git/blobs", {"content": "tea"})
+    client.post("git", "blobs", body={"content": "tea"})
 
     first, second = github.requests
     assert (second.method, second.body) == (first.method, first.body) == ("POST", first.body)
@@ -95,7 +95,7 @@ def test_another_host_is_never_told_the_token(
 ) -> None:
     calls: dict[str, Callable[[], Any]] = {
         "GET": client.about,
-        "POST": lambda: client.post("/git/blobs", {"content": "tea"}),
+        "POST": lambda: client.post("git", "blobs", body={"content": "tea"}),
     }
     with FakeGitHub(tmp_path / "elsewhere") as elsewhere:
         elsewhere.create_repository("acme/ideas", {"README.md": "hello\n"})
@@ -138,7 +138,7 @@ def test_a_refused_token_is_asked_for_once_more(github: FakeGitHub, repo: Reposi
     client = GitHubClient(repo.full_name, lambda: "old", github.url, fresh_token=fresh)
 
     assert client.about().default_branch == "trunk"
-    client.post("/git/blobs", {"content": "tea"})
+    client.post("git", "blobs", body={"content": "tea"})
     assert asked == ["fresh", "fresh"]
     assert [request.status for request in github.requests] == [401, 200, 401, 201]
 

@@ -182,6 +182,17 @@ def test_a_sixth_redirect_is_too_many(pages: PublicHttp, server: WebServer) -> N
     assert len(server.requests) == 6
 
 
+def test_a_redirect_that_is_not_allowed_is_not_followed(
+    pages: PublicHttp, server: WebServer
+) -> None:
+    server.replies["/"] = redirect("/elsewhere?q=1")
+    server.replies["/elsewhere?q=1"] = page("there")
+    with pytest.raises(BlockedAddressError, match="an operator has not allowed"):
+        pages.fetch(f"{server.url}/", lambda url: "elsewhere" not in url)
+    assert [request.path for request in server.requests] == ["/"]
+    assert pages.fetch(f"{server.url}/", lambda _: True).body == b"there"
+
+
 def test_cookies_last_for_one_fetch_only(pages: PublicHttp, server: WebServer) -> None:
     server.replies["/"] = page(
         status="302 Found", headers={"Location": "/in", "Set-Cookie": "seen=1; Path=/"}

@@ -35,7 +35,7 @@ class Worker:
 
     def open(self, repository: str = "acme/tea", sha: str = SHA) -> list[str]:
         shared = S3Packs(Bucket(self._bucket, partial(client, "s3")), repository, self.log)
-        pack = self._snapshots.of_commit(sha, self._download, shared)
+        pack = self._snapshots.of_commit(repository, sha, self._download, shared)
         shared.finish()
         assert bytes(pack.text) == "".join(FILES.values()).encode()
         return [entry.path for entry in pack.entries]

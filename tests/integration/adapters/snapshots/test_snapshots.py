@@ -27,7 +27,7 @@ from tests.fakes.code_repository import SHA, TOP, Files, HardLink, Link, fill, t
 
 
 def from_tarball(cache: Path, packed: bytes, limits: CodeLimits | None = None) -> Pack:
-    return Snapshots(cache, limits).of_commit(SHA, lambda: io.BytesIO(packed))
+    return Snapshots(cache, limits).of_commit("acme/tea", SHA, lambda: io.BytesIO(packed))
 
 
 def from_folder(cache: Path, root: Path, limits: CodeLimits | None = None) -> Pack:
@@ -93,10 +93,10 @@ def test_a_real_archive_of_git_is_read(tmp_path: Path) -> None:
     command = ["git", "archive", "--format=tar.gz", f"--prefix={TOP}/", "HEAD"]
     packed = subprocess.check_output(command, cwd=root)
     snapshots = Snapshots(tmp_path / "cache")
-    pack = snapshots.of_commit(head, lambda: io.BytesIO(packed))
+    pack = snapshots.of_commit("acme/tea", head, lambda: io.BytesIO(packed))
     assert (pack.sha, contents(pack)) == (head, {"a.py": "x = 1\n", "l": "<link a.py>"})
     with pytest.raises(RejectedError, match="another commit"):
-        snapshots.of_commit(SHA, lambda: io.BytesIO(packed))
+        snapshots.of_commit("acme/tea", SHA, lambda: io.BytesIO(packed))
 
 
 def test_a_commit_is_downloaded_once(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_commit_is_downloaded_once(tmp_path: Path) -> None:
         return io.BytesIO(tarball({"a.py": "x"}))
 
     for _ in range(2):
-        assert contents(Snapshots(tmp_path).of_commit(SHA, download)) == {"a.py": "x"}
+        assert contents(Snapshots(tmp_path).of_commit("acme/tea", SHA, download)) == {"a.py": "x"}
     assert len(downloads) == 1
 
 
@@ -125,7 +125,7 @@ def test_only_the_last_used_snapshots_are_kept_and_open_ones_stay_readable(tmp_p
     for number in range(4):
         packed = tarball({"a.py": f"x = {number}"})
         sha = f"{number:040x}"
-        packs.append(snapshots.of_commit(sha, lambda packed=packed: io.BytesIO(packed)))  # type: ignore[misc]
+        packs.append(snapshots.of_commit("acme/tea", sha, lambda packed=packed: io.BytesIO(packed)))  # type: ignore[misc]
     assert len([*(tmp_path / "cache").iterdir()]) == 2
     assert contents(packs[0]) == {"a.py": "x = 0"}
 
@@ -134,13 +134,13 @@ def test_what_is_kept_is_limited_by_its_size_too(tmp_path: Path) -> None:
     snapshots = Snapshots(tmp_path / "cache", CodeLimits(max_kept_bytes=2_500))
     for number in range(4):
         packed = tarball({"a.py": f"{number}" * 1_000})
-        snapshots.of_commit(f"{number:040x}", lambda packed=packed: io.BytesIO(packed))  # type: ignore[misc]
+        snapshots.of_commit("acme/tea", f"{number:040x}", lambda packed=packed: io.BytesIO(packed))  # type: ignore[misc]
     kept = [*(tmp_path / "cache").iterdir()]
     assert len(kept) == 2
 
     for file in kept:
         os.utime(file, (1, 1))
-    snapshots.of_commit("f" * 40, lambda: io.BytesIO(tarball({"a.py": "x" * 5_000})))
+    snapshots.of_commit("acme/tea", "f" * 40, lambda: io.BytesIO(tarball({"a.py": "x" * 5_000})))
     assert [file.name[0] for file in (tmp_path / "cache").iterdir()] == ["f"]
 
 
@@ -166,7 +166,7 @@ def test_a_disk_without_room_is_said_in_a_sentence_and_leaves_nothing(tmp_path: 
 @pytest.mark.parametrize("sha", ["", "main", "../../etc/passwd", "A" * 40, SHA + "\n"])
 def test_what_is_no_sha_is_refused(tmp_path: Path, sha: str) -> None:
     with pytest.raises(InvalidRequestError):
-        Snapshots(tmp_path).of_commit(sha, lambda: io.BytesIO(b""))
+        Snapshots(tmp_path).of_commit("acme/tea", sha, lambda: io.BytesIO(b""))
 
 
 @pytest.mark.parametrize(

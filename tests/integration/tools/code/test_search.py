@@ -1,11 +1,15 @@
 """Lines and files of a repository, found by pattern."""
 
+import random
 import re
+import threading
 from pathlib import Path
 
 import pytest
 
+from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.domain.limits import CodeLimits
+from idea_explorer.tools.code.patterns import line_pattern
 from tests.fakes.code_repository import CodeBench, fill, garden_kit
 
 
@@ -173,3 +177,24 @@ def test_a_file_pattern_that_hangs_others_is_answered(tmp_path: Path) -> None:
     bench = CodeBench(tmp_path / "c").over_folder(fill(tmp_path / "p", files))
     assert bench.call("find_files", pattern="*a" * 60 + "b")["files"] == []
     assert bench.call("find_files", pattern="**/" * 60 + "b")["files"] == []
+
+
+def test_a_search_ends_when_nobody_waits_for_it(tmp_path: Path) -> None:
+    slow = "(.*1.{1,150}0){3}x"  # RE2 takes a second for each part of this text
+    text = ("".join(random.Random(1).choices("ab01", k=10_000)) + "\n") * 400
+    files = {f"{number}.txt": text[:900_000] for number in range(10)}
+    bench = CodeBench(tmp_path / "c").over_folder(fill(tmp_path / "p", files))
+    tree = bench.workspace.tree
+    ended = threading.Event()
+
+    def search() -> None:
+        try:
+            for buffer in tree.buffers:
+                list(buffer.match_lines(line_pattern(slow), lambda _: True))
+        finally:
+            ended.set()
+
+    with pytest.raises(TimeLimitExceededError):
+        run_with_time_limit(search, 0.2, name="search")
+
+    assert ended.wait(20)  # to its end it would take minutes

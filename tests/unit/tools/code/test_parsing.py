@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idea_explorer.tools.code.parsing import grammar_of, language_of, parse
+from idea_explorer.tools.code.parsing import grammar_of, language_of, parse, treesitter
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS
 from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
 
@@ -258,3 +258,18 @@ def test_a_mutilated_file_never_fails(grammar: str, data: st.DataObject) -> None
 )
 def test_a_file_s_language_is_told_by_its_name(path: str, language: str) -> None:
     assert language_of(path) == language
+
+
+def test_a_source_in_many_parts_has_every_symbol_once() -> None:
+    functions = "".join(f"function f{number}() {{ return {number}; }}\n" for number in range(2_000))
+    source = f"class Outer {{ method() {{}} }}\nconst all = () => {{\n{functions}}};\n"
+    found = parse("javascript", source.encode()).definitions
+    assert len(source) > 2 * treesitter.QUERY_BYTES
+    assert [d.name for d in found] == [
+        "Outer", "method", "all", *(f"f{number}" for number in range(2_000)),
+    ]  # fmt: skip
+
+
+def test_only_the_beginning_of_a_huge_file_is_looked_at() -> None:
+    source = b"function a() {}\n" + b"//\n" * treesitter.MAX_SOURCE + b"function b() {}\n"
+    assert [d.name for d in parse("javascript", source).definitions] == ["a"]

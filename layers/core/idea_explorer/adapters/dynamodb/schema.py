@@ -26,7 +26,7 @@ RECORD = "RECORD"
 EVENT = "EVENT#"
 ENTRY = "ENTRY#"
 APPROVAL = "APPROVAL#"
-APPROVAL_TOKEN = "APPROVALTOKEN"  # noqa: S105  the name of an item
+APPROVAL_TOKEN = "APPROVALTOKEN"  # noqa: S105  the name of an item  # nosec B105
 IDEMPOTENCY = "IDEMPOTENCY"
 EXPIRES = "expires"  # the table's time to live, in seconds since 1970
 

@@ -1,15 +1,24 @@
-"""Commits to the folder's own git repository with the user's git, identity and hooks."""
+"""Commits to the folder's own git repository, with the user's git and identity.
+
+The folder may come from anybody. Whatever its own configuration makes git run stays off: hooks, filters,
+file system monitors, signing programs and downloads.
+"""
 
 import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from idea_explorer.adapters.git_program import run_git, switch_off
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.ports import Tree
 
-GIT_SECONDS = 60.0  # the user's hooks may take a while
+# By section of the folder's own configuration that names programs for a commit: what to make empty, and what
+# to make false.
+_EMPTY = {"filter": ("clean", "smudge", "process"), "hook": ()}
+_FALSE = {"filter": ("required",), "hook": ("enabled",)}
+_USERS_SCOPES = frozenset({"system", "global"})
 
 
 def is_git_folder(root: Path) -> bool:
@@ -17,6 +26,12 @@ def is_git_folder(root: Path) -> bool:
         return _git(root, "rev-parse", "--is-inside-work-tree").stdout.strip() == "true"
     except ExternalError:
         return False
+
+
+class _Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +51,23 @@ class GitFolder:
         if _git(self._root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
             return None  # no commit yet
         patterns = [f"--grep=^{line}$" for line in trailers.splitlines()]
-        sha = self._run("log", "-1", "--all-match", *patterns, "--format=%H", "HEAD").strip()
+        sha = self._run("log", "-1", "--all-match", *patterns, "--format=%H", "HEAD", "--").strip()
         if not sha:
             return None
-        names = self._run("show", "--name-only", "--relative", "--format=", "-z", sha)
+        names = self._run("show", "--name-only", "--relative", "--format=", "-z", sha, "--")
         return Committed(sha, [name for name in names.split("\0") if name.strip()])
 
     def commit(self, message: str, paths: Sequence[str]) -> str:
         # a deleted file needs no `git add`, and cannot be added if its deletion is staged already
         existing = [path for path in paths if os.path.lexists(self._root / path)]
         try:
+            options = self._disable_programs()
             if existing:
-                self._run("add", "--", *existing)
-            self._run("commit", "--quiet", "--message", message, "--only", "--", *paths)
+                self._run(*options, "add", "--", *existing)
+            self._run(
+                *(*options, "commit", "--quiet", "--no-verify", "--cleanup=whitespace"),
+                *("--message", message, "--only", "--", *paths),
+            )
         except ExternalError as error:
             raise ConfigurationError(
                 f"The files are written, but git did not commit them: {error.message}",
@@ -59,11 +78,39 @@ class GitFolder:
     def tree(self) -> Tree:
         return _LastCommit(self._root)
 
+    def _disable_programs(self) -> list[str]:
+        """Options that take away the programs of the folder's own configuration: its filters, which git
+        runs for every file that `.gitattributes` names them for, its hooks, and what it signs with."""
+        names = self._own_settings()
+        sections = {
+            (kind, name.rpartition(".")[0])
+            for name in names
+            for kind in _EMPTY
+            if name.startswith(f"{kind}.")
+        }
+        empty = [f"{section}.{key}" for kind, section in sections for key in _EMPTY[kind]]
+        false = [f"{section}.{key}" for kind, section in sections for key in _FALSE[kind]]
+        if any(name.startswith("gpg.") or name == "commit.gpgsign" for name in names):
+            false.append("commit.gpgSign")
+        return switch_off(empty, false)
+
+    def _own_settings(self) -> set[str]:
+        """The names of all settings that are not the user's: those of the folder, of its work tree, and of
+        files that these include."""
+        done = run_git(
+            self._root, "config", "--show-scope", "--includes", "--name-only", "-z", "--list"
+        )
+        if done.returncode:
+            raise ExternalError(f"git cannot list its settings: {_decode(done.stderr)[:500]}")
+        fields = os.fsdecode(done.stdout).split("\0")  # a name may hold any bytes
+        pairs = zip(fields[::2], fields[1::2], strict=False)
+        return {name for scope, name in pairs if scope not in _USERS_SCOPES}
+
     def _run(self, *arguments: str) -> str:
         done = _git(self._root, *arguments)
         if done.returncode:
             output = " ".join((done.stderr or done.stdout).split())
-            raise ExternalError(output[:500] or f"git {arguments[0]} failed")
+            raise ExternalError(output[:500] or "git failed")
         return done.stdout
 
 
@@ -82,18 +129,11 @@ class _LastCommit:
         return [name.removeprefix(f"{path}/") for name in done.stdout.split("\0") if name]
 
 
-def _git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    try:
-        return subprocess.run(  # noqa: S603
-            ["git", "-C", str(root), *arguments],  # noqa: S607  the user's own git
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=GIT_SECONDS,
-            env=os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ExternalError(f"git could not be run: {error}") from error
+def _git(root: Path, *arguments: str) -> _Done:
+    done = run_git(root, "--literal-pathspecs", *arguments)
+    return _Done(done.returncode, _decode(done.stdout), _decode(done.stderr))
+
+
+def _decode(output: bytes) -> str:
+    text = output.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

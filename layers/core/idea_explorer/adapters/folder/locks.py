@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from idea_explorer.adapters.safe_files import make_private_file, make_private_folder
 from idea_explorer.domain.errors import ExternalError, UnavailableError
 from idea_explorer.domain.ids import ExplorationId
 
@@ -48,7 +49,9 @@ def _is_locked(path: Path) -> bool:
 def lock_folder(path: Path, seconds: float = FOLDER_LOCK_SECONDS) -> Iterator[None]:
     """Let one publisher at a time write to a folder; raises UnavailableError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.parent.is_dir():
+            make_private_folder(path.parent)
+        make_private_file(path)
         lock = _connect(path, seconds)
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:

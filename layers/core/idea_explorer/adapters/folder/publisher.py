@@ -5,9 +5,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from idea_explorer.adapters.files import replace_file
 from idea_explorer.adapters.folder.git import Committed, GitFolder
 from idea_explorer.adapters.folder.locks import lock_folder
+from idea_explorer.adapters.safe_files import (
+    FileTooLargeError,
+    LinkError,
+    NotAFileError,
+    list_folder,
+    read_file,
+    write_file,
+)
 from idea_explorer.adapters.trailers import run_trailers
 from idea_explorer.domain.errors import (
     ConfigurationError,
@@ -55,7 +62,7 @@ class FolderPublisher:
                 return self._read_back(earlier)
             change = build(FolderTree(self._root))
             for path, text in change.files.items():
-                replace_file(self._root / path, text.encode("utf-8"))
+                write_text(self._root, path, text)
             commit: str | None = None
             if self._commits:
                 message = f"{change.message}\n\n{trailers}"
@@ -83,19 +90,16 @@ class FolderTree:
         self._root = root
 
     def read_text(self, path: str) -> str | None:
-        target = self._root / path
-        if not _has_plain_parents(self._root, target):
-            return None
-        if target.is_symlink() or target.is_dir():
-            raise NotADocumentError(f"{path} is not a file, so nothing was written.")
         try:
-            if (size := target.stat().st_size) > MAX_REWRITTEN_BYTES:
-                raise DocumentTooLargeError(
-                    f"{path} has {size:,} bytes, too many to append to; it was left unchanged."
-                )
-            return target.read_bytes().decode("utf-8")
-        except FileNotFoundError:
+            return read_file(self._root, path, MAX_REWRITTEN_BYTES).decode("utf-8")
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except (LinkError, NotAFileError) as error:
+            raise NotADocumentError(f"{path} is not a file, so nothing was written.") from error
+        except FileTooLargeError as error:
+            raise DocumentTooLargeError(
+                f"{path} has {error.size:,} bytes, too many to append to; it was left unchanged."
+            ) from error
         except UnicodeDecodeError as error:
             raise ContentMismatchError(
                 f"{path} is not UTF-8 text; it was left unchanged."
@@ -104,19 +108,22 @@ class FolderTree:
             raise ExternalError(f"{path} cannot be read: {error.strerror}.") from error
 
     def names(self, path: str) -> Sequence[str]:
-        folder = self._root / path
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise NotADocumentError(f"{path} is not a folder, so nothing was written.")
-        return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        try:
+            return list_folder(self._root, path)
+        except (LinkError, NotADirectoryError) as error:
+            raise NotADocumentError(f"{path} is not a folder, so nothing was written.") from error
 
 
-def has_link(root: Path, path: str) -> bool:
-    """Whether a file, or a folder between it and the root, is a link, which could lead elsewhere."""
-    parts = (Path(path), *(parent for parent in Path(path).parents if parent.name))
-    return any((root / part).is_symlink() for part in parts)
-
-
-def _has_plain_parents(root: Path, target: Path) -> bool:
-    """Whether every folder above the target is a folder and not a link."""
-    parents = [root / parent for parent in target.relative_to(root).parents if parent.name]
-    return all(folder.is_dir() and not folder.is_symlink() for folder in parents)
+def write_text(root: Path, path: str, text: str) -> None:
+    """Replace a file of the folder, or make a new one, with the folders above it."""
+    try:
+        write_file(root, path, text.encode("utf-8"))
+    except (LinkError, NotAFileError) as error:
+        raise NotADocumentError(
+            f"{path} is not a file, or reached through a link; it was left unchanged."
+        ) from error
+    except OSError as error:
+        raise ExternalError(
+            f"{root / path} cannot be written: {error.strerror}.",
+            hint="Check the folder's permissions.",
+        ) from error

@@ -3,8 +3,15 @@
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from idea_explorer.adapters.safe_files import (
+    FileTooLargeError,
+    LinkError,
+    NotAFileError,
+    read_file,
+)
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import (
     ConfigurationError,
@@ -37,17 +44,14 @@ class Folder:
         return self._ideas.is_dir() and not self._ideas.is_symlink()
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
-        target = self._ideas / path
         try:
-            for parent in [*reversed(target.relative_to(self._ideas).parents)][1:]:
-                if (self._ideas / parent).is_symlink():
-                    raise NotADocumentError(f"{path} is reached through a link.")
-            info = target.lstat()
-            if not stat.S_ISREG(info.st_mode):
-                raise NotADocumentError(f"{path} is not a file.")
-            if info.st_size > limit:
-                raise DocumentTooLargeError(f"{path} has {info.st_size} bytes.")
-            data = _read_no_follow(target, limit)
+            data = read_file(self.root, f"{RESEARCH_ROOT}/{path}", limit)
+        except LinkError as error:
+            raise NotADocumentError(f"{path} is a link, or reached through one.") from error
+        except NotAFileError as error:
+            raise NotADocumentError(f"{path} is not a file.") from error
+        except FileTooLargeError as error:
+            raise DocumentTooLargeError(f"{path} has {error.size} bytes.") from error
         except (FileNotFoundError, NotADirectoryError) as error:
             raise DocumentMissingError(f"{path} does not exist.") from error
         except OSError as error:
@@ -61,28 +65,33 @@ class Folder:
 
     def read_all(self) -> Sequence[tuple[str, str]]:
         return [
-            (_displayable(path), self.read(ResearchPath(path)).content)
+            (_displayable(path), document.content)
             for path, info in sorted(self._files())
-            if path.endswith(SEARCHABLE) and info.st_size <= limits.MAX_DOCUMENT_BYTES
+            if path.endswith(SEARCHABLE)
+            and info.st_size <= limits.MAX_DOCUMENT_BYTES
+            and (document := self._read_if_there(ResearchPath(path)))
         ]
 
+    def _read_if_there(self, path: ResearchPath) -> Document | None:
+        """None for a file that was removed or exchanged since it was listed, or may not be read."""
+        try:
+            return self.read(path)
+        except ExternalError:
+            return None
+
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
-        for folder, folders, names in os.walk(self._ideas, followlinks=False):
+        if not self.has_research:
+            return
+        for folder, folders, names, descriptor in os.fwalk(self._ideas, follow_symlinks=False):
             folders[:] = [name for name in folders if not name.startswith(".")]
+            inside = Path(folder).relative_to(self._ideas)
             for name in names:
-                file = Path(folder, name)
-                info = file.lstat()
-                if stat.S_ISREG(info.st_mode) and not name.startswith("."):
-                    yield file.relative_to(self._ideas).as_posix(), info
+                with suppress(FileNotFoundError):
+                    info = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                    if stat.S_ISREG(info.st_mode) and not name.startswith("."):
+                        yield (inside / name).as_posix(), info
 
 
 def _displayable(path: str) -> str:
     """A path that can be stored and sent: file names can contain any bytes."""
     return encode_name(os.fsencode(path))[0]
-
-
-def _read_no_follow(path: Path, limit: int) -> bytes:
-    """Never reads through a link, even if one replaces the file between check and use."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(limit + 1)

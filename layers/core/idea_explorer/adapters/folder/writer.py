@@ -1,13 +1,12 @@
 """Writes approved changes to a folder, and restores what an exploration has written."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
-from idea_explorer.adapters.files import replace_file
 from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.locks import lock_folder
-from idea_explorer.adapters.folder.publisher import FolderTree, has_link
+from idea_explorer.adapters.folder.publisher import FolderTree, write_text
+from idea_explorer.adapters.safe_files import LinkError, read_file, remove_file
 from idea_explorer.adapters.trailers import exploration_trailer, revert_message
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.blobs import blob_sha
@@ -19,6 +18,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.publication import MAX_REWRITTEN_BYTES
 from idea_explorer.ports import Tree, Undone, WrittenAt
 
 
@@ -30,28 +30,28 @@ class FolderWriter:
 
     def write_change(self, exploration: Exploration, approval: Approval) -> WrittenAt:
         proposal = approval.proposal
-        content = approval.approved_content.encode("utf-8")
-        if has_link(self._root, proposal.path):
-            raise BaseMovedError(f"{proposal.path} has become a link, so nothing was written.")
-        target = self._root / proposal.path
-        current = self._read(target)
-        if current != content:  # otherwise an earlier attempt has written it already
+        content = approval.approved_content
+        current = self._read(proposal.path)
+        # otherwise an earlier attempt has written it already
+        if current != content.encode("utf-8"):
             current_sha = None if current is None else blob_sha(current)
             if current_sha != proposal.base_sha:
                 raise BaseMovedError(
                     f"{proposal.path} has changed since the proposal was made, so nothing was written.",
                     hint="Read it again and make a new proposal.",
                 )
-            replace_file(target, content)
+            write_text(self._root, proposal.path, content)
         return WrittenAt(commit=None, branch=None)
 
-    def _read(self, target: Path) -> bytes | None:
+    def _read(self, path: str) -> bytes | None:
         try:
-            return target.read_bytes()
+            return read_file(self._root, path, MAX_REWRITTEN_BYTES)
         except FileNotFoundError:
             return None
+        except LinkError as error:
+            raise BaseMovedError(f"{path} has become a link, so nothing was written.") from error
         except OSError as error:
-            raise BaseMovedError(f"{target.name} cannot be read: {error.strerror}.") from error
+            raise BaseMovedError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 class FolderRestorer:
@@ -91,20 +91,17 @@ class FolderRestorer:
         return {path for path, text in still.items() if _is_same(tree.read_text(path), text)}
 
     def _restore(self, path: str, text: str | None) -> None:
-        target = self._root / path
-        if has_link(self._root, path):
-            raise NotADocumentError(f"{path} is reached through a link, so it was left unchanged.")
         if text is not None:
-            replace_file(target, text.encode("utf-8"))
+            write_text(self._root, path, text)
             return
         try:
-            target.unlink(missing_ok=True)
+            remove_file(self._root, path)
+        except LinkError as error:
+            raise NotADocumentError(
+                f"{path} is reached through a link, so it was left unchanged."
+            ) from error
         except OSError as error:
             raise ExternalError(f"{path} cannot be removed: {error.strerror}.") from error
-        with suppress(OSError):  # a folder with other files in it stays
-            for parent in Path(path).parents:
-                if parent.name:
-                    (self._root / parent).rmdir()
 
 
 def _is_same(one: str | None, other: str | None) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TypeAlias
-from urllib.parse import quote
 
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.responses import Commit, GitObject, GitRef, PullRequest, parse
@@ -33,7 +32,7 @@ class GitHubBranches:
     def tip(self, branch: str) -> str | None:
         """The commit that a branch points to; None if there is no such branch."""
         try:
-            response = self._client.get(f"/git/ref/heads/{quote(branch)}")
+            response = self._client.get("git", "ref", "heads", *branch.split("/"))
         except DocumentMissingError:
             return None
         return parse(GitRef, response).sha
@@ -53,30 +52,32 @@ class GitHubBranches:
 
     def create_commit(self, parent: str, entries: Sequence[TreeRow], message: str) -> str:
         """A commit that changes these tree entries; no branch points to it yet."""
-        tree = self._client.post("/git/trees", {"base_tree": parent, "tree": entries})
+        tree = self._client.post("git", "trees", body={"base_tree": parent, "tree": entries})
         body = {"message": message, "tree": parse(GitObject, tree).sha, "parents": [parent]}
-        return parse(GitObject, self._client.post("/git/commits", body)).sha
+        return parse(GitObject, self._client.post("git", "commits", body=body)).sha
 
     def create(self, branch: str, sha: str) -> None:
         """Raises MovedError if the branch exists by now."""
         with _raise_moved_if("already exists"):
-            self._client.post("/git/refs", {"ref": f"refs/heads/{branch}", "sha": sha})
+            self._client.post("git", "refs", body={"ref": f"refs/heads/{branch}", "sha": sha})
 
     def advance(self, branch: str, sha: str) -> None:
         """Raises MovedError unless it is a fast-forward."""
         with _raise_moved_if("fast forward"):
-            self._client.patch(f"/git/refs/heads/{quote(branch)}", {"sha": sha, "force": False})
+            self._client.patch(
+                *("git", "refs", "heads", *branch.split("/")), body={"sha": sha, "force": False}
+            )
 
     def find_pull_request(self, branch: str, *, state: str) -> PullRequest | None:
         """The newest pull request of a branch, with the state `open` or `all`."""
-        response = self._client.get("/pulls", head=f"{self._client.owner()}:{branch}", state=state)
+        response = self._client.get("pulls", head=f"{self._client.owner()}:{branch}", state=state)
         return next(iter(parse(list[PullRequest], response)), None)
 
     def open_pull_request(self, branch: str, base: str, *, title: str, body: str) -> PullRequest:
         """Open a pull request, or return the one that another worker has just opened."""
         wanted = {"title": title, "head": branch, "base": base, "body": body}
         try:
-            return parse(PullRequest, self._client.post("/pulls", wanted))
+            return parse(PullRequest, self._client.post("pulls", body=wanted))
         except RejectedError as error:
             if found := self.find_pull_request(branch, state="all"):
                 return found
@@ -124,7 +125,7 @@ def list_commits(
 def list_pages(client: GitHubClient, head: str, most: int) -> Iterator[list[Commit]]:
     """The history of a commit, newest first, in pages of which the last may be short."""
     for page in range(1, most + 1):
-        response = client.get("/commits", sha=head, per_page=PER_PAGE, page=page)
+        response = client.get("commits", sha=head, per_page=PER_PAGE, page=page)
         commits = parse(list[Commit], response)
         yield commits
         if len(commits) < PER_PAGE:

@@ -18,9 +18,10 @@ from idea_explorer.adapters.github.code import FILE_MODES, GitHubCode, GitHubTre
 from idea_explorer.adapters.github.responses import PullRequest, parse
 from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, has_trailers
 from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.commit_text import clean_body, clean_subject
 from idea_explorer.domain.errors import BaseMovedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.markdown import close_code
 from idea_explorer.ports import Published, WrittenAt
 
 ATTEMPTS = 10  # how often the branch may move under one change
@@ -65,15 +66,18 @@ class GitHubChanges:
         tip = self._branches.tip(branch)
         if tip is None:
             return None
-        text = body if len(body) <= MAX_BODY else body[:MAX_BODY] + "\n\n(cut)"
+        text = clean_body(body[: 2 * MAX_BODY])
+        text = text if len(text) <= MAX_BODY else close_code(text[:MAX_BODY]) + "\n\n(cut)"
         text += f"\n\n{exploration_trailer(exploration.id)}"
         pull = self._branches.find_pull_request(branch, state="all")
         if pull is None:
-            title = one_line(exploration.run.title or exploration.request.idea, MAX_TITLE)
+            title = clean_subject(exploration.run.title or exploration.request.idea, MAX_TITLE)
             base = self._branches.find_base(self._ref)
             pull = self._branches.open_pull_request(branch, base, title=title, body=text)
         elif pull.state == "open":
-            pull = parse(PullRequest, self._client.patch(f"/pulls/{pull.number}", {"body": text}))
+            pull = parse(
+                PullRequest, self._client.patch("pulls", str(pull.number), body={"body": text})
+            )
         return Published(document="", text="", path=pull.html_url, url=pull.html_url, commit=tip)
 
     def _find_commit(self, head: str, base: str, approval_id: str) -> str | None:
@@ -113,7 +117,7 @@ class GitHubChanges:
             "type": "blob",
             "content": approval.approved_content,
         }
-        subject = one_line(proposal.description, 72)
+        subject = clean_subject(proposal.description, 72)
         trailers = f"{exploration_trailer(exploration.id)}\n{approval_trailer(approval.id)}"
         return self._branches.create_commit(head, [file], f"{subject}\n\n{trailers}")
 

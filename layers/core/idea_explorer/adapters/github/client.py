@@ -1,10 +1,11 @@
 """GitHub's REST API over httpx: its headers, errors, redirects and rate limits."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import IO, Any
+from urllib.parse import quote
 
 import httpx
 
@@ -26,6 +27,10 @@ LONGEST_LIMIT_SECONDS = 900.0
 class GitHubClient:
     """Requests for one repository, even after it was renamed.
 
+    A resource is named by the segments of its path below the repository. A segment is one name, whoever
+    chose it: it is encoded whole, and those that a URL's parser would collapse are refused, so that no
+    name leads to another resource or repository.
+
     The token is read for each request, so rotation works. If GitHub refuses it, the request is tried
     once more with the token from `fresh_token`. Proxies named by the environment are used.
     """
@@ -43,7 +48,7 @@ class GitHubClient:
         self._token = token
         self._fresh_token = fresh_token
         self._refused_hint = refused_hint
-        self._address = f"{api_url.rstrip('/')}/repos/{repository}"
+        self._address = f"{api_url.rstrip('/')}/repos{_join(repository.split('/'))}"
         self._has_moved = False
         self._untimed_limits: dict[str, int] = {}  # by method, as some limits only affect writing
         self._http = _create_client()
@@ -51,7 +56,7 @@ class GitHubClient:
     def about(self) -> Repository:
         """The repository itself; raises DocumentMissingError if the token cannot see one."""
         try:
-            return parse(Repository, self.get(""))
+            return parse(Repository, self.get())
         except errors.DocumentMissingError as error:
             raise errors.DocumentMissingError(
                 f"GitHub does not know {self.repository}, or the token may not see it.",
@@ -63,20 +68,20 @@ class GitHubClient:
         name = self.about().full_name if self._has_moved else self.repository
         return name.partition("/")[0]
 
-    def get(self, path: str, **parameters: str | int) -> Any:
-        return self._json("GET", path, params=parameters)
+    def get(self, *segments: str, **parameters: str | int) -> Any:
+        return self._json("GET", segments, params=parameters)
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:
-        return self._json("POST", path, json=body)
+    def post(self, *segments: str, body: dict[str, Any]) -> Any:
+        return self._json("POST", segments, json=body)
 
-    def patch(self, path: str, body: dict[str, Any]) -> Any:
-        return self._json("PATCH", path, json=body)
+    def patch(self, *segments: str, body: dict[str, Any]) -> Any:
+        return self._json("PATCH", segments, json=body)
 
     @contextmanager
-    def download(self, path: str, max_bytes: int) -> Iterator[IO[bytes]]:
+    def download(self, *segments: str, max_bytes: int) -> Iterator[IO[bytes]]:
         """A response body as a temporary file, so that large ones do not fill the memory."""
         with tempfile.SpooledTemporaryFile(SPOOLED_BYTES) as file:
-            with self._request("GET", path) as response:
+            with self._request("GET", segments) as response:
                 for chunk in response.iter_bytes():
                     file.write(chunk)
                     if file.tell() > max_bytes:
@@ -86,18 +91,20 @@ class GitHubClient:
             file.seek(0)
             yield file
 
-    def _json(self, method: str, path: str, **options: Any) -> Any:
-        with self._request(method, path, **options) as response:
+    def _json(self, method: str, segments: Sequence[str], **options: Any) -> Any:
+        with self._request(method, segments, **options) as response:
             response.read()
             try:
                 return response.json()
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise unreadable() from error
 
     @contextmanager
-    def _request(self, method: str, path: str, **options: Any) -> Iterator[httpx.Response]:
+    def _request(
+        self, method: str, segments: Sequence[str], **options: Any
+    ) -> Iterator[httpx.Response]:
         """A successful response whose body has not been read yet; raises for any other."""
-        token = self._token()
+        path, token = _join(segments), self._token()
         response = self._send(method, path, token, options)
         if response.status_code == 401 and (rotated := self._fetch_rotated_token(token)):
             response.close()
@@ -119,10 +126,10 @@ class GitHubClient:
     def _send(self, method: str, path: str, token: str, options: Any) -> httpx.Response:
         """Follows redirects with the same method and body, which httpx does not do after a 301."""
         headers = {"Authorization": f"Bearer {token}"}
-        request = self._http.build_request(
-            method, f"{self._address}{path}", headers=headers, **options
-        )
         with _map_errors():
+            request = self._http.build_request(
+                method, f"{self._address}{path}", headers=headers, **options
+            )
             for _ in range(MAX_REDIRECTS + 1):
                 response = self._http.send(request, stream=True)
                 if response.status_code not in FOLLOWED or "location" not in response.headers:
@@ -177,6 +184,13 @@ class GitHubClient:
         earlier = self._untimed_limits.get(method, 0)
         self._untimed_limits[method] = earlier + 1
         return min(LIMIT_SECONDS * 2.0**earlier, LONGEST_LIMIT_SECONDS)
+
+
+def _join(segments: Sequence[str]) -> str:
+    parts = (part for name in segments for part in name.replace("\\", "/").split("/"))
+    if not {"", ".", ".."}.isdisjoint(parts):  # also of a name that a router decodes first
+        raise errors.RejectedError(f"{'/'.join(segments)[:200]!r} is not a name that GitHub knows.")
+    return "".join(f"/{quote(name, safe='', errors='surrogatepass')}" for name in segments)
 
 
 @contextmanager
@@ -241,7 +255,7 @@ def _map_status(status: int, reason: str, repository: str) -> errors.ExplorerErr
 def _message(response: httpx.Response) -> str:
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return "no reason given"
     return str(body.get("message") if isinstance(body, dict) else body)[:300]
 

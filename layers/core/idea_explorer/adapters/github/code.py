@@ -5,7 +5,6 @@ import binascii
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import BinaryIO, cast
-from urllib.parse import quote
 
 from idea_explorer.adapters.github.branches import GitHubBranches
 from idea_explorer.adapters.github.client import GitHubClient
@@ -40,7 +39,7 @@ class GitHubCode:
         """The commit that a branch, tag or sha names now; None means the default branch."""
         named = ref or GitHubBranches(self._client).default_branch()
         try:
-            response = self._client.get(f"/commits/{quote(named)}")
+            response = self._client.get("commits", *named.split("/"))
         except (DocumentMissingError, RejectedError) as error:
             lacks = f"no ref '{ref}'" if ref else "no commits that the token may see"
             raise ConfigurationError(
@@ -62,7 +61,7 @@ class GitHubCode:
 
     def download(self, sha: str) -> AbstractContextManager[BinaryIO]:
         """The gzipped tarball of a commit. Its content is untrusted."""
-        archive = self._client.download(f"/tarball/{quote(sha)}", MAX_ARCHIVE_BYTES)
+        archive = self._client.download("tarball", sha, max_bytes=MAX_ARCHIVE_BYTES)
         return cast("AbstractContextManager[BinaryIO]", archive)
 
 
@@ -87,7 +86,7 @@ class GitHubTree:
             raise DocumentTooLargeError(
                 f"{path} has {entry.size:,} bytes, too many to append to; it was left unchanged."
             )
-        blob = parse(Blob, self._client.get(f"/git/blobs/{entry.sha}"))
+        blob = parse(Blob, self._client.get("git", "blobs", entry.sha))
         try:
             return base64.b64decode(blob.content).decode("utf-8")
         except binascii.Error as error:
@@ -117,7 +116,7 @@ class GitHubTree:
 
     def _list(self, sha: str) -> dict[str, TreeEntry]:
         if sha not in self._listed:
-            listing = parse(TreeListing, self._client.get(f"/git/trees/{sha}"))
+            listing = parse(TreeListing, self._client.get("git", "trees", sha))
             if listing.truncated:
                 raise RejectedError("A folder has too many files for GitHub to list.")
             self._listed[sha] = {entry.path: entry for entry in listing.tree}

@@ -157,7 +157,7 @@ class GitHubPublisher:
 
     def _read_back(self, commit: Commit, branch: str) -> Published:
         """What an earlier attempt published, read from its commit."""
-        files = parse(Commit, self._client.get(f"/commits/{commit.sha}")).files
+        files = parse(Commit, self._client.get("commits", commit.sha)).files
         document = next((file.filename for file in files if is_document(file.filename)), "")
         try:
             tree = GitHubTree(self._client, commit.tree_sha)

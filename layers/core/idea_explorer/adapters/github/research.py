@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import quote
 
 from idea_explorer import __version__
 from idea_explorer.adapters.files import DiskCache
@@ -30,7 +29,7 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     UpstreamConflictError,
 )
-from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
+from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath, encode_name
 from idea_explorer.ports import Document, DocumentInfo
 
 MAX_COMMITS = 8  # only the head of a repository is asked for, so older ones are rarely needed again
@@ -99,7 +98,7 @@ class GitHub:
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         """Verifies the response before trusting it: a link and a truncated body both change the sha."""
         reference = {"ref": self._branch} if self._branch else {}
-        response = self._client.get(f"/contents/{RESEARCH_ROOT}/{quote(path)}", **reference)
+        response = self._client.get("contents", RESEARCH_ROOT, *path.split("/"), **reference)
         if not isinstance(response, dict) or response.get("type") != "file":
             raise NotADocumentError(f"{path} is not a file.")
         size = response.get("size")
@@ -115,25 +114,25 @@ class GitHub:
 
     def list(self) -> Sequence[DocumentInfo]:
         try:
-            root = self._client.get(f"/git/trees/{quote(self._head())}")
+            root = self._client.get("git", "trees", self._head())
             ideas = [e for e in root["tree"] if e["path"] == RESEARCH_ROOT and e["type"] == "tree"]
             if not ideas:
                 return []
-            tree = self._client.get(f"/git/trees/{ideas[0]['sha']}", recursive=1)
+            tree = self._client.get("git", "trees", str(ideas[0]["sha"]), recursive=1)
+            return [
+                DocumentInfo(entry["path"], entry.get("size", 0))
+                for entry in tree["tree"]
+                if entry["type"] == "blob" and entry["mode"] != "120000"
+            ]
         except UpstreamConflictError:
             return []  # an empty repository
         except (KeyError, TypeError) as error:
             raise unreadable() from error
-        return [
-            DocumentInfo(entry["path"], entry.get("size", 0))
-            for entry in tree["tree"]
-            if entry["type"] == "blob" and entry["mode"] != "120000"
-        ]
 
     def read_all(self) -> Sequence[tuple[str, str]]:
         """Downloads one tarball instead of each document, and nothing while the branch is unchanged."""
         try:
-            reference = self._client.get(f"/git/ref/heads/{quote(self._head())}")
+            reference = self._client.get("git", "ref", "heads", *self._head().split("/"))
             sha = parse(GitRef, reference).sha
             name = f"{self._client.repository}@{sha}"
             cached = self._cache.get(name) if self._cache else None
@@ -167,7 +166,7 @@ def _read_documents(archive: BinaryIO, sha: str) -> list[tuple[str, str]]:
     root = f"{RESEARCH_ROOT}/".encode()
     documents = [
         (
-            item.name.removeprefix(root).decode("utf-8", "surrogateescape"),
+            encode_name(item.name.removeprefix(root))[0],
             item.data.decode("utf-8", "replace"),
         )
         for item in read_tarball(archive, sha, ARCHIVE_LIMITS)

@@ -20,9 +20,9 @@ from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.code import GitHubTree
 from idea_explorer.adapters.github.responses import Commit, TreeEntry, parse
 from idea_explorer.adapters.trailers import exploration_trailer, has_trailers, revert_message
+from idea_explorer.domain.commit_text import clean_subject
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.text import one_line
 from idea_explorer.ports import Undone
 
 MAX_FILES = 300  # the most that GitHub lists for a commit; no exploration writes that many
@@ -116,7 +116,7 @@ class GitHubReverter:
         )
 
     def _step(self, commit: Commit) -> _RevertStep:
-        files = parse(Commit, self._client.get(f"/commits/{commit.sha}")).files
+        files = parse(Commit, self._client.get("commits", commit.sha)).files
         if len(files) >= MAX_FILES:
             raise ConflictError(
                 f"The commit {commit.sha} changes too many files to be reverted here.",
@@ -200,7 +200,7 @@ def _tree_row(name: str, step: _RevertStep) -> dict[str, str | None]:
 
 
 def _subject(commit: Commit, limit: int) -> str:
-    return one_line(commit.message.split("\n", 1)[0], limit)
+    return clean_subject(commit.message.split("\n", 1)[0], limit)
 
 
 def _body(exploration_id: ExplorationId, commits: Sequence[Commit]) -> str:

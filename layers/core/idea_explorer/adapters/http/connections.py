@@ -23,6 +23,7 @@ from idea_explorer.domain.errors import (
     BlockedAddressError,
     HttpError,
     NetworkError,
+    RejectedError,
     TimeSpentError,
     UpstreamTimeoutError,
 )
@@ -213,5 +214,7 @@ def map_httpx_errors(service: str, *, hint: str = "") -> Iterator[None]:
         raise NetworkError(
             f"The proxy could not connect to {service}.", hint="Check HTTPS_PROXY and NO_PROXY."
         ) from error
+    except httpx.InvalidURL as error:
+        raise RejectedError(f"The address for {service} is too long or not valid.") from error
     except httpx.HTTPError as error:
         raise NetworkError(f"{service} could not be reached.", hint=hint) from error

@@ -6,7 +6,7 @@ time, however a server encodes, compresses or delays them. Their content is untr
 
 import re
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
@@ -57,7 +57,7 @@ class PublicHttp:
     fetch_seconds: float = limits.FETCH_SECONDS
     silence_seconds: float = SILENCE_SECONDS
 
-    def fetch(self, url: str) -> WebPage:
+    def fetch(self, url: str, may_redirect_to: Callable[[str], bool] | None = None) -> WebPage:
         """GET a text, HTML or JSON page; each of at most five redirects is checked too."""
         with self._session(self.fetch_rules, self.fetch_seconds, self.silence_seconds) as session:
             request = session.request("GET", url)
@@ -66,6 +66,10 @@ class PublicHttp:
                     if response.next_request is None:
                         return _read_page(response)
                     request = response.next_request
+                    if may_redirect_to and not may_redirect_to(str(request.url)):
+                        raise errors.BlockedAddressError(
+                            "The page redirects to a domain that an operator has not allowed."
+                        )
         raise errors.TooManyRedirectsError(
             f"The address redirects more than {MAX_REDIRECTS} times."
         )

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 from pydantic import AliasPath, BaseModel, Field, ValidationError
@@ -186,6 +185,7 @@ class LexiconEmbedder:
         # a hyphen in the lexicon joins words that have the meaning only together
         self._phrase_starts = {entry.split("-")[0] for entry in self._whole if "-" in entry}
         self._longest = max(entry.count("-") for entry in self._whole) + 1
+        self._longest_beginning = max(map(len, self._begin))
         self._concepts_of = lru_cache(maxsize=65_536)(self._look_up)
 
     @property
@@ -215,13 +215,13 @@ class LexiconEmbedder:
                 yield concepts
             if word in self._phrase_starts:
                 for length in range(2, self._longest + 1):
-                    phrase = "-".join(islice(words, start, start + length))
+                    phrase = "-".join(words[start : start + length])
                     if found := self._whole.get(phrase):
                         yield tuple(found)
 
     def _look_up(self, word: str) -> tuple[int, ...]:
         found = set(self._whole.get(word, ()))
-        for length in range(_MIN_PREFIX, len(word) + 1):
+        for length in range(_MIN_PREFIX, min(len(word), self._longest_beginning) + 1):
             found.update(self._begin.get(word[:length], ()))
         return tuple(sorted(found))
 

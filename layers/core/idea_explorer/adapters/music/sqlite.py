@@ -97,9 +97,8 @@ class MusicFile:
 
     def present(self, table: str, column: str, values: Collection[str]) -> frozenset[str]:
         """Which of the values the column contains, in one statement however many there are."""
-        # table and column are always constants of this module
         rows = self.rows(
-            f"SELECT DISTINCT {column} FROM {table}"  # noqa: S608
+            f"SELECT DISTINCT {column} FROM {table}"  # noqa: S608  constants  # nosec B608
             f" WHERE {column} IN (SELECT value FROM json_each(?))",
             (json.dumps([*values]),),
         )
@@ -196,7 +195,7 @@ class SqliteTrackIndex:
 
     def get(self, isrcs: Collection[str]) -> Sequence[IndexedTrack]:
         rows = self._file.rows(
-            f"SELECT {', '.join(COLUMNS)} FROM tracks"  # noqa: S608  constants
+            f"SELECT {', '.join(COLUMNS)} FROM tracks"  # noqa: S608  constants  # nosec B608
             " WHERE isrc IN (SELECT value FROM json_each(?))",
             (json.dumps([*isrcs]),),
         )
@@ -263,7 +262,7 @@ class SqliteTrackIndex:
 
     def _tracks(self, row_ids: Sequence[int]) -> Mapping[int, IndexedTrack]:
         rows = self._file.rows(
-            f"SELECT id, {', '.join(COLUMNS)} FROM tracks"  # noqa: S608  constants
+            f"SELECT id, {', '.join(COLUMNS)} FROM tracks"  # noqa: S608  constants  # nosec B608
             " WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps([*row_ids]),),
         )
@@ -278,7 +277,7 @@ class SqliteTrackIndex:
         for track, vector in zip(tracks, vectors, strict=True):
             db.execute("DELETE FROM tracks WHERE isrc = ?", (track.isrc,))
             added = db.execute(
-                f"INSERT INTO tracks ({', '.join(COLUMNS)}, album_key)"  # noqa: S608  constants
+                f"INSERT INTO tracks ({', '.join(COLUMNS)}, album_key)"  # noqa: S608  constants  # nosec B608
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (*(getattr(track, column) for column in COLUMNS), track.album_key),
             )

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from idea_explorer.domain.json import Block, JsonObject, text_of
+from idea_explorer.domain.json import Block, JsonObject, document_text, text_of
 from idea_explorer.ports import ModelRequest
 
 NOTICE = (
@@ -28,7 +28,6 @@ class Turn:
     calls: tuple[ToolUse, ...] = field(default=())
 
 
-_IDEA = re.compile(r"<idea>\n(.*?)\n</idea>", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{4,}", re.UNICODE)
 _COMMON = frozenset(
     """
@@ -67,13 +66,14 @@ class Conversation:
         asked = [
             number
             for number, (role, block) in enumerate(blocks)
-            if role == "user" and _IDEA.search(text_of(block.get("text")))
+            if role == "user" and _find_idea(text_of(block.get("text"))) is not None
         ]
         start = asked[-1] if asked else 0
         self._blocks = [block for _, block in blocks[start:]]
         self.first = text_of(self._blocks[0].get("text"))
-        found = _IDEA.search(self.first)
-        self.idea = (found.group(1) if found else self.first).strip()
+        found = _find_idea(self.first)
+        self.idea = (self.first if found is None else found).strip()
+        self.document = "\n".join(filter(None, map(document_text, self._blocks)))
         self.steps = sum(1 for message in request.messages if message["role"] == "assistant")
 
     @property
@@ -107,3 +107,9 @@ class Conversation:
 
     def failed(self) -> list[Result]:
         return [result for result in self.results if not result.ok]
+
+
+def _find_idea(text: str) -> str | None:
+    _, opened, rest = text.partition("<idea>\n")
+    idea, closed, _ = rest.partition("\n</idea>")
+    return idea if opened and closed else None

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
+from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.text import escape_markdown, one_line
@@ -13,9 +14,9 @@ from idea_explorer.domain.text import escape_markdown, one_line
 DOCUMENTS_READ = 3
 UNKNOWN = "a common angle; nothing was read that speaks for or against it"
 FINDINGS_PER_SECTION = 3
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-_DOCUMENT = re.compile(r"<document [^>]*>\n(.*)\n</document>", re.DOTALL)
-_SENTENCE = re.compile(r"[^.!?\n]{30,400}[.!?](?=\s|$)")
+# Always matches, so that no part of a line is read twice.
+_SENTENCE = re.compile(r"([^.!?\n]++)([.!?](?=\s|$))?")
+MIN_SENTENCE, MAX_SENTENCE = 30, 400  # characters, so that `_MARKUP` sees only short texts
 _MARKUP = re.compile(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
 
 # Each section of the framework, and the words that assign earlier findings to it.
@@ -92,8 +93,7 @@ def _report(conversation: Conversation) -> str:
 
 def _update(conversation: Conversation, sources: list[Source]) -> str:
     """The section that an update asks for, instead of a report."""
-    document = _DOCUMENT.search(conversation.first)
-    verdict = find_verdict(document.group(1)) if document else None
+    verdict = find_verdict(conversation.document)
     closing = (
         f"### Verdict\n\n**{verdict}**, as before: nothing new could be looked up."
         if verdict
@@ -110,7 +110,7 @@ def _sources(conversation: Conversation) -> list[Source]:
     for result in conversation.answered("read_research"):
         text = text_of(result.payload.get("content"))
         path = text_of(result.input.get("path"))
-        body = _FRONT_MATTER.sub("", text)
+        body = parse_document(text).body
         sources.append(Source(path, find_title(body, path), body, find_verdict(body)))
     return sources
 
@@ -142,8 +142,10 @@ def _scored(
         for line in source.text.splitlines():
             if line.startswith(("#", ">", "|")):
                 continue
-            for match in _SENTENCE.finditer(line):
-                sentence = _MARKUP.sub(r"\1", match.group()).strip()
+            for words, end in _SENTENCE.findall(line):
+                if not end or len(words) < MIN_SENTENCE:
+                    continue
+                sentence = _MARKUP.sub(r"\1", words[-MAX_SENTENCE:] + end).strip()
                 lowered = sentence.lower()
                 about = sum(word.lower() in lowered for word in section)
                 if about and sentence:

@@ -1,4 +1,4 @@
-"""Snapshots of repositories by commit: on disk, where the most recently used ones are kept, and in S3.
+"""Snapshots by repository and commit: on disk, where the most recently used ones are kept, and in S3.
 
 Workers that share a bucket need to fetch each commit from GitHub only once.
 """
@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.files import DiskCache
+from idea_explorer.adapters.safe_files import make_private_folder
 from idea_explorer.adapters.snapshots.packs import Item, Pack, write_pack
 from idea_explorer.adapters.snapshots.tarballs import read_tarball
 from idea_explorer.adapters.snapshots.worktrees import read_folder
@@ -28,6 +29,7 @@ from idea_explorer.domain.errors import (
     RejectedError,
 )
 from idea_explorer.domain.limits import CodeLimits
+from idea_explorer.domain.text import hash_text
 from idea_explorer.ports import Log
 
 PREFIX = "snapshots"  # template.yaml expires the objects below it
@@ -100,7 +102,7 @@ class Snapshots:
 
     def __init__(self, folder: Path, limits: CodeLimits | None = None) -> None:
         self._limits = limits or CodeLimits()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         self._files = DiskCache(
             folder,
             ".pack",
@@ -110,6 +112,7 @@ class Snapshots:
 
     def of_commit(
         self,
+        repository: str,
         sha: str,
         download: Callable[[], AbstractContextManager[BinaryIO]],
         shared: S3Packs | None = None,
@@ -117,54 +120,57 @@ class Snapshots:
         """The repository at a commit; its gzipped tarball is downloaded only if no pack of it is at hand."""
         if not _SHA.fullmatch(sha):
             raise InvalidRequestError(f"Not a commit: {sha[:80]!r}")
-        if pack := self._open(sha) or (shared and self._fetch(sha, shared)):
+        # a fork has the commits of its origin, and not everybody may read both
+        key = f"{sha}-{hash_text(repository.lower())[:16]}"
+        if pack := self._open(key, sha) or (shared and self._fetch(key, sha, shared)):
             return pack
         with _map_full_disk(), download() as compressed:
-            pack = self._write(read_tarball(compressed, sha, self._limits), sha)
+            pack = self._write(read_tarball(compressed, sha, self._limits), key, sha)
         if shared:
             with suppress(FileNotFoundError):
-                shared.keep(self._path(sha).name, self._path(sha).open("rb"))
+                shared.keep(self._path(sha).name, self._path(key).open("rb"))
         return pack
 
     def of_folder(self, folder: Path) -> Pack:
         """A local folder as it is now, including uncommitted changes."""
         with _map_full_disk():
-            return self._write(read_folder(folder, self._limits), None)
+            return self._write(read_folder(folder, self._limits))
 
-    def _write(self, items: Iterable[Item], sha: str | None) -> Pack:
+    def _write(self, items: Iterable[Item], key: str = "", sha: str = "") -> Pack:
+        """Without a key and a commit, under the hash of the content."""
         with self._files.new_file() as (part, file):
             content = write_pack(file, items, self._limits)
             file.flush()
-            return self._add(part, sha or content)
+            return self._add(part, key or content, sha or content)
 
-    def _fetch(self, sha: str, shared: S3Packs) -> Pack | None:
+    def _fetch(self, key: str, sha: str, shared: S3Packs) -> Pack | None:
         with self._files.new_file() as (part, file):
             if not shared.fetch(self._path(sha).name, file):
                 return None
             file.flush()
             with suppress(ValueError, zlib.error):  # damaged: the caller makes a new one
-                return self._add(part, sha)
+                return self._add(part, key, sha)
         return None
 
-    def _add(self, part: Path, sha: str) -> Pack:
+    def _add(self, part: Path, key: str, sha: str) -> Pack:
         pack = Pack(part, sha)
-        self._files.add(part, self._name(sha))
+        self._files.add(part, self._name(key))
         return pack
 
-    def _open(self, sha: str) -> Pack | None:
-        path = self._path(sha)
+    def _open(self, key: str, sha: str) -> Pack | None:
+        path = self._path(key)
         with suppress(FileNotFoundError, ValueError, zlib.error):
             pack = Pack(path, sha)
             os.utime(path)
             return pack
         return None
 
-    def _path(self, sha: str) -> Path:
-        return self._files.path(self._name(sha))
+    def _path(self, key: str) -> Path:
+        return self._files.path(self._name(key))
 
-    def _name(self, sha: str) -> str:
+    def _name(self, key: str) -> str:
         # the content of a pack depends on the size limit, so the limit is part of the name
-        return f"{sha}-{self._limits.max_file_bytes}"
+        return f"{key}-{self._limits.max_file_bytes}"
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 import os
 import shutil
 import stat
-import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
+from idea_explorer.adapters.git_program import run_git
+from idea_explorer.adapters.safe_files import open_file, open_folder
 from idea_explorer.adapters.snapshots.packs import Item
 from idea_explorer.domain.errors import ConfigurationError, RejectedError
 from idea_explorer.domain.limits import CodeLimits
@@ -18,9 +19,6 @@ SKIPPED_FOLDERS = frozenset(
     {b".git", b".hg", b".svn", b".idea-explorer", b".venv", b"node_modules", b"__pycache__"}
 )
 ALWAYS_SKIPPED = frozenset({b".git", b".idea-explorer"})
-_GIT_SECONDS = 60
-# A repository's own configuration can name programs to run; none of them may run here.
-_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
 def read_folder(root: Path, limits: CodeLimits) -> Iterator[Item]:
@@ -31,7 +29,7 @@ def read_folder(root: Path, limits: CodeLimits) -> Iterator[Item]:
     names = _list_with_git(root) if _is_under_git(root) else _walk(root, limits)
     paths = sorted(tuple(name.split(b"/")) for name in set(names))
     for folder, files in groupby(paths, key=lambda path: path[:-1]):
-        with suppress(OSError), _open_folder(root, folder) as descriptor:
+        with suppress(OSError), open_folder(root, folder) as descriptor:
             for path in files:
                 # skips what has been deleted or replaced since it was listed
                 with suppress(OSError):
@@ -46,31 +44,18 @@ def _is_under_git(root: Path) -> bool:
             f"{root} is in a git repository, but git is not installed.", hint="Install git."
         )
     # a folder that the surrounding repository ignores is not part of it
-    return _git(root, "check-ignore", "--quiet", ".").returncode != 0
+    return run_git(root, "check-ignore", "--quiet", ".").returncode != 0
 
 
 def _list_with_git(root: Path) -> Iterator[bytes]:
     """Tracked and new files. If git fails, nothing is read: ignored files may hold secrets."""
-    listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if listed.returncode != 0:
         reason = listed.stderr.decode("utf-8", "replace").strip().splitlines()[:1]
         raise ConfigurationError(f"git cannot list {root}: {''.join(reason)}")
     for name in listed.stdout.split(b"\x00"):
         if name and ALWAYS_SKIPPED.isdisjoint(name.split(b"/")):
             yield name
-
-
-def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    # without the variables that point git to another repository, as they do in a hook
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return subprocess.run(  # noqa: S603  our own arguments only
-        [*_GIT, *arguments],
-        cwd=root,
-        env={**inherited, "GIT_OPTIONAL_LOCKS": "0"},
-        capture_output=True,
-        timeout=_GIT_SECONDS,
-        check=False,
-    )
 
 
 def _walk(root: Path, limits: CodeLimits) -> Iterator[bytes]:
@@ -90,20 +75,6 @@ def _walk(root: Path, limits: CodeLimits) -> Iterator[bytes]:
             )
 
 
-@contextmanager
-def _open_folder(root: Path, folder: Sequence[bytes]) -> Iterator[int]:
-    """A folder below the root, opened name by name so that no part of the path can be a link."""
-    number = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for name in folder:
-            outer = number
-            number = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=outer)
-            os.close(outer)
-        yield number
-    finally:
-        os.close(number)
-
-
 def _read(folder: int, path: tuple[bytes, ...], limits: CodeLimits) -> Iterator[Item]:
     name = path[-1]
     info = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -114,9 +85,7 @@ def _read(folder: int, path: tuple[bytes, ...], limits: CodeLimits) -> Iterator[
     elif stat.S_ISREG(info.st_mode) and info.st_size > limits.max_file_bytes:
         yield Item(whole, info.st_size, modified)
     elif stat.S_ISREG(info.st_mode):
-        # O_NONBLOCK: if it has become a pipe by now, opening must not wait for a writer
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+        with open_file(folder, name) as file:
             data = file.read(limits.max_file_bytes + 1)
             modified = int(os.fstat(file.fileno()).st_mtime)
         content = data if len(data) <= limits.max_file_bytes else None

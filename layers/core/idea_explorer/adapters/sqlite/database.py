@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from idea_explorer.adapters.clock import SystemClock
+from idea_explorer.adapters.safe_files import make_private_file, make_private_folder
 from idea_explorer.adapters.sqlite.schema import SCHEMA
 from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.retry import RetryPolicy, retry
 
 BUSY_TIMEOUT_SECONDS = 30.0
 
@@ -17,11 +20,14 @@ BUSY_TIMEOUT_SECONDS = 30.0
 class Database:
     def __init__(self, path: Path, schema: str) -> None:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.is_dir():
+                make_private_folder(path.parent)
+            # SQLite gives the files beside it (-wal, -shm) the same permissions
+            make_private_file(path)
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
             )
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            _use_wal(self._connection)
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.executescript(schema)
         except (OSError, sqlite3.Error) as error:
@@ -56,6 +62,23 @@ class Database:
     def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
         rows = self.rows(query, values)
         return rows[0] if rows else None
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait for others with this change, whatever its timeout, so it is tried again."""
+
+    def change() -> None:
+        if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            connection.execute("PRAGMA journal_mode = WAL")
+
+    clock = SystemClock()
+    policy = RetryPolicy(first=0.005, longest=0.1, jitter=0.5, retry_on=_is_busy)
+    retry(change, policy, clock, until=clock.monotonic() + BUSY_TIMEOUT_SECONDS)
+
+
+def _is_busy(error: Exception) -> bool:
+    code = error.sqlite_errorcode if isinstance(error, sqlite3.OperationalError) else 0
+    return code & 0xFF == sqlite3.SQLITE_BUSY  # the other bits say what it waits for
 
 
 class StoreFile:

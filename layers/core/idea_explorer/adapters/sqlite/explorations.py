@@ -3,7 +3,8 @@
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from idea_explorer.adapters import records
 from idea_explorer.adapters.sqlite.admission import (
@@ -15,6 +16,7 @@ from idea_explorer.adapters.sqlite.admission import (
 from idea_explorer.adapters.sqlite.database import StoreFile
 from idea_explorer.adapters.sqlite.events import SqliteEventLog, append_events
 from idea_explorer.adapters.sqlite.schema import check_lease
+from idea_explorer.adapters.sqlite.secrets import StoredSecrets
 from idea_explorer.adapters.sqlite.spend import SqliteSpend
 from idea_explorer.adapters.sqlite.texts import SqliteReports, SqliteTranscripts
 from idea_explorer.domain.events import AnyEvent
@@ -29,11 +31,21 @@ from idea_explorer.ports.stores import (
     no_events,
 )
 
+if TYPE_CHECKING:
+    from idea_explorer.adapters.local_secrets import LocalSecrets
+
 SELECT = "SELECT record, lease, cancel_requested, position FROM explorations WHERE "
 
 
 class SqliteExplorations(StoreFile):
+    """With `secrets`, a request's secret is encrypted and stored beside the record. Lists leave it out."""
+
+    def __init__(self, path: Path, secrets: "LocalSecrets | None" = None) -> None:
+        super().__init__(path)
+        self._secrets = StoredSecrets(self._db, secrets)
+
     def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
+        encrypted = self._secrets.encrypt(exploration)
         with self._db.transaction() as db:
             added = db.execute(
                 "INSERT OR IGNORE INTO explorations VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -44,21 +56,19 @@ class SqliteExplorations(StoreFile):
                     exploration.status,
                     exploration.lease,
                     exploration.cancel_requested,
-                    exploration.model_dump_json(),
+                    self._secrets.dump_without(exploration),
                 ),
             )
             if not added.rowcount:
                 return False
+            self._secrets.store(db, exploration.id, encrypted)
             _schedule_delivery(db, exploration)
             list_waiting(db, exploration)
             append_events(db, exploration.id, events)
             return True
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
-        row = self._db.row(SELECT + "id = ?", [exploration_id])
-        if row is None:
-            raise records.no_such_exploration(exploration_id)
-        return _restore(row)
+        return self._secrets.restore(self._load(exploration_id))
 
     def take_over(
         self,
@@ -69,22 +79,30 @@ class SqliteExplorations(StoreFile):
         slots: int | None = None,
     ) -> Exploration:
         with self._db.transaction() as db:
-            before = self.load(exploration_id)
+            before = self._load(exploration_id)
             after = records.change_and_lease(before, change)
             if slots is not None and after.is_exploring:
                 take_slot(db, after, slots)
-            _update(db, after)
+            _update(db, after, self._secrets.dump_without(after))
             db.execute(
                 "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
                 (after.lease, after.cancel_requested, after.id),
             )
             append_events(db, after.id, tell(before, after))
-            return after
+        return self._secrets.restore(
+            after
+        )  # here: a slow keyring must not keep others from writing
+
+    def _load(self, exploration_id: ExplorationId) -> Exploration:
+        row = self._db.row(SELECT + "id = ?", [exploration_id])
+        if row is None:
+            raise records.no_such_exploration(exploration_id)
+        return _restore(row)
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         with self._db.transaction() as db:
             check_lease(db, exploration.id, exploration.lease)
-            _update(db, exploration)
+            _update(db, exploration, self._secrets.dump_without(exploration))
             append_events(db, exploration.id, events)
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
@@ -138,10 +156,10 @@ def _restore(row: tuple[Any, ...]) -> Exploration:
     return records.restore_exploration(record, lease, bool(cancel_requested))
 
 
-def _update(db: sqlite3.Connection, exploration: Exploration) -> None:
+def _update(db: sqlite3.Connection, exploration: Exploration, record: str) -> None:
     db.execute(
         "UPDATE explorations SET status = ?, record = ? WHERE id = ?",
-        (exploration.status, exploration.model_dump_json(), exploration.id),
+        (exploration.status, record, exploration.id),
     )
     _schedule_delivery(db, exploration)
     list_waiting(db, exploration)

@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS explorations (
     lease INTEGER NOT NULL, cancel_requested INTEGER NOT NULL, record TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS by_owner ON explorations (owner, position);
 CREATE INDEX IF NOT EXISTS by_status ON explorations (status);
+CREATE TABLE IF NOT EXISTS callback_secrets (id TEXT PRIMARY KEY, encrypted BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS entries (
     id TEXT NOT NULL, number INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (id, number));
 CREATE TABLE IF NOT EXISTS events (

@@ -2,11 +2,11 @@
 
 import argparse
 import os
-import sys
 
 from idea_explorer.cli.output import print_json
 from idea_explorer.cli.smoke.parts import BrokenPartError
 from idea_explorer.cli.smoke.run import SmokeTest
+from idea_explorer.cli.streams import warn
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.settings import Settings
@@ -64,7 +64,7 @@ def _report(stack: str, test: SmokeTest, broken: BrokenPartError | None, *, as_j
             }
         )
     elif broken:
-        print(f"idea: {stack} does not work. {broken.sentence}", file=sys.stderr)
+        warn(f"{stack} does not work. {broken.sentence}")
     else:
         print(f"{stack} works. Nothing was spent, and nothing was committed.")
     return 1 if broken else 0

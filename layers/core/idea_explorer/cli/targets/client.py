@@ -143,7 +143,7 @@ class ApiClient:
     def _json(self, answer: httpx.Response) -> Any:
         try:
             return answer.json()
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._not_our_api() from error
 
     def _error_for(self, answer: httpx.Response) -> ExplorerError:
@@ -210,7 +210,7 @@ def _error_field(answer: httpx.Response, name: str) -> str | None:
     """A field of an error in the API's shape."""
     try:
         value = answer.json()["error"][name]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return value if isinstance(value, str) else None
 
@@ -220,5 +220,5 @@ def _fields(answer: httpx.Response) -> dict[str, str]:
     try:
         details = answer.json()["error"]["details"]
         return {str(detail["field"]): str(detail["message"]) for detail in details}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return {}

@@ -81,7 +81,7 @@ class LocalTarget:
         return build_details(exploration, progress, prefix="")
 
     def report(self, exploration_id: str) -> str:
-        exploration = self.find(exploration_id)
+        exploration = self.find_readable(exploration_id)
         try:
             return self._deps.reports.load_report(exploration.id)
         except MissingError as error:
@@ -99,7 +99,7 @@ class LocalTarget:
         """Ends, too, where no process of this machine works on the run any more."""
         from idea_explorer.usecases.follow import follow
 
-        exploration, reason = self.find(exploration_id), None
+        exploration, reason = self.find_readable(exploration_id), None
         is_worked_on = worked_on_here(self._settings)
         while True:
             news = follow(exploration.id, after, self._deps, wait_seconds=1.0)
@@ -138,7 +138,7 @@ class LocalTarget:
     def approvals(self, exploration_id: str) -> "list[ApprovalView]":
         from idea_explorer.api.approvals import build_approval_view
 
-        exploration = self.find(exploration_id)
+        exploration = self.find_readable(exploration_id)
         approvals = self._deps.approvals.approvals(exploration.id)
         return [build_approval_view(approval, exploration) for approval in approvals]
 
@@ -172,7 +172,7 @@ class LocalTarget:
     def resend_webhook(self, exploration_id: str) -> JsonObject:
         from idea_explorer.usecases.notify import resend
 
-        sent = resend(self.find(exploration_id).id, self._deps)
+        sent = resend(self.find_readable(exploration_id).id, self._deps)
         delivery: JsonObject = sent.delivery.model_dump(mode="json")
         return delivery
 
@@ -194,6 +194,12 @@ class LocalTarget:
             hint="If it ran in another folder, add --research DIR; if at a deployment, set"
             " IDEA_API_URL.",
         )
+
+    def find_readable(self, exploration_id: str) -> Exploration:
+        """Find an exploration to show what it read and wrote."""
+        exploration = self.find(exploration_id)
+        self._deps.policy.check_access(exploration)
+        return exploration
 
     def _read_events(self, exploration_id: ExplorationId) -> Iterator[str]:
         after = 0

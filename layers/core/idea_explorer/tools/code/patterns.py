@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from idea_explorer.domain.errors import ToolError
+from idea_explorer.tools.code.pattern_size import estimate_size
 
 MAX_TEXT = 1_000  # of a pattern or a name; longer ones are mistakes
 # an escape, a class, quoted text, or one character
@@ -12,6 +13,13 @@ _TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*
 # A pattern matches within a line, so anchors for the whole text mean the line; a carriage return before
 # the line feed does not count.
 _AT_LINE_ENDS = {"$": r"(?:\r?$)", r"\z": r"(?:\r?$)", r"\Z": r"(?:\r?$)", r"\A": "^"}
+
+# RE2's compiler cannot be stopped, and holds the interpreter meanwhile: for 47 s with `a{1,1000}` a hundred
+# times. Within these limits it takes a few hundredths of a second. A search cannot be stopped within a line
+# either, but other threads run: the slowest pattern that is left takes some seconds for a line of 1 MB.
+MAX_INSTRUCTIONS = 10_000
+# of characters and classes, once repetitions are written out: `{0,500}`, and some around it
+MAX_COPIES = 600
 
 _GLOB_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}/]*,[^{}/]*\}|.", re.DOTALL)
 _GLOB = {"**/": r"(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -30,9 +38,16 @@ class Pattern(Protocol):
 
 def line_pattern(pattern: str) -> Pattern:
     """Matches from the first match in a line to its end; raises ToolError `invalid_pattern`."""
-    within_line = _TOKEN.sub(lambda token: _AT_LINE_ENDS.get(token[0], token[0]), pattern)
+    within_line = _TOKEN.sub(_fit_token, pattern)
     _compiled(within_line)  # alone first, so that an error is about what the model wrote
     return _compiled(f"(?m)(?:{within_line}).*")
+
+
+def _fit_token(token: re.Match[str]) -> str:
+    """The token as it means the same within a line, and with more after it."""
+    if token[0].startswith(r"\Q") and not token[0].endswith(r"\E"):
+        return rf"{token[0]}\E"
+    return _AT_LINE_ENDS.get(token[0], token[0])
 
 
 def literal_pattern(text: str) -> Pattern:
@@ -67,8 +82,25 @@ def _glob_piece(token: str) -> str:
     return re.escape(token)
 
 
+def _check_size(pattern: str) -> None:
+    size = estimate_size(pattern)
+    checks = (
+        (size.copies, max(MAX_COPIES, len(pattern)), "characters and classes"),
+        (size.instructions, MAX_INSTRUCTIONS, r"instructions, of which \pL alone has over 1,000"),
+    )
+    for count, most, unit in checks:
+        if count > most:
+            raise ToolError(
+                "invalid_pattern",
+                "Invalid pattern: too large once its repetitions are written out. The syntax is RE2; use"
+                f" smaller numbers in {{…}}: there would be about {count:,}, and may be {most:,} {unit}.",
+            )
+
+
 def _compiled(pattern: str) -> Pattern:
     import re2
+
+    _check_size(pattern)
 
     options = re2.Options()
     # otherwise `[^x]*` would match through the whole file, and again for every line

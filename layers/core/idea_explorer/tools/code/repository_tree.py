@@ -7,11 +7,14 @@ from functools import cached_property
 
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, ensure_newline
+from idea_explorer.domain.deadline import check_time_limit
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import Snapshot
 from idea_explorer.tools.code.parsing.modules import module_segments
 from idea_explorer.tools.code.patterns import Pattern
+
+MAX_RUN = 262_144  # bytes that are searched at once, and the rest of the line
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +82,33 @@ class TextBuffer:
         return end if self.text[end - 1] == ord("\n") else end + 1
 
     def _runs(self, is_wanted: Callable[[SnapshotEntry], bool]) -> Iterator[tuple[int, int]]:
-        """The ranges of wanted texts; adjacent ones are joined."""
+        """The ranges of wanted texts, adjacent ones joined, in parts of about MAX_RUN that end with a line.
+        While RE2 searches one, it cannot be stopped, so the time limit is checked before each."""
         start = end = NOT_KEPT
         for entry in self._texts:
             if not is_wanted(entry):
                 continue
-            if entry.start != end:
-                if start != end:
-                    yield start, end
+            if entry.start != end or end - start >= MAX_RUN:
+                yield from self._parts(start, end)
                 start = entry.start
             end = self._end(entry)
-        if start != end:
-            yield start, end
+        yield from self._parts(start, end)
+
+    def _parts(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        while start < end:
+            check_time_limit()
+            part_end = self._line_end(start + MAX_RUN, end)
+            yield start, part_end
+            start = part_end
+
+    def _line_end(self, at: int, end: int) -> int:
+        """Where the line at this position ends, its line feed included."""
+        while at < end:
+            found = bytes(self.text[at : min(at + MAX_RUN, end)]).find(b"\n")
+            if found >= 0:
+                return at + found + 1
+            at += MAX_RUN
+        return end
 
 
 MAX_HOPS = 40  # as many links as Linux follows before it reports a loop

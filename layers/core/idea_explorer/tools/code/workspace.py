@@ -5,13 +5,13 @@ those that were never parsed are parsed and stored by content. So the first answ
 parsed once, and a new commit costs only its changed files.
 """
 
-import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
+from idea_explorer.domain.deadline import check_time_limit
 from idea_explorer.domain.errors import ExplorerError, ExternalError, ToolError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath
@@ -68,10 +68,10 @@ class SymbolIndex:
     def _find_sources(self, tree: RepositoryTree, word: str) -> Iterator[str]:
         """What to parse for a word: files that contain it as a whole word, and files in a folder of that
         name, because `from . import x` does not name the folder."""
-        whole = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(word.encode("utf-8", "replace")))
+        wanted = word.encode("utf-8", "replace")
         for entry in tree.files_with(literal_pattern(word)):
             key = _key(entry)
-            if key in self._missing and whole.search(tree.content(entry)):
+            if key in self._missing and _has_word(tree.content(entry), wanted):
                 yield key
         inside = f"/{word}/"
         for key in self._missing:
@@ -94,11 +94,27 @@ class SymbolIndex:
         for start in range(0, len(todo), BATCH):
             parsed: dict[str, ParsedCode] = {}
             for key in todo[start : start + BATCH]:
+                check_time_limit()
                 entry = self._sources[key][0]
                 parsed[key] = parse(key.partition(":")[0], tree.content(entry))
             self._symbols.add(parsed)
             self._missing.difference_update(parsed)
         return len(todo)
+
+
+_WORD_BYTES = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+
+def _has_word(content: bytes, word: bytes) -> bool:
+    """Whether it contains the word as a whole. A regular expression would compare the whole word at every
+    byte of a text that repeats its beginning."""
+    at = content.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if _WORD_BYTES.isdisjoint(content[at - 1 : at] + content[end : end + 1]):
+            return True
+        at = content.find(word, at + 1)
+    return False
 
 
 def _key(entry: SnapshotEntry) -> str:

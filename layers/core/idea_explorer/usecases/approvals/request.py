@@ -33,5 +33,6 @@ def request_approvals(
                 diff=proposal.diff,
                 base_sha=proposal.base_sha or "",
                 content_hash=proposal.content_hash,
+                danger=proposal.danger,
             )
         )

@@ -79,12 +79,16 @@ def _ending(name: str) -> str:
     return name.rpartition(".")[2].lower() if "." in name else ""
 
 
+# Python's own parser holds the interpreter until it is done: a tenth of a second for so much.
+MAX_AST_BYTES = 100_000
+MAX_STATEMENT = 1_600  # bytes of a line, of which fewer are shown
+MAX_STATEMENT_LINES = 20
 # what Python's parser raises for invalid or deeply nested code
 _REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def parse(grammar: str, source: bytes) -> ParsedCode:
-    if grammar == "python":
+    if grammar == "python" and len(source) <= MAX_AST_BYTES:
         with suppress(*_REFUSED):
             return parse_python(source)
     return parse_with_grammar(grammar, source)
@@ -157,7 +161,10 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
 
 
 def _imports(node: ast.Import | ast.ImportFrom, lines: list[bytes]) -> Iterator[Import]:
-    statement = shorten(b" ".join(lines[node.lineno - 1 : node.end_lineno]))
+    first = node.lineno - 1
+    last = min(node.end_lineno or node.lineno, first + MAX_STATEMENT_LINES)
+    # parts of lines: thousands of imports can be on a single one
+    statement = shorten(b" ".join(line[:MAX_STATEMENT] for line in lines[first:last]))
     if isinstance(node, ast.Import):
         for alias in node.names:
             target = alias.name.replace(".", "/")

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 MAX_EXCERPT = 200  # characters of a signature or statement
+MAX_USE = 4_000  # characters of Rust's `use`: what is before its braces is repeated for each leaf
 # endings that an import may leave out or change
 _ENDINGS = re.compile(
     r"\.(d\.ts|py|pyi|pyw|js|jsx|mjs|cjs|ts|tsx|mts|cts|vue|svelte|json|css|scss|less"
@@ -66,7 +67,7 @@ def rust_uses(text: str) -> list[ModuleReference]:
     """`a::b::{C, d as e, f::*}`: each of its leaves. `mod a;`: a file below this one."""
     if submodule := _RUST_MODULE.search(text):
         return [ModuleReference(submodule[1], 1)]
-    return [_rust_leaf(leaf) for leaf in _rust_leaves("".join(text.split("\n")))]
+    return [_rust_leaf(leaf) for leaf in _rust_leaves("".join(text[:MAX_USE].split("\n")))]
 
 
 def _rust_leaves(text: str, depth: int = 0) -> list[str]:

@@ -8,15 +8,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.code import Definition, DefinitionKind, Import, ParsedCode
+from idea_explorer.domain.deadline import check_time_limit, is_abandoned
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS
 from idea_explorer.tools.code.parsing.modules import ModuleReference, shorten
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query
+    from tree_sitter import Language, Node, Query
 
 Captures = dict[str, list["Node"]]
 _KINDS: tuple[DefinitionKind, ...] = ("function", "class", "variable")
-_MODIFIERS = re.compile(rb"[\w \t]{0,60}")
+MAX_MODIFIERS = 60
+_MODIFIERS = re.compile(rb"[\w \t]{0,%d}" % MAX_MODIFIERS)
+MAX_SOURCE = (
+    262_144  # of a file: hostile code takes seconds for so much, and people write no larger files
+)
+READ_BYTES = 4_096
+QUERY_BYTES = 32_768
+# How much of what a stranger wrote is looked at for one symbol: a file may be a single line of a megabyte.
+MAX_NAME = 400
+MAX_LINE = 1_600  # four times what is shown, in bytes
+MAX_LIST = 10_000  # a Rust `use` with all its names
+MAX_NESTING = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +43,76 @@ class _Found:
 
 
 def parse_with_grammar(grammar: str, source: bytes) -> ParsedCode:
-    from tree_sitter import QueryCursor
+    """Raises TimeLimitExceededError. The parser and the query hold the interpreter while they work, so both
+    get the source in small parts: in between, other threads run. (Their progress callbacks would be the way
+    to do that, but crash the process: tree-sitter 0.26.)"""
+    from tree_sitter import Parser
 
-    parser, query = _tools(grammar)
-    tree = parser.parse(source)
-    matches = [captures for _, captures in QueryCursor(query).matches(tree.root_node)]
+    language, query = _tools(grammar)
+    looked_at = source[:MAX_SOURCE]
+
+    def read(start: int, _: object) -> bytes:
+        return b"" if is_abandoned() else looked_at[start : start + READ_BYTES]
+
+    # not shared: while one thread parses, another one may begin to
+    tree = Parser(language).parse(read)
+    check_time_limit()
+    matches = [*_matches(query, tree.root_node, len(looked_at))]
     return ParsedCode(
-        definitions=tuple(_definitions(matches, source)),
-        imports=tuple(_imports(grammar, matches, source)),
+        definitions=tuple(_definitions(matches, looked_at)),
+        imports=tuple(_imports(grammar, matches, looked_at)),
     )
 
 
+def _matches(query: "Query", root: "Node", size: int) -> Iterator[Captures]:
+    """A match that reaches into several parts of the source is found in each, and returned once."""
+    from tree_sitter import QueryCursor
+
+    cursor = QueryCursor(query)
+    seen: set[tuple[int, tuple[tuple[str, int, int], ...]]] = set()
+    for start in range(0, size, QUERY_BYTES):
+        check_time_limit()
+        cursor.set_byte_range(start, start + QUERY_BYTES)
+        for pattern, captures in cursor.matches(root):
+            nodes = [(name, n.start_byte, n.end_byte) for name in captures for n in captures[name]]
+            key = (pattern, tuple(sorted(nodes)))
+            if key not in seen:
+                seen.add(key)
+                yield captures
+
+
 @cache
-def _tools(grammar: str) -> "tuple[Parser, Query]":
-    from tree_sitter import Language, Parser, Query
+def _tools(grammar: str) -> "tuple[Language, Query]":
+    from tree_sitter import Language, Query
 
     described = GRAMMARS[grammar]
     language = Language(getattr(import_module(described.package), described.function)())
-    return Parser(language), Query(language, described.query)
+    return language, Query(language, described.query)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What a definition is inside of: where that ends, and the names down to it."""
+
+    end: int
+    names: tuple[str, ...]
+    in_function: bool
 
 
 def _definitions(matches: list[Captures], source: bytes) -> Iterator[Definition]:
     """In source order, without the local variables of functions."""
-    around: list[_Found] = []
+    around = [_Scope(len(source) + 1, (), in_function=False)]
     for found in _found(matches, source):
-        while around and around[-1].end <= found.start:
+        while around[-1].end <= found.start:
             around.pop()
-        names = [outer.name for outer in around] or ([found.container] if found.container else [])
-        is_local = any(outer.kind == "function" for outer in around)
-        if found.kind and not (found.kind == "variable" and is_local):
+        outer = around[-1]
+        names = outer.names or ((found.container,) if found.container else ())
+        if found.kind and not (found.kind == "variable" and outer.in_function):
             yield Definition(found.name, found.kind, found.line, found.signature, ".".join(names))
         if found.kind != "variable":
-            around.append(found)
+            inner = (*outer.names, found.name)[:MAX_NESTING]
+            in_function = outer.in_function or found.kind == "function"
+            around.append(_Scope(found.end, inner, in_function=in_function))
 
 
 def _found(matches: list[Captures], source: bytes) -> list[_Found]:
@@ -84,25 +134,38 @@ def _describe(
     return _Found(
         start=node.start_byte,
         end=node.end_byte,
-        name=_bare(_text(name)),
+        name=_bare(_text(name, source)),
         kind=kind,
         line=name.start_point[0] + 1,
         signature=_signature(node, source),
-        container="".join(_bare(_text(outer)) for outer in captures.get("container", [])),
+        container="".join(_bare(_text(outer, source)) for outer in captures.get("container", [])),
     )
 
 
 def _signature(node: "Node", source: bytes) -> str:
     """The source from its modifiers (`export`, `pub`) to the body or the end of the first line."""
-    line_start = source.rfind(b"\n", 0, node.start_byte) + 1
-    is_alone = _MODIFIERS.fullmatch(source, line_start, node.start_byte)
-    start = line_start if is_alone else node.start_byte
+    start = node.start_byte
+    line_start = _line_start(source, start, MAX_MODIFIERS)
+    if line_start is not None and _MODIFIERS.fullmatch(source, line_start, start):
+        start = line_start
     value = node.child_by_field_name("value")
     body = node.child_by_field_name("body") or (value and value.child_by_field_name("body"))
     if body:
-        return shorten(source[start : body.start_byte]).rstrip("{ ")
-    line_end = source.find(b"\n", start)
-    return shorten(source[start : line_end if line_end >= 0 else None]).rstrip("{; ")
+        return shorten(source[start : min(body.start_byte, start + MAX_LINE)]).rstrip("{ ")
+    return shorten(source[start : _line_end(source, start)]).rstrip("{; ")
+
+
+def _line_start(source: bytes, at: int, most: int) -> int | None:
+    """Where the line begins; None if that is more than `most` bytes before."""
+    first = max(at - most - 1, 0)
+    found = source.rfind(b"\n", first, at)
+    return None if found < 0 and first else found + 1
+
+
+def _line_end(source: bytes, start: int) -> int:
+    """Where the line ends, or its part that is looked at."""
+    found = source.find(b"\n", start, start + MAX_LINE)
+    return found if found >= 0 else start + MAX_LINE
 
 
 def _imports(grammar: str, matches: list[Captures], source: bytes) -> Iterator[Import]:
@@ -110,23 +173,23 @@ def _imports(grammar: str, matches: list[Captures], source: bytes) -> Iterator[I
     for captures in matches:
         for marked in captures.get("import", []):
             line, statement = _statement(marked, source)
-            for named in GRAMMARS[grammar].names(_first(captures, "module")):
-                given = _with_captures(named, captures)
+            for named in GRAMMARS[grammar].names(_first(captures, "module", source, MAX_LIST)):
+                given = _with_captures(named, captures, source)
                 for imported in _as_imports(given, line, statement):
                     if imported not in seen:
                         seen.add(imported)
                         yield imported
 
 
-def _with_captures(named: ModuleReference, captures: Captures) -> ModuleReference:
+def _with_captures(named: ModuleReference, captures: Captures, source: bytes) -> ModuleReference:
     if captures.get("all"):
         module = f"{named.module}/{named.symbol}" if named.module else named.symbol
         return ModuleReference(module, named.level)
     return ModuleReference(
         named.module,
         named.level,
-        _first(captures, "symbol") or named.symbol,
-        _first(captures, "alias") or named.alias,
+        _first(captures, "symbol", source) or named.symbol,
+        _first(captures, "alias", source) or named.alias,
     )
 
 
@@ -141,18 +204,21 @@ def _as_imports(named: ModuleReference, line: int, statement: str) -> Iterator[I
 
 def _statement(node: "Node", source: bytes) -> tuple[int, str]:
     """Its whole lines: a call of require() says little without its assignment."""
-    first = source.rfind(b"\n", 0, node.start_byte) + 1
-    last = source.find(b"\n", node.end_byte)
-    return node.start_point[0] + 1, shorten(source[first : last if last >= 0 else None])
+    first = _line_start(source, node.start_byte, MAX_LINE)
+    start = node.start_byte if first is None else first
+    end = min(_line_end(source, node.end_byte), start + MAX_LINE)
+    return node.start_point[0] + 1, shorten(source[start:end])
 
 
-def _first(captures: Captures, name: str) -> str:
+def _first(captures: Captures, name: str, source: bytes, most: int = MAX_NAME) -> str:
     nodes = captures.get(name)
-    return _text(nodes[0]) if nodes else ""
+    return _text(nodes[0], source, most) if nodes else ""
 
 
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+def _text(node: "Node", source: bytes, most: int = MAX_NAME) -> str:
+    """The beginning of a node's text: nodes of nested code would repeat all that is inside."""
+    end = min(node.end_byte, node.start_byte + most)
+    return source[node.start_byte : end].decode("utf-8", "replace")
 
 
 def _bare(name: str) -> str:

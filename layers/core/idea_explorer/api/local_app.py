@@ -1,0 +1,210 @@
+"""Answers the requests to the API on this machine, as an ASGI application: checks what a request says about
+itself before its body is read, and hands it to the API's handler as an API Gateway event."""
+
+import asyncio
+import base64
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from idea_explorer.api.authorizer import UnauthorizedError, authorize
+from idea_explorer.api.connections import ConnectionLimits, Headers, encode_headers, render_error
+from idea_explorer.api.gateway import LOCAL_ARN, LocalContext, build_gateway_event, split_target
+from idea_explorer.api.http import MAX_DECISION_BYTES, SECURITY_HEADERS, RequestError
+from idea_explorer.domain import limits
+from idea_explorer.domain.errors import ExplorerError
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
+
+    from idea_explorer.api.app import Handler
+    from idea_explorer.api.hosts import HostRules
+
+T = TypeVar("T")
+StoreFile: TypeAlias = Callable[[str, str, bytes], None]
+
+
+@dataclass(frozen=True)
+class Response:
+    status: int
+    headers: Headers
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    target: str
+    headers: Mapping[str, str]
+
+    @classmethod
+    def of(cls, scope: "HTTPScope") -> "Request":
+        query = scope["query_string"]
+        target = scope["raw_path"] + (b"?" + query if query else b"")
+        return cls(
+            method=scope["method"],
+            target=target.decode("ascii"),
+            headers={
+                name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+            },
+        )
+
+    @property
+    def length(self) -> int:
+        return int(self.headers.get("content-length", "0"))
+
+
+@dataclass(frozen=True)
+class LocalApp:
+    """`store` saves an uploaded file by owner and id; a deployment uses a bucket for that."""
+
+    handle: "Handler"
+    tokens: Callable[[], str]
+    store: StoreFile | None
+    hosts: "HostRules"
+    limits: ConnectionLimits
+
+    async def __call__(
+        self, scope: "HTTPScope", receive: "ASGIReceiveCallable", send: "ASGISendCallable"
+    ) -> None:
+        with suppress(asyncio.CancelledError):  # the server ends, and nobody waits for a response
+            try:
+                response, is_read = await self._respond(Request.of(scope), receive)
+            except RequestError as error:
+                response, is_read = Response(error.status, *render_error(error)), False
+            except _DisconnectedError:
+                return
+            await self._send(response, send, None if is_read else receive)
+
+    async def _respond(
+        self, request: Request, receive: "ASGIReceiveCallable"
+    ) -> tuple[Response, bool]:
+        """The response, and whether the request's body was read. Raises RequestError."""
+        self._check(request)
+        owner = self._find_owner(request)
+        if request.method == "PUT":
+            return await self._receive_file(request, owner, receive), True
+        # without a token no route needs the body: it says 401, or is public
+        body = await self._read_body(request, receive) if owner else b""
+        event = build_gateway_event(request.method, request.target, request.headers, body, owner)
+        answer = await _call_in_thread(partial(self.handle, event, LocalContext()))
+        is_read = owner is not None or request.length == 0
+        return _convert(answer, closes=not is_read), is_read
+
+    def _check(self, request: Request) -> None:
+        headers = request.headers
+        self.hosts.check(request.method, headers.get("host", ""), headers.get("origin"))
+        if "transfer-encoding" in headers:
+            if "content-length" in headers:
+                raise RequestError(400, "The request has two lengths.")
+            raise RequestError(411, "The request needs a Content-Length.")
+        max_bytes = limits.MAX_UPLOAD_BYTES if request.method == "PUT" else MAX_DECISION_BYTES
+        if request.length > max_bytes:
+            raise RequestError.too_large(max_bytes)
+
+    def _find_owner(self, request: Request) -> str | None:
+        """None without a valid token; then only public routes respond."""
+        try:
+            allowed = authorize({"methodArn": LOCAL_ARN, "headers": request.headers}, self.tokens)
+        except UnauthorizedError:
+            return None
+        return str(allowed["context"]["owner"])
+
+    async def _receive_file(
+        self, request: Request, owner: str | None, receive: "ASGIReceiveCallable"
+    ) -> Response:
+        folder, _, file_id = split_target(request.target).path.rpartition("/")
+        if owner is None:
+            raise RequestError(401)
+        if folder != "/files" or self.store is None:
+            raise RequestError(404, "No such route.")
+        content = await self._read_body(request, receive)
+        try:
+            await _call_in_thread(partial(self.store, owner, file_id, content))
+        except ExplorerError as error:
+            raise RequestError.of(error) from error
+        return Response(204, encode_headers({**SECURITY_HEADERS}), b"")
+
+    async def _read_body(self, request: Request, receive: "ASGIReceiveCallable") -> bytes:
+        seconds = self.limits.body_seconds + request.length / self.limits.body_bytes_per_second
+        parts: list[bytes] = []
+        try:
+            async with asyncio.timeout(seconds):
+                more = request.length > 0
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise _DisconnectedError
+                    parts.append(message["body"])
+                    more = message["more_body"]
+        except TimeoutError:
+            raise RequestError(408, "The request took too long to arrive.") from None
+        return b"".join(parts)
+
+    async def _send(
+        self, response: Response, send: "ASGISendCallable", unread: "ASGIReceiveCallable | None"
+    ) -> None:
+        """`unread`: what the peer goes on sending is discarded for a moment, because closing at once would
+        reset the connection and may take the response with it."""
+        await send(
+            {
+                "type": "http.response.start",
+                "status": response.status,
+                "headers": response.headers,
+                "trailers": False,
+            }
+        )
+        await send(
+            {
+                "type": "http.response.body",
+                "body": response.body,
+                "more_body": unread is not None,
+            }
+        )
+        if unread is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.limits.discard_seconds):
+                    while (message := await unread())["type"] == "http.request":
+                        if not message["more_body"]:
+                            break
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class _DisconnectedError(Exception):
+    """The peer closed the connection before its request was complete."""
+
+
+async def _call_in_thread(call: Callable[[], T]) -> T:
+    """Calls that wait do not hold up others. The thread is a daemon, unlike those of asyncio's executor,
+    so that the program can end while a call waits for events."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        if future.set_running_or_notify_cancel():
+            try:
+                result = call()
+            except BaseException as error:  # noqa: BLE001  raised where the result is awaited
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await asyncio.wrap_future(future)
+
+
+def _convert(answer: Mapping[str, Any], *, closes: bool) -> Response:
+    """API Gateway's proxy response as HTTP."""
+    many = answer.get("multiValueHeaders") or {}
+    headers = {**answer.get("headers", {}), **{name: ", ".join(v) for name, v in many.items()}}
+    text = str(answer.get("body") or "")
+    body = base64.b64decode(text) if answer.get("isBase64Encoded") else text.encode()
+    status = int(answer["statusCode"])
+    if status != 204:
+        headers["Content-Length"] = str(len(body))
+    if closes:
+        headers["Connection"] = "close"
+    return Response(status, encode_headers(headers), body)

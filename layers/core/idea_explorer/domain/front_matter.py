@@ -1,0 +1,118 @@
+"""Read the front matter of a document. Anybody may have written it, so it is read as data and in bounds.
+
+Only the events of YAML's parser are used. Nothing is constructed from them, so that tags, anchors, aliases
+and merge keys have no effect except that the front matter is refused.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from idea_explorer.domain.limits import MAX_FRONT_MATTER
+
+if TYPE_CHECKING:
+    import yaml
+
+MAX_NODES = 1_000  # ours has eight names and values
+MAX_DEPTH = 4
+_CLOSING = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
+_NO_VALUE = frozenset({"", "~", "null", "Null", "NULL"})
+
+
+class FrontMatterError(ValueError):
+    """The front matter cannot be used. The message says why, without a word of the document."""
+
+
+def split_front_matter(text: str) -> tuple[str | None, str]:
+    """The front matter of a text with line feeds only, without its marks, and the body. None if it has none;
+    raises FrontMatterError if it is too long."""
+    if closing := _find_closing(text):
+        return text[4 : closing.start()], text[closing.end() :].strip()
+    if text.startswith("---\n") and len(text) > MAX_FRONT_MATTER:
+        raise FrontMatterError(f"it does not end within {MAX_FRONT_MATTER:,} characters")
+    return None, text
+
+
+def find_front_matter_end(text: str) -> int:
+    """Where the line after the front matter begins; 0 if there is none."""
+    closing = _find_closing(text)
+    return min(closing.end() + 1, len(text)) if closing else 0
+
+
+def _find_closing(text: str) -> re.Match[str] | None:
+    return _CLOSING.search(text, 4, MAX_FRONT_MATTER) if text.startswith("---\n") else None
+
+
+def parse_front_matter(block: str) -> dict[str, str]:
+    """The values that are plain text, as they are written; lists and nested values are left out. Raises
+    FrontMatterError, and nothing else."""
+    import yaml
+
+    # libyaml is ten times as fast; some platforms have no wheel with it
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _read(yaml.parse(block, Loader=loader))
+    except FrontMatterError:
+        raise
+    except Exception as error:  # whatever the parser raises, the document is readable
+        raise FrontMatterError("it is not valid YAML") from error
+
+
+def _read(events: Iterable["yaml.Event"]) -> dict[str, str]:
+    """The names and values of the outermost mapping."""
+    from yaml.events import CollectionEndEvent, CollectionStartEvent, NodeEvent, ScalarEvent
+
+    matter: dict[str, str] = {}
+    name: str | None = None
+    depth = nodes = 0
+    for event in events:
+        if isinstance(event, CollectionEndEvent):
+            depth -= 1
+        if not isinstance(event, NodeEvent):
+            continue
+        nodes += 1
+        _check(event, nodes, depth)
+        if depth == 1 and name is None:
+            name = _read_name(event)
+        elif depth == 1 and name is not None:
+            if isinstance(event, ScalarEvent) and not _is_empty(event):
+                matter[name] = _read_text(event)
+            name = None
+        depth += isinstance(event, CollectionStartEvent)
+    return matter
+
+
+def _check(event: "yaml.NodeEvent", nodes: int, depth: int) -> None:
+    from yaml.events import AliasEvent, MappingStartEvent
+
+    if isinstance(event, AliasEvent) or event.anchor:
+        raise FrontMatterError("it has anchors or aliases")
+    if getattr(event, "tag", None):
+        raise FrontMatterError("it has tags")
+    if nodes > MAX_NODES:
+        raise FrontMatterError(f"it has more than {MAX_NODES:,} values")
+    if depth > MAX_DEPTH:
+        raise FrontMatterError(f"it is nested deeper than {MAX_DEPTH} levels")
+    if depth == 0 and (nodes > 1 or not isinstance(event, MappingStartEvent)):
+        raise FrontMatterError("it is not a list of names and values")
+
+
+def _read_name(event: "yaml.NodeEvent") -> str:
+    from yaml.events import ScalarEvent
+
+    if not isinstance(event, ScalarEvent):
+        raise FrontMatterError("a name in it is not text")
+    if event.value == "<<":
+        raise FrontMatterError("it has merge keys")
+    return _read_text(event)
+
+
+def _is_empty(event: "yaml.ScalarEvent") -> bool:
+    return bool(event.implicit[0]) and event.value in _NO_VALUE
+
+
+def _read_text(event: "yaml.ScalarEvent") -> str:
+    """Raises UnicodeEncodeError for half of a surrogate pair, which no file and no index can store."""
+    text = str(event.value)
+    text.encode()
+    return text

@@ -1,0 +1,1 @@
+"""Hostile input for every surface that meets what strangers write: `make hostile`."""

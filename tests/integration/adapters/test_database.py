@@ -1,0 +1,99 @@
+"""One SQLite file that many threads and processes open at once."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.folder.locks import lock_folder
+from idea_explorer.adapters.safe_files import make_private_file
+from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.domain.errors import ConfigurationError
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS words (word TEXT);"
+THREADS, PROCESSES, FILES = 8, 4, 10
+
+OPEN_MANY = f"""
+import os, sys
+from pathlib import Path
+from idea_explorer.adapters.sqlite.database import Database
+
+os.read(0, 2)  # all start together
+for number in range({FILES}):
+    Database(Path(sys.argv[1]) / f"{{number}}.db", {SCHEMA!r}).execute("INSERT INTO words VALUES (?)", ["x"])
+"""
+
+
+def old_file(path: Path) -> sqlite3.Connection:
+    """A file with a journal that is not WAL yet."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("CREATE TABLE older (word TEXT)")
+    return connection
+
+
+def test_a_file_that_another_is_writing_to_is_opened_when_that_has_ended(tmp_path: Path) -> None:
+    other = old_file(tmp_path / "a.db")
+    other.execute("BEGIN IMMEDIATE")
+    ending = threading.Timer(0.2, other.execute, ["COMMIT"])
+    ending.start()
+
+    db = Database(tmp_path / "a.db", SCHEMA)
+
+    assert db.rows("PRAGMA journal_mode") == [("wal",)]
+    ending.join()
+    other.close()
+
+
+def test_a_file_that_stays_locked_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("idea_explorer.adapters.sqlite.database.BUSY_TIMEOUT_SECONDS", 0.1)
+    other = old_file(tmp_path / "a.db")
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(ConfigurationError, match="database is locked"):
+        Database(tmp_path / "a.db", SCHEMA)
+    other.close()
+
+
+def test_threads_that_open_a_new_file_at_once_all_use_it(tmp_path: Path) -> None:
+    barrier = threading.Barrier(THREADS)
+
+    def open_and_write(path: Path) -> None:
+        barrier.wait()
+        Database(path, SCHEMA).execute("INSERT INTO words VALUES (?)", ["x"])
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for number in range(FILES):
+            path = tmp_path / "new" / f"{number}.db"
+            list(pool.map(open_and_write, [path] * THREADS))
+            assert len(Database(path, SCHEMA).rows("SELECT * FROM words")) == THREADS
+
+
+def test_processes_that_open_new_files_at_once_all_use_them(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", OPEN_MANY, str(tmp_path)]
+    start, started = os.pipe()
+    processes = [subprocess.Popen(command, stdin=start) for _ in range(PROCESSES)]
+    os.write(started, b".\n" * PROCESSES)
+
+    assert [process.wait() for process in processes] == [0] * PROCESSES
+    os.close(start)
+    os.close(started)
+    for number in range(FILES):
+        rows = Database(tmp_path / f"{number}.db", SCHEMA).rows("SELECT * FROM words")
+        assert len(rows) == PROCESSES
+
+
+def test_a_thread_that_comes_to_a_locked_file_leaves_it_locked_for_other_processes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "lock"
+    take = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN EXCLUSIVE')"
+    with lock_folder(path):
+        make_private_file(path)  # as the next publisher in this process does
+        other = subprocess.run([sys.executable, "-c", take, str(path)], capture_output=True)
+    assert b"database is locked" in other.stderr

@@ -1,0 +1,41 @@
+"""The depth of a request, and what it sets."""
+
+import pytest
+from pydantic import ValidationError
+
+from idea_explorer.domain.depths import DEPTHS
+from idea_explorer.domain.request import ExploreRequest
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+def test_a_depth_sets_steps_and_deadline(name: str) -> None:
+    request = ExploreRequest(idea="Tea", depth=name)
+    depth = DEPTHS[name]
+    assert (request.steps, request.seconds) == (depth.steps, depth.deadline_seconds)
+
+
+def test_what_the_request_says_itself_wins() -> None:
+    request = ExploreRequest(idea="Tea", depth="deep", max_steps=3, deadline_seconds=90)
+    assert (request.steps, request.seconds) == (3, 90)
+
+
+def test_toolsets_without_depths_have_their_own_limits() -> None:
+    request = ExploreRequest(idea="Tea", toolset="assistant")
+    assert (request.depth_limits, request.steps, request.seconds) == (None, 10, 120)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"idea": "Tea", "review_plan": true}',
+        '{"idea": "Tea", "review_plan": true, "toolset": "code", "depth": "deep"}',
+    ],
+)
+def test_a_plan_is_reviewed_only_where_there_is_one(body: str) -> None:
+    with pytest.raises(ValidationError, match="use the depth standard or deep"):
+        ExploreRequest.model_validate_json(body)
+
+
+def test_an_unknown_depth_is_refused() -> None:
+    with pytest.raises(ValidationError, match="depth"):
+        ExploreRequest.model_validate_json('{"idea": "Tea", "depth": "bottomless"}')

@@ -1,0 +1,235 @@
+"""Nothing takes super-linear time in what strangers write. `make growth` measures it; here, nothing hangs,
+and every regular expression of the package is known."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import idea_explorer
+from tests.performance.growth import MAX_EXPONENT, grow, measure, time_once
+from tests.performance.surfaces import SHAPES, SURFACES
+
+PACKAGE = Path(idea_explorer.__file__).parent
+SIZE = 10_000
+# In CPU seconds. What takes longer is measured again at two larger sizes, of which the one takes half the
+# time of the other if it is linear and a quarter if it is quadratic, on a busy machine as well.
+SUSPECT = 0.05
+LARGE = 60_000
+MAX_RATIO = 3.0
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_no_shape_of_text_takes_more_than_its_share(surface: str) -> None:
+    call = SURFACES[surface]
+    suspect = [shape for shape, make in SHAPES.items() if time_once(call, make(SIZE)) > SUSPECT]
+    slow = [
+        shape
+        for shape in suspect
+        if measure(call, SHAPES[shape](LARGE))
+        > MAX_RATIO * measure(call, SHAPES[shape](LARGE // 2))
+    ]
+    assert slow == []
+
+
+def test_what_is_quadratic_is_found() -> None:
+    def count(text: str) -> int:
+        return len(re.findall("<!--.*?-->", text))
+
+    curve = grow(count, "comments", sizes=(2_500, 5_000, 10_000))
+    assert curve.exponent > MAX_EXPONENT
+    assert not curve.passes
+
+
+# The patterns by the surface that measures them.
+MEASURED = {
+    "document": "domain.front_matter._CLOSING",
+    "update section": """
+        domain.documents._UPDATE_HEADING domain.documents._HEADING
+        domain.markdown._FENCE domain.markdown._ENDS domain.markdown._ENDS_IN_QUOTE
+        domain.markdown._ENDS_IN_ITEM domain.markdown._INDENTED domain.markdown._ITEM
+    """,
+    "citations": """
+        domain.citations._MARKS domain.citations._NUMBER domain.links._EVENT domain.links._TICKS
+        domain.links.BREAK domain.links._DESTINATION domain.links._NAME domain.links._NUMBERS
+        domain.links._ANGLED domain.links._ADDRESS domain.links._TAG domain.links._HREF
+        domain.links._DEFINITION domain.links.Link domain.source_lists._PLAIN
+        domain.source_lists._NOT_TITLE domain.source_lists._AMBIGUOUS
+    """,
+    "citations of a list": """
+        domain.source_entries._OUR_ENTRY domain.source_entries._ANGLED domain.source_entries._PATH
+        domain.source_entries._FILE domain.source_entries._CODE_OR_COMMENT
+        domain.source_lists._LINE domain.source_lists._MARKER domain.source_lists._LABEL
+        domain.sources.NumberedSource
+    """,
+    "citations of a definition": "domain.links._DEFINED",
+    "citations of a link": """
+        domain.sources._WEB domain.sources._NO_SOURCE domain.sources._LINES domain.sources._UPWARDS
+        domain.sources._TRACKING domain.sources._UNSAFE domain.sources._TAG_LIKE
+    """,
+    "evidence": "domain.sources._ADDRESS domain.sources._fold_title",
+    "framework": """
+        domain.completeness._WORD domain.completeness.Framework
+        domain.markdown._ATX domain.markdown._SETEXT domain.markdown._BOLD
+    """,
+    "report": """
+        domain.report_text._FIRST_HEADING domain.report_text._TITLE domain.report_text._VERDICT
+        domain.report_text._VERDICT_SECTION domain.report_text._VERDICT_LINE
+        domain.documents._TITLE_LINE
+    """,
+    "index": """
+        domain.markdown._OPENING domain.similar_research._WORD domain.similar_research._CJK
+    """,
+    "idea": "domain.publication.hash_idea domain.publication.find_folders",
+    "page": """
+        tools.readable._MARKUP tools.readable._OPENING tools.readable._BOGUS tools.readable._TAG
+        tools.readable._SPACES tools.readable._RAW
+    """,
+    "page attribute": "tools.readable._HREF tools.readable._Reader",
+    "decoding": "tools.readable._META",
+    "search query": "tools.fulltext._WORD",
+    "uploads": "tools.fulltext._BREAK",
+    "calculator": "tools.calculator._TOKEN",
+    "console": """
+        console.markdown._COSTLY console.markdown._UNSHOWABLE console.markdown._NUMBERED
+        console.markdown._OWN_ANCHOR
+    """,
+    "text": """
+        domain.text._SIGNS domain.text.one_line domain.text._MARKUP domain.text.unescape_markdown
+        domain.text._SUSPECT
+    """,
+    "paths": """
+        domain.paths._CONTROL domain.paths._ALLOWED domain.paths._UNPRINTABLE
+    """,
+    "repository path": """
+        domain.paths._INVISIBLE domain.paths._DRIVE
+    """,
+    "diff taken back": "domain.approvals._HEADER",
+    "address": "domain.addresses._HOST_NAME domain.addresses._NUMBER",
+    "retry-after": "domain.retry._SECONDS",
+    "music": """
+        domain.music._SENTENCE_END domain.music._NOT_A_LETTER domain.music._WORD
+        domain.music.build_matcher
+    """,
+    "music meaning": "adapters.music.embedders._WORD",
+    "events of an API": """
+        cli.targets.deployment.retry_seconds cli.targets.deployment.last_comment
+    """,
+    "first message": "domain.private_text._ASKED",
+    "addresses of a page": "domain.private_text._LINK_TARGET",
+    "links of a request": """
+        domain.private_text._WITH_SCHEME domain.private_text._BARE_ADDRESS domain.report_links._MAIL
+    """,
+    "links of a report": """
+        domain.report_links._LINKED domain.report_links._ADDRESS domain.report_links._END
+        domain.report_links._LABEL_END domain.report_links._RUN
+        domain.report_links._HARMLESS
+    """,
+    "markup of a report": """
+        domain.report_markup._MARKED domain.report_markup._TICKS
+        domain.report_markup._IMAGE domain.report_markup._IMAGE_IN_CODE domain.report_markup._TAG
+        domain.report_markup._ATTRIBUTES domain.report_markup._ACTIVE domain.report_markup._SPACE
+        domain.report_markup._ANGLED_TARGET
+        domain.report_markup._IMAGE_OUTSIDE_RUST domain.report_markup._ADDRESSED
+        domain.report_markup._HREF domain.report_markup._ALT domain.report_markup._BARE
+        domain.report_markup._DESTINATION domain.report_markup._DEFINITION
+        domain.report_markup._SPECIAL domain.report_markup._SCHEME domain.report_markup._QUERY
+    """,
+    "pull request": """
+        domain.commit_text._MENTION domain.commit_text._DIRECTIVE domain.commit_text._TRAILER
+        domain.commit_text._MARKUP domain.commit_text._FENCE domain.commit_text._CLOSING_FENCE
+    """,
+    "branch": "domain.names._REF_RULES",
+    "repository": "domain.names._OWNER domain.names._REPOSITORY",
+    "danger of a path": "domain.dangerous_paths._rule",
+    "imports of code": """
+        tools.code.parsing.modules._ENDINGS tools.code.parsing.modules._FOLDER_FILE
+        tools.code.parsing.modules._RUST_MODULE tools.code.parsing.modules._UPWARDS
+    """,
+    "pattern for code": """
+        tools.code.patterns._TOKEN tools.code.pattern_size._TOKEN
+        tools.code.pattern_size._IGNORES_CASE tools.code.pattern_size._IN_SET
+    """,
+    "files of code": "tools.code.patterns._GLOB_TOKEN",
+    "offline research": """
+        adapters.offline.research._SENTENCE adapters.offline.research._MARKUP
+    """,
+    "offline answer": """
+        adapters.offline.conversation._WORD adapters.offline.scripts._URL
+        adapters.offline.scripts._SUM adapters.offline.scripts._ACRONYM
+        adapters.offline.scripts._THOUSANDS adapters.offline.scripts._to_expression
+    """,
+    "offline code": "adapters.offline.scripts._NAME",
+}
+OURS = "reads only what this package wrote"
+FIXED = "reads a fixed number of characters from each place"
+SHORT = "its text was checked to be short"
+NOT_MEASURED = {
+    "adapters.aws.queue.UNSENDABLE": FIXED,
+    "adapters.claude.lazy_sdk._ALL": "reads the source of an installed library",
+    "adapters.claude.lazy_sdk._IMPORT": "reads the source of an installed library",
+    "adapters.claude.lazy_sdk._REST": "reads the source of an installed library",
+    "adapters.dynamodb.table.Table": OURS,
+    "adapters.github.revert._REVERTS": FIXED,
+    "adapters.http.public._CHARSET": "a header, which the HTTP client bounds",
+    "adapters.music.embedders._CONCEPT": OURS,
+    "adapters.records._TIME": FIXED,
+    "adapters.snapshots.cache._SHA": FIXED,
+    "agent.prompts._FRONT_MATTER": OURS,
+    "agent.prompts._PLACEHOLDER": OURS,
+    "api.events._NUMBER": FIXED,
+    "api.heads._AMBIGUOUS": FIXED,
+    "api.hosts._HOST": "a header, which the server bounds",
+    "cli.arguments.SUFFIX": FIXED,
+    "console.assets._NAME": SHORT,
+    "domain.approvals._ADDRESS": SHORT,
+    "domain.ids._FILE_ID": FIXED,
+    "domain.ids._FILE_NAME": SHORT,
+    "domain.ids._SHAPE": FIXED,
+    "domain.music._ISRC": FIXED,
+    "domain.publication.ResearchFolder": FIXED,
+    "domain.publication._SURROGATE": FIXED,
+    "domain.similar_research._DATED": "a path, whose length the file system bounds",
+    "domain.tokens._HASH": FIXED,
+    "domain.tokens._OWNER": FIXED,
+    "observability.spans._TRACE_HEADER": FIXED,
+    "tools.code.parsing.treesitter._MODIFIERS": FIXED,
+    "tools.code.symbol_search._SEPARATOR": FIXED,
+    "tools.readable._KNOWN": SHORT,
+}
+
+
+def find_patterns() -> Iterator[str]:
+    """Every statement of a module that uses `re`, by its name."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        module = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
+        for statement in ast.parse(file.read_text("utf-8")).body:
+            if any(_uses_re(node) for node in ast.walk(statement)):
+                yield f"{module.removesuffix('.__init__')}.{_name(statement)}"
+
+
+def _uses_re(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    module = node.func.value
+    return isinstance(module, ast.Name) and module.id == "re" and node.func.attr != "escape"
+
+
+def _name(statement: ast.stmt) -> str:
+    if isinstance(statement, ast.Assign):
+        (target,) = statement.targets
+        assert isinstance(target, ast.Name)
+        return target.id
+    assert isinstance(statement, ast.FunctionDef | ast.ClassDef), ast.unparse(statement)
+    return statement.name
+
+
+def test_every_pattern_is_measured_or_cannot_be_slow() -> None:
+    measured = [name for names in MEASURED.values() for name in names.split()]
+
+    assert MEASURED.keys() <= SURFACES.keys()
+    assert len(measured) == len(set(measured))
+    assert set(find_patterns()) - {*measured, *NOT_MEASURED} == set()
+    assert {*measured, *NOT_MEASURED} - set(find_patterns()) == set()
