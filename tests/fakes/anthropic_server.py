@@ -74,7 +74,8 @@ class FakeAnthropic:
         judge: Judge = judge_by_words,
     ) -> None:
         """`repeat_last`: the last turn goes on for ever instead of a 500. `force_json`: no stream,
-        even if asked for. `judge` answers requests to verify sentences, which no script has. `count`: usage with prompt caching, and max_tokens kept."""
+        even if asked for. `count`: usage with prompt caching, and max_tokens kept. `judge` answers
+        requests to verify sentences, which no script has."""
         self._model = script if callable(script) else in_order(script, repeat_last=repeat_last)
         self._judge = judge
         self._force_json = force_json

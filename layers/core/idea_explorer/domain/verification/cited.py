@@ -11,6 +11,8 @@ from idea_explorer.domain.source_lists import is_source_heading
 from idea_explorer.domain.sources import UNMATCHED, is_citation
 
 _END = re.compile(r"[.!?…][\"'”’»)*_]{0,3}(?=\s)")
+MARKER = 10  # characters before the number of a list item
+_VISIBLE = re.compile(r"\S")
 _NUMBERED = re.compile(r"\[?\d{1,3}\]?\Z")
 _LAST_WORD = re.compile(r"[\w.]{1,12}\Z")
 # words after which a full stop ends no sentence
@@ -83,10 +85,10 @@ def _sentences(report: str, start: int, end: int, links: Sequence[Link]) -> Iter
         if inside_link or found.start() < start or _is_abbreviation(report, start, found.start()):
             continue
         stop = _take_citations(report, found.end(), end, begins)
-        following = report[stop:end].lstrip()[:1]
-        if following and not following.islower():
+        following = _VISIBLE.search(report, stop, end)
+        if following and not following[0].islower():
             yield start, stop
-            start = end - len(report[stop:end].lstrip())
+            start = following.start()
     if start < end:
         yield start, end
 
@@ -95,18 +97,19 @@ def _is_abbreviation(report: str, start: int, at: int) -> bool:
     word = _LAST_WORD.search(report[max(start, at - 12) : at])
     if report[at] != "." or word is None:
         return False
-    is_list_number = word[0].isdigit() and not report[start : at - len(word[0])].strip()
-    return (
-        is_list_number
-        or word[0].lower() in _ABBREVIATED
-        or (len(word[0]) == 1 and word[0].isupper())
+    begin = at - len(word[0])
+    is_list_number = (
+        word[0].isdigit() and begin - start < MARKER and not report[start:begin].strip()
     )
+    is_initial = len(word[0]) == 1 and word[0].isupper()
+    return is_list_number or is_initial or word[0].lower() in _ABBREVIATED
 
 
 def _take_citations(report: str, at: int, end: int, links: dict[int, Link]) -> int:
     """Where the numbered links after a full stop end; they belong to the sentence before them."""
     while True:
-        gap = len(report[at:end][:4]) - len(report[at:end][:4].lstrip(" "))
+        before = report[at : min(at + 4, end)]
+        gap = len(before) - len(before.lstrip(" "))
         link = links.get(at + gap)
         if link is None or not _NUMBERED.match(link.label):
             return at
