@@ -60,7 +60,7 @@ def test_a_checked_report_with_marks_and_evidence_stays_as_it_is_when_checked_ag
 def test_the_section_says_how_strong_the_evidence_for_each_claim_is() -> None:
     other = "https://other.example"
     claims = [
-        Claim(text=f"A_b [[1]]({TEA}) [[2]]({other})", sources=(TEA, other), verdict="supported"),
+        Claim(text=f"A_b [[1]]({TEA}) [[2]]({other})", sources=(TEA, other), readable=2, verdict="supported"),
         Claim(text="B", sources=(TEA,), verdict="supported"),
         Claim(text="C", sources=(TEA,), verdict="partly"),
         Claim(text="D", sources=(TEA,), verdict="unsupported"),
