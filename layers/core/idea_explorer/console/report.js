@@ -16,7 +16,7 @@ export async function showReport(root, id, signal) {
 	article.addEventListener("click", (event) => {
 		const anchor = event.target.closest?.('a[href^="#"]');
 		if (!anchor) return;
-		event.preventDefault(); // # names the view
+		event.preventDefault(); // # is the view
 		const source = article.querySelector(`[id="${CSS.escape(anchor.getAttribute("href").slice(1))}"]`);
 		source?.setAttribute("tabindex", "-1");
 		source?.focus();
@@ -24,16 +24,16 @@ export async function showReport(root, id, signal) {
 	});
 	const said = t("div");
 	const { citations, unmatched_citations: lost, verification: v } = shown.stats;
-	const bad = (n, is) => n > 0 && t("span.bad", ` · ${n} ${is}`);
+	const bad = (n, w) => n > 0 && t("span.bad", ` · ${n} ${w}`);
 	const name = shown.title || cut(shown.idea, 90);
 	nameTab(name);
 	fill(root,
 		t("div.heading.tools", h("a", { href: `#/x/${id}` }, "← Details"),
 			t("div.actions",
-				button("Copy as markdown", async (event) => {
+				button("Copy as markdown", async ({ target }) => {
 					try {
 						await navigator.clipboard.writeText(markdown);
-						setText(event.target, "Copied");
+						setText(target, "Copied");
 						announce("Copied as markdown.");
 					} catch {
 						fill(said, failure({ title: "Your browser blocked copying", message: "Select and copy the text below." }),
