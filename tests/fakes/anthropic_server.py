@@ -94,6 +94,7 @@ class FakeAnthropic:
         self.rejections: list[str] = []
         self.violations: list[str] = []
         self._bills: dict[str, Usage] = {}
+        self._models: dict[str, str] = {}  # by request
         self._listener = Listener(self, port, host)
 
     @property
@@ -118,6 +119,14 @@ class FakeAnthropic:
         """What all answers cost, with output only as far as it was sent."""
         with self._lock:
             return sum(self._bills.values(), Usage())
+
+    def billed_by_model(self) -> dict[str, list[Usage]]:
+        """What each answer of each model cost."""
+        with self._lock:
+            bills: dict[str, list[Usage]] = {}
+            for request_id, usage in self._bills.items():
+                bills.setdefault(self._models[request_id], []).append(usage)
+            return bills
 
     def state(self) -> JsonObject:
         return {
@@ -195,6 +204,7 @@ class FakeAnthropic:
     def _message(self, request: JsonObject, headers: dict[str, str], number: int) -> Reply:
         with self._lock:
             self._record(request, headers)
+            self._models[f"req_{number:06d}"] = str(request.get("model"))
             betas = headers.get("anthropic-beta", "")
             complaint = complaint_about(
                 request, self._histories.paused_calls, betas

@@ -9,7 +9,7 @@ import pytest
 
 from idea_explorer.agent import verification
 from idea_explorer.agent.state import State
-from idea_explorer.domain.errors import NetworkError, UnavailableError, RejectedError
+from idea_explorer.domain.errors import NetworkError, RejectedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.transcript import (
     Instruction,

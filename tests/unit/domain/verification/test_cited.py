@@ -41,6 +41,10 @@ def test_code_headings_and_the_list_of_sources_hold_no_sentences() -> None:
     assert texts(report) == [f"Yes [x]({A})."]
 
 
+def test_text_right_below_a_heading_is_no_part_of_it() -> None:
+    assert texts(f"## Problem\nYes [x]({A}).\n## Next\n") == [f"Yes [x]({A})."]
+
+
 def test_a_reference_cites_what_it_is_defined_as() -> None:
     (cited,) = find_cited_sentences(f"It is so [there][t].\n\n[t]: {A}\n")
     assert cited.targets == (A,)

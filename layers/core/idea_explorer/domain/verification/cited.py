@@ -63,15 +63,23 @@ def _units(report: str, prose: Sequence[Span], links: Sequence[Link]) -> Iterato
     for start, end in prose:
         breaks = [found.start() for found in BREAK.finditer(report, start, end)]
         for first, last in pairwise([start, *breaks, end]):
-            block = report[first:last].strip()
-            if not block or block.startswith("#"):
+            begin, stop = _trim(report, first, last)
+            if report.startswith("#", begin):
+                heading = report.find("\n", begin, stop)
+                begin, stop = _trim(report, stop if heading < 0 else heading, stop)
+            block = report[begin:stop]
+            if not block:
                 continue
-            begin = first + report[first:last].index(block[0])
-            stop = begin + len(block)
             if block.startswith("|"):
                 yield begin, stop
             else:
                 yield from _sentences(report, begin, stop, select_links(links, begin, stop))
+
+
+def _trim(report: str, start: int, end: int) -> Span:
+    text = report[start:end]
+    begin = start + len(text) - len(text.lstrip())
+    return begin, max(begin, start + len(text.rstrip()))
 
 
 def _sentences(report: str, start: int, end: int, links: Sequence[Link]) -> Iterator[Span]:
