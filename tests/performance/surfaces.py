@@ -75,7 +75,9 @@ Surface = Callable[[str], object]
 OWN = new_id(0)
 DAY = date(2026, 11, 17)
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
-SENTENCE = "In 2024 Ridely, led by Ada Byron, took 18 % of fares, three in four of them \"in the big city\"."
+SENTENCE = (
+    'In 2024 Ridely, led by Ada Byron, took 18 % of fares, three in four of them "in the big city".'
+)
 PASSAGE = "Ridely took 19 % in 2023, Hopp 12 % in 2024, led by Bo Chen and 3 others, respectively."
 PAGE = "https://example.org/a/b"
 

@@ -2,6 +2,7 @@
 
 from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.claims import Claim, Verification
+from idea_explorer.domain.json import Block
 from idea_explorer.domain.tools import make_passage
 from idea_explorer.domain.verification.report import (
     MARK,
@@ -14,7 +15,7 @@ from idea_explorer.domain.verification.report import (
 
 TEA = "https://tea.example/report"
 EVIDENCE = [make_passage(TEA, "Tea sales rose by 12 % in 2024.", title="Tea report")]
-CITED = {
+CITED: Block = {
     "type": "text",
     "text": "x",
     "citations": [{"url": TEA, "cited_text": "Only 9 % drink it cold."}],
@@ -60,7 +61,12 @@ def test_a_checked_report_with_marks_and_evidence_stays_as_it_is_when_checked_ag
 def test_the_section_says_how_strong_the_evidence_for_each_claim_is() -> None:
     other = "https://other.example"
     claims = [
-        Claim(text=f"A_b [[1]]({TEA}) [[2]]({other})", sources=(TEA, other), readable=2, verdict="supported"),
+        Claim(
+            text=f"A_b [[1]]({TEA}) [[2]]({other})",
+            sources=(TEA, other),
+            readable=2,
+            verdict="supported",
+        ),
         Claim(text="B", sources=(TEA,), verdict="supported"),
         Claim(text="C", sources=(TEA,), verdict="partly"),
         Claim(text="D", sources=(TEA,), verdict="unsupported"),
