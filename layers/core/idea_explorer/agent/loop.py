@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
+from idea_explorer.agent.endings import end_early, end_interrupted, is_conversation_refused
 from idea_explorer.agent.fresh_start import fit_fresh_start
 from idea_explorer.agent.moves import (
     Ask,
@@ -20,30 +21,30 @@ from idea_explorer.agent.moves import (
     RunTools,
     Say,
     StartBranches,
+    Verify,
     next_move,
 )
 from idea_explorer.agent.requests import (
     ATTEMPTS,
     MODEL_CALLS,
     announce_retry,
+    announce_step,
     build_request,
     count_searches,
-    is_conversation_refused,
     refuse_tools,
     write_instruction,
 )
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
 from idea_explorer.agent.tool_calls import Recorded, run_in_parallel
+from idea_explorer.agent.verification import Verifier
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.branches import BranchTask
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
-from idea_explorer.domain.errors import ExplorerError, ExternalError, TooLongError
-from idea_explorer.domain.events import EventUsage, StepFinished
+from idea_explorer.domain.errors import ExternalError, TooLongError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
-from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -56,6 +57,7 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     ToolsRan,
 )
+from idea_explorer.domain.usage import compute_cost
 from idea_explorer.ports import EventSink, Model, ModelRequest, Transcript
 
 
@@ -73,6 +75,7 @@ class Agent:
     max_steps: int
     cancelled: Callable[[], bool]
     unfinished_at_limit: bool = False
+    verifier: Verifier | None = None
     read_transcript: Callable[[Sequence[AnyEntry]], None] = lambda _: None  # before tools run
     divide: Callable[[State], tuple[BranchTask, ...]] = lambda _: ()  # the branches to start now
 
@@ -86,22 +89,33 @@ class Agent:
             match move:
                 case Finish():
                     return move
-                case Say():
-                    self.transcript.append(write_instruction(move, state, self.deadline))
-                case RunTools():
-                    self.transcript.append(self._run_tools(state))
-                case RefuseTools():
-                    self.transcript.append(refuse_tools(state))
+                case Say() | RunTools() | RefuseTools() | StartBranches():
+                    self.transcript.append(self._carry_out(move, state))
                 case Restart():
                     fresh = self._fresh_start(state, move)
                     if fresh is None:
-                        return _stopped(state, Interrupted("budget"))
+                        return end_interrupted(state, Interrupted("budget"))
                     self.transcript.append(fresh)
-                case StartBranches():
-                    self.transcript.append(BranchesStarted(branches=move.branches))
+                case Verify():
+                    assert self.verifier is not None
+                    spent = compute_cost(state.all_billed, self.budget.prices)
+                    self.verifier.verify(self.transcript, spent, self.deadline, self.cancelled)
                 case Ask():
                     if finish := self._ask(state, move):
                         return finish
+
+    def _carry_out(
+        self, move: Say | RunTools | RefuseTools | StartBranches, state: State
+    ) -> AnyEntry:
+        match move:
+            case Say():
+                return write_instruction(move, state, self.deadline)
+            case RunTools():
+                return self._run_tools(state)
+            case RefuseTools():
+                return refuse_tools(state)
+            case StartBranches():
+                return BranchesStarted(branches=move.branches)
 
     def _bounds(self, state: State) -> Bounds:
         return Bounds(
@@ -112,12 +126,14 @@ class Agent:
             unfinished_at_limit=self.unfinished_at_limit,
             branches=self.divide(state),
             time_to_rewrite=self.deadline.left > self.deadline.reserve / 2,
+            verifies=self.verifier is not None,
         )
 
     def _allowed(self, state: State, request: ModelRequest) -> Allowance:
         searches = 0 if request.tools_off else count_searches(request.tools)
         first = not state.records
-        return self.budget.allow(request, state.billed, searches=searches, first=first)
+        budget = self.budget.without(state.billed_elsewhere)
+        return budget.allow(request, state.billed, searches=searches, first=first)
 
     def _writing(self, state: State, *, tools_off: bool) -> ModelRequest:
         """The full number of tokens, because thinking uses them too; the deadline limits the report when
@@ -137,7 +153,8 @@ class Agent:
         if request.tools_off:
             return request, allowance
         last = self._writing(state, tools_off=True)
-        after = self.budget.allow(last, [*state.billed, allowance.reserved], searches=0)
+        budget = self.budget.without(state.billed_elsewhere)
+        after = budget.allow(last, [*state.billed, allowance.reserved], searches=0)
         if allowance.max_tokens >= WRITE_TOKENS and after.fits:
             return request, allowance
         return last, self._allowed(state, last)
@@ -153,7 +170,7 @@ class Agent:
                 anew = error.reason == "gathering_over" or (
                     error.reason == "budget" and attempt > 1
                 )
-                return None if anew else _stopped(self._state, error)
+                return None if anew else end_interrupted(self._state, error)
             if is_conversation_refused(state, error):
                 return None
             again = MODEL_CALLS.next(error, attempt)
@@ -211,27 +228,16 @@ class Agent:
                 )
             )
             return error
-        took = round((clock.monotonic() - began) * 1_000)
-        self.transcript.append(
-            ModelCallFinished(
-                step=step,
-                content=[sanitize_block(block) for block in answer.content],
-                stop_reason=answer.stop_reason,
-                stop_detail=answer.stop_detail,
-                usage=answer.usage,
-                duration_ms=took,
-            )
+        finished = ModelCallFinished(
+            step=step,
+            content=[sanitize_block(block) for block in answer.content],
+            stop_reason=answer.stop_reason,
+            stop_detail=answer.stop_detail,
+            usage=answer.usage,
+            duration_ms=round((clock.monotonic() - began) * 1_000),
         )
-        cost = self.budget.price.cost(answer.usage) if self.budget.price else None
-        self.sink.emit(
-            StepFinished(
-                step=step,
-                usage=EventUsage.of(answer.usage),
-                cost=cost,
-                duration_ms=took,
-                stop_reason=answer.stop_reason,
-            )
-        )
+        self.transcript.append(finished)
+        self.sink.emit(announce_step(finished, self.budget.price))
         return None
 
     @property
@@ -254,7 +260,7 @@ class Agent:
         timed_out = not move.writing and self._time_for(move).passed
         if timed_out and self.deadline.left > WRITE_MARGIN_SECONDS:
             return None
-        return _ended(self._state, "model_error", error)
+        return end_early(self._state, "model_error", error)
 
     def _run_tools(self, state: State) -> ToolsRan:
         step = state.steps
@@ -283,17 +289,5 @@ class Agent:
             begun = State([*state.entries, fresh])
             return estimate_tokens(self._writing(begun, tools_off=True))
 
-        return fit_fresh_start(state, move.reason, self.budget, tokens_with)
-
-
-def _stopped(state: State, stop: Interrupted) -> Finish:
-    if stop.reason == "cancelled":
-        return Finish("cancelled", "cancelled")
-    return _ended(state, stop.reason, stop.error)
-
-
-def _ended(state: State, reason: str, error: ExplorerError | None) -> Finish:
-    """The end of an interrupted run: `partial` if there is any text to keep."""
-    if choose_report(state.entries):
-        return Finish("partial", reason, error)
-    return Finish("timed_out" if reason == "deadline" else "failed", reason, error)
+        budget = self.budget.without(state.billed_elsewhere)
+        return fit_fresh_start(state, move.reason, budget, tokens_with)

@@ -15,7 +15,12 @@ from idea_explorer.domain.errors import (
     RejectedError,
     TooLongError,
 )
-from idea_explorer.domain.report import choose_report, read_final_turn, read_report
+from idea_explorer.domain.report import (
+    choose_report,
+    count_unsupported,
+    read_final_turn,
+    read_report,
+)
 from idea_explorer.domain.report_text import strip_preamble
 from idea_explorer.domain.transcript import (
     ModelCallFailed,
@@ -32,7 +37,7 @@ FinalStatus = Literal[
 # reasons for writing that mean that the research was cut short
 CUT_SHORT: frozenset[WriteReason] = frozenset({"deadline", "budget"})
 # reasons for writing that say nothing about how the run ended
-ORDINARY: frozenset[WriteReason] = frozenset({"incomplete", "branches"})
+ORDINARY: frozenset[WriteReason] = frozenset({"incomplete", "unsupported", "branches"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,11 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
+class Verify:
+    """Check the cited sentences of the report against their passages."""
+
+
+@dataclass(frozen=True, slots=True)
 class Restart:
     """Write in a new conversation, from the evidence."""
 
@@ -85,7 +95,7 @@ class Finish:
     error: ExplorerError | None = None
 
 
-Move: TypeAlias = Ask | RunTools | RefuseTools | Say | Restart | StartBranches | Finish
+Move: TypeAlias = Ask | RunTools | RefuseTools | Say | Restart | StartBranches | Verify | Finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +109,44 @@ class Bounds:
     unfinished_at_limit: bool = False  # the result is the work, not the text
     time_to_rewrite: bool = True
     branches: tuple[BranchTask, ...] = ()  # that the run may start now
+    verifies: bool = False  # reports of this run are verified before it ends
 
 
 def next_move(state: State, bounds: Bounds) -> Move:
+    move = _next_move(state, bounds)
+    is_whole = isinstance(move, Finish) and move.status == "completed"
+    came_to_nothing = isinstance(move, Say | Restart | Finish) and not is_whole
+    if came_to_nothing and (earlier := find_earlier_end(state, bounds)):
+        return earlier
+    if isinstance(move, Finish) and bounds.verifies:
+        return _verify_first(state, bounds, move)
+    return move
+
+
+def find_earlier_end(state: State, bounds: Bounds) -> Finish | None:
+    """The end with the report as it was before its correction, if that was asked for: it is complete."""
+    before = state.before_correction
+    earlier = _next_move(before, bounds) if before else None
+    return earlier if isinstance(earlier, Finish) else None
+
+
+def _verify_first(state: State, bounds: Bounds, finish: Finish) -> Move:
+    """A report is verified before the run ends. Sentences that their sources do not support go back once."""
+    if finish.status not in {"completed", "partial"} or not isinstance(
+        state.last, ModelCallFinished
+    ):
+        return finish
+    if (verification := state.verification) is None:
+        return Verify()
+    affordable = bounds.time_to_rewrite and not bounds.too_dear_to_write
+    if finish.status != "completed" or not affordable or state.rewritten("unsupported"):
+        return finish
+    if not count_unsupported(verification):
+        return finish
+    return Say("rewrite", state.writing or "unsupported", again="unsupported")
+
+
+def _next_move(state: State, bounds: Bounds) -> Move:
     last = state.last
     if isinstance(last, ModelCallFinished):
         return AFTER.get(last.stop_reason, _after_end)(state, bounds)

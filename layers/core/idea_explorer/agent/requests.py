@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from pydantic import JsonValue
+
 from idea_explorer.agent.budget import OUR_WORDS_TOKENS, WRITE_TOKENS, Budget, estimate_tokens
 from idea_explorer.agent.fresh_start import estimate_least_start
 from idea_explorer.agent.moves import Say
@@ -9,20 +11,21 @@ from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, WRITE_MARGIN_SECONDS, Deadline
-from idea_explorer.domain.errors import ExternalError, RejectedError, TooLongError
-from idea_explorer.domain.events import RetryScheduled
-from idea_explorer.domain.json import Block
+from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.events import EventUsage, RetryScheduled, StepFinished
+from idea_explorer.domain.json import Block, dump_canonical
 from idea_explorer.domain.retry import Retry, RetryPolicy
 from idea_explorer.domain.tools import ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     ConversationRestarted,
     Instruction,
+    ModelCallFinished,
     Opening,
     StoredResult,
     ToolsRan,
 )
 from idea_explorer.domain.turns import build_messages
-from idea_explorer.domain.usage import Usage
+from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import ModelRequest
 
 ATTEMPTS = 5
@@ -79,11 +82,14 @@ def announce_retry(again: Retry, *, step: int) -> RetryScheduled:
     )
 
 
-def is_conversation_refused(state: State, error: Exception) -> bool:
-    """Whether the API rejects a conversation that it accepted before: it has grown too long, or its thinking
-    blocks have become invalid, as after a change of account. A new conversation may still work."""
-    return isinstance(error, RejectedError) and (
-        isinstance(error, TooLongError) or bool(state.answers)
+def announce_step(finished: ModelCallFinished, price: Price | None) -> StepFinished:
+    """The event that tells people about a complete answer."""
+    return StepFinished(
+        step=finished.step,
+        usage=EventUsage.of(finished.usage),
+        cost=price.cost(finished.usage) if price else None,
+        duration_ms=finished.duration_ms,
+        stop_reason=finished.stop_reason,
     )
 
 
@@ -111,6 +117,8 @@ def write_instruction(move: Say, state: State, deadline: Deadline) -> Instructio
             text = prompt("write_now", reason=WHY[reason], room=_room(deadline))
         case Say(again="incomplete", gaps=gaps):
             text = prompt("complete_report", missing=", ".join(gaps))
+        case Say(again="unsupported"):
+            text = prompt("correct_report", sentences=_list_unsupported(state))
         case _:
             text = prompt("only_thinking", room=_room(deadline))
     return Instruction(
@@ -120,6 +128,17 @@ def write_instruction(move: Say, state: State, deadline: Deadline) -> Instructio
         effort=_new_effort(move, state, deadline),
         text=text,
     )
+
+
+def _list_unsupported(state: State) -> str:
+    """As JSON, because the sentences and passages are data."""
+    claims = state.verification.claims if state.verification else ()
+    listed: list[JsonValue] = [
+        {"sentence": claim.text, "problem": claim.reason, "source_says": claim.passage}
+        for claim in claims
+        if claim.verdict == "unsupported"
+    ]
+    return dump_canonical(listed)
 
 
 def _new_effort(move: Say, state: State, deadline: Deadline) -> str | None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
+from idea_explorer.agent.billing import list_confirmed_calls, list_other_calls, list_own_calls
 from idea_explorer.agent.branches import latest_findings, open_branches
-from idea_explorer.domain.json import dump_canonical
-from idea_explorer.domain.plan import PLAN_FIRST, WRITE_PLAN
+from idea_explorer.agent.stalling import find_stall
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, parse_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -16,7 +16,6 @@ from idea_explorer.domain.transcript import (
     BranchesStarted,
     ConversationRestarted,
     Instruction,
-    ModelCallFailed,
     ModelCallFinished,
     ModelCallStarted,
     Opening,
@@ -24,6 +23,8 @@ from idea_explorer.domain.transcript import (
     RewriteReason,
     StoredResult,
     ToolsRan,
+    VerificationFinished,
+    VerificationStarted,
     WriteReason,
 )
 from idea_explorer.domain.turns import (
@@ -32,10 +33,10 @@ from idea_explorer.domain.turns import (
     find_pending_server_calls,
     prepare_answer,
 )
-from idea_explorer.domain.usage import Usage
+from idea_explorer.domain.usage import ModelUsage, Usage
 
 SEARCH_RESULT = "web_search_tool_result"
-BARREN_STEPS = 2  # after so many steps without new evidence, more gathering is not worth its cost
+_BESIDE = ModelCallStarted | VerificationStarted | VerificationFinished
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,8 @@ class State:
 
     @property
     def last(self) -> AnyEntry:
-        """The last entry, not counting calls that were only announced."""
-        return next(
-            entry for entry in reversed(self.entries) if not isinstance(entry, ModelCallStarted)
-        )
+        """The last entry, not counting calls that were only announced and verifications of what was said."""
+        return next(entry for entry in reversed(self.entries) if not isinstance(entry, _BESIDE))
 
     @cached_property
     def answers(self) -> list[ModelCallFinished]:
@@ -71,10 +70,9 @@ class State:
         return [result for entry in answered for result in entry.results]
 
     @property
-    def confirmed(self) -> list[Usage]:
-        """What each complete answer says it was billed."""
-        of_branches = [u for found in latest_findings(self.entries) for u in found.confirmed]
-        return [*(answer.usage for answer in self.answers), *of_branches]
+    def confirmed(self) -> list[ModelUsage]:
+        """What each complete answer, of any model, says it was billed."""
+        return list_confirmed_calls(self.entries, self.opening.model_id)
 
     @cached_property
     def records(self) -> list[ToolRecord]:
@@ -91,22 +89,40 @@ class State:
 
     @cached_property
     def billed(self) -> list[Usage]:
-        """What each call was billed, of its branches too. One that was never answered counts with all that
-        it reserved."""
-        parts: list[Usage] = []
-        open_call: ModelCallStarted | None = None
-        for entry in self.entries:
-            match entry:
-                case ModelCallStarted():
-                    if open_call:
-                        parts.append(open_call.reserved)
-                    open_call = entry
-                case ModelCallFinished() | ModelCallFailed():
-                    parts.append(entry.usage)
-                    open_call = None
-        if open_call:
-            parts.append(open_call.reserved)
-        return [*parts, *(u for found in latest_findings(self.entries) for u in found.billed)]
+        """What each call of the run's own model was billed, at most."""
+        return list_own_calls(self.entries)
+
+    @cached_property
+    def billed_elsewhere(self) -> list[ModelUsage]:
+        """What each call of another model was billed, at most."""
+        return list_other_calls(self.entries)
+
+    @property
+    def all_billed(self) -> list[ModelUsage]:
+        own = self.opening.model_id
+        calls = (ModelUsage(model_id=own, usage=usage) for usage in self.billed)
+        return [*calls, *self.billed_elsewhere]
+
+    @property
+    def verification(self) -> VerificationFinished | None:
+        """That of the last answer, if it was verified."""
+        for entry in reversed(self.entries):
+            if isinstance(entry, VerificationFinished):
+                return entry
+            if isinstance(entry, ModelCallFinished):
+                return None
+        return None
+
+    @cached_property
+    def before_correction(self) -> "State | None":
+        """The state before unsupported sentences were sent back, if they were since the last resume."""
+        for number in range(len(self.entries) - 1, 0, -1):
+            entry = self.entries[number]
+            if isinstance(entry, Instruction) and entry.purpose == "resume":
+                return None
+            if isinstance(entry, Instruction) and entry.again == "unsupported":
+                return State(self.entries[:number])
+        return None
 
     @cached_property
     def evidence(self) -> list[Passage]:
@@ -228,39 +244,8 @@ class State:
 
     @cached_property
     def stalled(self) -> WriteReason | None:
-        """Why more gathering is pointless: a repeated call, or two steps without new evidence. Only
-        answers that could gather count, and counting starts again with a resume."""
-        seen_calls: set[str] = set()
-        seen_findings: set[str] = set()
-        barren, repeated, gathering = 0, False, True
-        for entry in self.entries:
-            match entry:
-                case Instruction(purpose="resume"):
-                    barren, repeated, gathering = 0, False, True
-                case Instruction(purpose="write"):
-                    gathering = False
-                case BranchesFinished():
-                    barren, gathering = 0, not entry.has_answers
-                case ConversationRestarted():
-                    gathering = False
-                    seen_calls.clear()  # their results are no longer part of the conversation
-                case ModelCallFinished() if gathering:
-                    findings = {p.sha256 for p in parse_search_results(entry.content)}
-                    barren = 0 if findings - seen_findings else barren + 1
-                    seen_findings |= findings
-                case ToolsRan(refused=False) | ApprovalsDecided():
-                    new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
-                    ran = [r for r in entry.results if r.record.error_type != PLAN_FIRST]
-                    for result in ran:
-                        key = f"{result.name} {dump_canonical(result.input)}"
-                        repeated |= key in seen_calls and result.sha256 not in new
-                        seen_calls.add(key)
-                    plans = len(ran) < len(entry.results) or any(r.name == WRITE_PLAN for r in ran)
-                    barren = 0 if new or plans else barren
-                    seen_findings |= new
-        if repeated:
-            return "repeated_call"
-        return "no_new_evidence" if barren >= BARREN_STEPS else None
+        """Why more gathering is pointless."""
+        return find_stall(self.entries)
 
     @property
     def branches(self) -> BranchesStarted | None:

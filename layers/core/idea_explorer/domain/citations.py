@@ -7,8 +7,8 @@ sources are numbered in one list at the end of the report. Checking a checked re
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from idea_explorer.domain.links import Link, find_definitions, find_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings, find_prose
@@ -46,6 +46,7 @@ class CheckedReport:
     text: str
     citations: int
     unmatched: int
+    numbers: Mapping[str, int] = field(default_factory=dict)  # of its sources, by their keys
 
 
 def check_citations(
@@ -113,7 +114,8 @@ class _Check:
             lines,
         ]
         text = "\n\n".join(part for part in parts if part)
-        return CheckedReport(text, self.citations, self.unmatched)
+        numbers = {key: source.number for key, source in self.sources.items()}
+        return CheckedReport(text, self.citations, self.unmatched, numbers)
 
     def _name_entries(self, listed: SourceList) -> dict[str, ListedSource]:
         """The entries that are not empty, by the names that the text cites them by."""

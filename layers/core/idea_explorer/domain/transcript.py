@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.branches import BranchFindings, BranchTask
+from idea_explorer.domain.claims import Claim
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, ToolResult
@@ -31,8 +32,9 @@ WriteReason = Literal[
     "rejected",
     "incomplete",
     "branches",
+    "unsupported",
 ]
-RewriteReason = Literal["no_text", "incomplete"]
+RewriteReason = Literal["no_text", "incomplete", "unsupported"]
 
 
 class TranscriptEntry(DomainModel):
@@ -195,6 +197,26 @@ class BranchesFinished(TranscriptEntry):
         return any(found.text for found in self.findings)
 
 
+class VerificationStarted(TranscriptEntry):
+    """A model is about to judge the report. `reserved` is the most that it can cost, and what it counts as
+    having cost if nothing follows."""
+
+    kind: Literal["verifying"] = "verifying"
+    model_id: str
+    reserved: Usage
+
+
+class VerificationFinished(TranscriptEntry):
+    """The verdict on each cited sentence of the report as it stood here. Without a model's call
+    `model_id` is empty; `error` says why a call gave no verdicts."""
+
+    kind: Literal["verified"] = "verified"
+    model_id: str = ""
+    usage: Usage = Usage()
+    error: str = ""
+    claims: tuple[Claim, ...] = ()
+
+
 AnyEntry: TypeAlias = Annotated[
     Opening
     | ModelCallStarted
@@ -205,7 +227,9 @@ AnyEntry: TypeAlias = Annotated[
     | Instruction
     | ConversationRestarted
     | BranchesStarted
-    | BranchesFinished,
+    | BranchesFinished
+    | VerificationStarted
+    | VerificationFinished,
     Field(discriminator="kind"),
 ]
 

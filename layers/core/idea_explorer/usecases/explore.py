@@ -7,6 +7,7 @@ from idea_explorer.agent.plans import PlanFirst
 from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.verification import Judge, Verifier
 from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import (
@@ -17,7 +18,7 @@ from idea_explorer.domain.events import (
     RunFinished,
     StatusChanged,
 )
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import ModelChoice
 from idea_explorer.domain.plan import WRITE_PLAN
@@ -53,6 +54,8 @@ from idea_explorer.usecases.run_events import (
     end_events,
     sinks_of,
 )
+
+JUDGE = "haiku"  # the model that judges what rules cannot verify
 
 
 def explore(
@@ -197,8 +200,26 @@ def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> A
         max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: is_cancelled(exploration, deps),
         unfinished_at_limit=request.spec.proposes_changes,
+        verifier=_verifier(exploration, context),
         read_transcript=toolset.read_transcript,
         divide=lambda state: divide(exploration, state, budget, deadline),
+    )
+
+
+def _verifier(exploration: Exploration, context: RunContext) -> Verifier | None:
+    """Without a priced model to judge with, only rules verify; so does an offline run. The findings of a
+    branch are verified with the report that is written from them."""
+    if exploration.branch_of or not exploration.request.spec.verifies:
+        return None
+    policy, engine = context.deps.policy, context.engine
+    model_id = policy.model_ids.get(JUDGE, OFFLINE)
+    price = policy.prices.get(model_id)
+    offline = OFFLINE in {model_id, context.state.opening.model_id}
+    judge = (
+        None if price is None or offline else Judge(model_id, price, policy.profiles.get(model_id))
+    )
+    return Verifier(
+        engine.model, judge, exploration.run.limit_usd, page=engine.page_of(exploration)
     )
 
 
@@ -208,6 +229,7 @@ def _budget(exploration: Exploration, model_id: str, context: RunContext) -> Bud
         max_cost_usd=exploration.run.limit_usd,
         max_total_tokens=context.engine.max_total_tokens,
         search_tokens=context.engine.search_tokens,
+        prices=context.deps.policy.prices,
     )
 
 
@@ -225,6 +247,7 @@ def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> 
         update={
             "citations": conclusion.citations,
             "unmatched_citations": conclusion.unmatched,
+            "verification": conclusion.verification,
             "over_budget_usd": round(over, 6),
         }
     )
