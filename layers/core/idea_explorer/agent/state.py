@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from idea_explorer.domain.json import dump_canonical
+from idea_explorer.domain.server_tools import RESULT_TYPES
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, parse_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -30,7 +31,6 @@ from idea_explorer.domain.turns import (
 )
 from idea_explorer.domain.usage import Usage
 
-SEARCH_RESULT = "web_search_tool_result"
 BARREN_STEPS = 2  # after so many steps without new evidence, more gathering is not worth its cost
 
 
@@ -73,13 +73,13 @@ class State:
 
     @cached_property
     def records(self) -> list[ToolRecord]:
-        """Every tool call that has a result, in order, including web searches."""
+        """Every tool call that has a result, in order, including those that ran at Anthropic."""
         found: list[ToolRecord] = []
         for entry in self.entries:
             match entry:
                 case ModelCallFinished():
-                    results = [b for b in entry.content if b.get("type") == SEARCH_RESULT]
-                    found.extend(ToolRecord.of_search(block, entry.step) for block in results)
+                    results = [b for b in entry.content if b.get("type") in RESULT_TYPES]
+                    found.extend(ToolRecord.of_server_result(b, entry.step) for b in results)
                 case ToolsRan(refused=False) | ApprovalsDecided():
                     found.extend(result.record for result in entry.results)
         return found

@@ -15,6 +15,7 @@ from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
+    Instruction,
     ModelCallFinished,
     Opening,
     StoredResult,
@@ -102,6 +103,7 @@ class NamedAddresses:
 
     def __init__(self) -> None:
         self.has_private_text = False
+        self.pages_read = 0  # with tools of ours, since the last resume
         self._by_user: dict[str, str] = {}
         self._found: dict[str, str] = {}
         self._position = 0
@@ -126,10 +128,12 @@ class NamedAddresses:
                 self._read_opening(entry)
             case ModelCallFinished():
                 for passage in parse_search_results(entry.content):
-                    self._add(self._found, passage.source)
+                    self._read_page(passage.source, passage.text)
             case ToolsRan() | ApprovalsDecided():
                 for result in entry.results:
                     self._read_result(result)
+            case Instruction(purpose="resume"):
+                self.pages_read = 0
 
     def _read_opening(self, opening: Opening) -> None:
         for text in find_request_texts(opening):
@@ -141,6 +145,7 @@ class NamedAddresses:
 
     def _read_result(self, result: StoredResult) -> None:
         if result.name in PAGE_TOOLS and result.record.ok:
+            self.pages_read += 1
             payload = result.payload
             self._read_page(text_of(payload.get("url")), text_of(payload.get("text")))
 

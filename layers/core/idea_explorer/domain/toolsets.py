@@ -45,6 +45,12 @@ class ToolsetSpec:
 
 
 _SEARCH = {"web_search": "Searching the web"}
+_WEB_FIELDS = {
+    "allow_fetch_after_private": "opens pages",
+    "allowed_domains": "searches the web",
+    "blocked_domains": "searches the web",
+    "user_location": "searches the web",
+}
 
 TOOLSETS: Mapping[str, ToolsetSpec] = {
     spec.name: spec
@@ -54,6 +60,8 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
             tools="idea_explorer.wiring.toolsets:research",
             labels={
                 **_SEARCH,
+                "web_fetch": "Reading a page",
+                "http_fetch": "Reading a page",
                 "read_research": "Reading earlier research",
                 "list_research": "Looking through earlier research",
                 "search_research": "Searching earlier research",
@@ -67,6 +75,7 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "review_plan": "plans its research",
                 "if_exists": "has something to reuse",
                 "update": "adds to a document",
+                **_WEB_FIELDS,
             },
             private_tools=frozenset({"read_research", "list_research", "search_research"}),
         ),
@@ -80,7 +89,7 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "calculator": "Calculating",
             },
             default_steps=10,
-            fields={"files": "searches files", "allow_fetch_after_private": "opens pages"},
+            fields={"files": "searches files", **_WEB_FIELDS},
             private_tools=frozenset({"file_search"}),
         ),
         ToolsetSpec(

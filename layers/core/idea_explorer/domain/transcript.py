@@ -57,6 +57,7 @@ class Opening(TranscriptEntry):
     framework: Framework | None = None  # what the report must contain
     changes_effort: bool = False  # whether the model can change effort within a conversation
     new_effort: str | None = None  # from here on, where `turns` ended with another
+    cites_results: bool = False  # whether results of tools are sent as `search_result` blocks
 
 
 class ModelCallStarted(TranscriptEntry):

@@ -18,6 +18,7 @@ from idea_explorer.domain.json import Block, document_block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
 from idea_explorer.domain.retry import Retry, retry
 from idea_explorer.domain.run import Receipt, Stats
+from idea_explorer.domain.server_tools import is_fetch
 from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening
 from idea_explorer.domain.turns import find_effort
 from idea_explorer.ports import EventSink, Transcript
@@ -125,13 +126,19 @@ def opening(
         model_id=model.id,
         system=[{"type": "text", "text": system_prompt(request.toolset, request.mode)}],
         tools=toolset.definitions,
-        content=first_message(exploration, continuation, toolset.introduce()),
+        content=first_message(
+            exploration,
+            continuation,
+            toolset.introduce(),
+            cited=any(is_fetch(tool) for tool in toolset.definitions),
+        ),
         requests=[text for text in (request.idea, request.context) if text],
         passages=continuation.passages if continuation else [],
         thinking=profile.thinking,
         effort=profile.gathering,
         write_effort=profile.writing,
         changes_effort=profile.changes_effort,
+        cites_results=profile.cites_results,
         framework=framework,
     )
     return _continue_thread(begun, continuation) if isinstance(continuation, Thread) else begun
@@ -140,7 +147,7 @@ def opening(
 def _continue_thread(begun: Opening, thread: Thread) -> Opening:
     """Put the turns of another exploration before the opening. The same model gets them with the same
     parameters as before, because its cache and its thinking are valid only with those."""
-    turns = thread.turns(begun.model_id)
+    turns = thread.turns(begun.model_id, cites_results=begun.cites_results)
     changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
     changes |= {"requests": [*thread.requests, *(begun.requests or [])]}
     if thread.model_id == begun.model_id:
@@ -168,10 +175,14 @@ def framework_of(
 
 
 def first_message(
-    exploration: Exploration, continuation: Continuation | None, introduction: str
+    exploration: Exploration,
+    continuation: Continuation | None,
+    introduction: str,
+    *,
+    cited: bool = False,
 ) -> list[Block]:
     """The first user message: the date, the idea, its context, what the tools work on, and, as a document
-    of its own, the research that it starts from."""
+    of its own, the research that it starts from, which is `cited` where pages of web_fetch are."""
     request = exploration.request
     parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
     if request.context:
@@ -187,7 +198,7 @@ def first_message(
     asked: Block = {"type": "text", "text": "\n\n".join(parts)}
     if not isinstance(continuation, PriorDocument) or not continuation.shown.strip():
         return [asked]
-    return [asked, document_block(continuation.name, continuation.shown)]
+    return [asked, document_block(continuation.name, continuation.shown, cited=cited)]
 
 
 T = TypeVar("T")

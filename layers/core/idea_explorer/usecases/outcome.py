@@ -19,6 +19,7 @@ from idea_explorer.domain.report_markup import clean_markup
 from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
+from idea_explorer.domain.turns import find_documents
 from idea_explorer.domain.usage import Price, Usage, compute_cost
 
 
@@ -154,7 +155,8 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     written = cut_report(strip_preamble(written))
     given = find_request_texts(state.opening)
     cleaned, removed = _clean(written, state, page, given)
-    quotes = collect_quotes([block for answer in state.answers for block in answer.content])
+    said = [block for answer in state.answers for block in answer.content]
+    quotes = collect_quotes(said, find_documents(state.entries))
     checked = check_citations(cleaned, state.evidence, quotes, page=page, given=given)
     return Conclusion(
         checked.text,

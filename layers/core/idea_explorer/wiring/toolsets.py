@@ -108,30 +108,29 @@ def _build(name: str, context: ToolsetContext) -> Toolset:
 
 def research(context: ToolsetContext) -> Toolset:
     from idea_explorer.tools.research import research_tools
+    from idea_explorer.wiring.web import fetch_rules, page_reader, search_options
 
-    settings = context.settings
+    repository = research_repository(context.settings)
+    depth = context.exploration.request.depth_limits if context.exploration else None
+    rules = fetch_rules(context, max_pages=depth.pages if depth else None)
     return research_tools(
-        research_repository(settings),
-        settings.web_search_version,
-        search_with_private_text=settings.search_with_private_text,
+        repository,
+        **search_options(context),
+        reads_pages=page_reader(context, rules, has_research=repository is not None),
+        read_transcript=rules.read if rules else lambda _: None,
     )
 
 
 def assistant(context: ToolsetContext) -> Toolset:
     from idea_explorer.adapters.http.public import PublicHttp
     from idea_explorer.tools.assistant import assistant_tools
-    from idea_explorer.tools.fetch_rules import FetchRules
+    from idea_explorer.wiring.web import fetch_rules, search_options
 
-    settings, rules = context.settings, None
-    if context.exploration:
-        lifted = context.exploration.request.allow_fetch_after_private
-        rules = FetchRules(settings.open_domains, allow_after_private=lifted)
     return assistant_tools(
         PublicHttp(system_clock()),
         context.files,
-        settings.web_search_version,
-        rules,
-        search_with_private_text=settings.search_with_private_text,
+        rules=fetch_rules(context),
+        **search_options(context),
     )
 
 
