@@ -43,7 +43,7 @@ def test_only_what_was_read_or_found_is_a_source(tmp_path: Path) -> None:
     assert "As [read](../market/2024-06.md), [found](../interviews.md), " in body
     assert body.endswith("/market/2024-06.md) and in https://asked.example/tea.")
     assert [line.partition(" `")[0] for line in sources.splitlines()] == [
-        "1. [ideas/market/2024-06.md](../market/2024-06.md)",
+        "1. [Market](../market/2024-06.md)",
         "2. [Interviews](../interviews.md)",
         f"3. <../listed.md> {NOT_FOUND}",
         f"4. <../none.md> {NOT_FOUND}",
