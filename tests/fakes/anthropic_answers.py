@@ -16,6 +16,7 @@ from tests.fakes.anthropic_counting import (
 from tests.fakes.anthropic_sse import whole_message
 from tests.fakes.anthropic_thinking import as_returned
 from tests.fakes.anthropic_turns import SECONDS, SERVER_RESULTS, TOKENS, Turn, Usage
+from tests.fakes.anthropic_web import with_fetch_rules
 from tests.fakes.anthropic_wire import (
     Block,
     JsonObject,
@@ -76,7 +77,7 @@ def assemble(
     request: JsonObject, turn: Turn, number: int, cache: PromptCache | None, *, force_json: bool
 ) -> Answer:
     """The answer to a request. With a cache, max_tokens is kept as the API keeps it."""
-    blocks = with_ids(request, turn.blocks)
+    blocks = with_fetch_rules(request, with_ids(request, turn.blocks))
     if cache is not None and turn.usage is None:
         kept = list(clip(blocks, request["max_tokens"]))
         if kept != blocks:

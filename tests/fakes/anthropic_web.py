@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
 
 from tests.fakes.anthropic_wire import Block, JsonObject, content_blocks
 
@@ -14,6 +17,8 @@ MIXED = (
 # Models that cannot call tools from code; the newer versions of web tools have to be called directly.
 WITHOUT_CODE = ("claude-haiku-4-5", "claude-opus-4-5", "claude-sonnet-4-5")
 BASIC = ("web_search_20250305", "web_fetch_20250910")
+MAX_URL = 250
+ADDRESS = re.compile(r"https?://[^\s\"'<>()\\\]]+")
 
 
 def web_tools_are_well_defined(request: JsonObject) -> Iterator[str]:
@@ -109,3 +114,68 @@ def _citations_exist(request: JsonObject, results: list[Block]) -> Iterator[str]
 
 def _is_cited(block: Block) -> bool:
     return bool((block.get("citations") or {}).get("enabled"))
+
+
+def with_fetch_rules(request: JsonObject, blocks: Sequence[Block]) -> list[Block]:
+    """The blocks of an answer, in which web_fetch has opened only what it opens: addresses that stood in
+    the conversation before, on the domains that it may reach, as often as it may."""
+    tools = [t for t in request.get("tools") or () if str(t.get("type")).startswith("web_fetch_")]
+    tool: Block = tools[0] if tools else {}
+    known = _known_addresses(request, tool.get("url_sources") or {})
+    fetched: dict[str, str] = {}
+    uses = 0
+    kept: list[Block] = []
+    for block in blocks:
+        if block["type"] == "server_tool_use" and block["name"] == "web_fetch":
+            fetched[block["id"]] = block["input"]["url"]
+        if block["type"] == "web_fetch_tool_result" and block["tool_use_id"] in fetched:
+            uses += 1
+            url = fetched[block["tool_use_id"]]
+            if code := _refusal(url, tool, known, uses):
+                failed = {"type": "web_fetch_tool_result_error", "error_code": code}
+                block = {**block, "content": failed}
+        known |= _addresses_in(block) if block["type"] in ANSWERED else set()
+        kept.append(block)
+    return kept
+
+
+ANSWERED = ("web_search_tool_result", "web_fetch_tool_result")
+
+
+def _refusal(url: str, tool: Block, known: set[str], uses: int) -> str | None:
+    host = urlsplit(url).hostname or ""
+    allowed, blocked = tool.get("allowed_domains") or (), tool.get("blocked_domains") or ()
+    if uses > tool.get("max_uses", uses):
+        return "max_uses_exceeded"
+    if len(url) > MAX_URL:
+        return "url_too_long"
+    if url not in known:
+        return "url_not_in_prior_context"
+    if (allowed and not _within(host, allowed)) or _within(host, blocked):
+        return "url_not_allowed"
+    return None
+
+
+def _within(host: str, domains: Sequence[str]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+def _known_addresses(request: JsonObject, sources: JsonObject) -> set[str]:
+    counts = {name: variant["type"] == "all" for name, variant in sources.items()}
+    known: set[str] = set()
+    for message in request["messages"]:
+        for block in content_blocks(message):
+            if block["type"] in ANSWERED:
+                source = "server_tool_results"
+            elif message["role"] == "user":
+                is_result = block["type"] == "tool_result"
+                source = "client_tool_results" if is_result else "user_input"
+            else:
+                continue
+            known |= _addresses_in(block) if counts.get(source, True) else set()
+    return known
+
+
+def _addresses_in(block: Block) -> set[str]:
+    found = ADDRESS.findall(json.dumps(block.get("content") or block, ensure_ascii=False))
+    return {address.rstrip(".,;") for address in found} | set(found)
