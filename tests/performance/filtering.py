@@ -3,9 +3,9 @@
     python -m tests.performance.filtering
 
 The engine and the real SDK run against a server that counts as the documentation says: results of direct
-calls are input, when they come and again in each later request; of a search from code only what the code prints
-is. How much of its results a model keeps depends on the question, so there is a line for each share. Anthropic
-measured 24 % fewer input tokens on its own benchmarks.
+calls are input, when they come and again in each later request; of a search from code only what the code
+prints is. How much of its results a model keeps depends on the question, so there is a line for each share.
+Anthropic measured 24 % fewer input tokens on its own benchmarks.
 """
 
 from __future__ import annotations

@@ -71,7 +71,9 @@ def test_with_web_search_results_have_to_be_citable() -> None:
     assert "when web search is enabled" in str(refused)
 
 
-@pytest.mark.parametrize(("words", "number", "fine"), [("Tea.", 0, True), ("Te", 0, False), ("Tea.", 4, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "number", "fine"), [("Tea.", 0, True), ("Te", 0, False), ("Tea.", 4, False)]
+)
 def test_a_citation_that_comes_back_must_be_of_what_is_there(
     words: str, number: int, fine: bool
 ) -> None:
