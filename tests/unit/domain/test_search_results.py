@@ -1,7 +1,7 @@
 """Results of tools as `search_result` blocks, and conversations that keep the form they began with."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,12 +122,12 @@ def test_what_the_model_has_to_know_besides_stands_in_the_last_block() -> None:
     }
     found = stored(TEA, make_passage("a b.md", "Two"), name="search_research", payload=payload)
 
-    first, second = build_search_results(found)
+    first, second = cast("list[dict[str, Any]]", build_search_results(found))
 
     assert first["content"] == [{"type": "text", "text": "Tea sells."}]
-    text, note = second["content"]  # type: ignore[misc]
+    text, note = second["content"]
     assert text == {"type": "text", "text": "Two"}
-    assert json.loads(note["text"]) == {  # type: ignore[call-overload,index]
+    assert json.loads(note["text"]) == {
         "totalFound": 9,
         "note on a b.md": "only the excerpt",
         "truncated": True,

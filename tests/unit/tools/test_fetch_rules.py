@@ -279,7 +279,7 @@ def test_a_page_outside_of_the_scope_is_named_as_such() -> None:
 
 
 def test_on_domains_that_are_allowed_found_pages_stay_open_after_private_text() -> None:
-    entries = [opening(), searched(), PAGE, FILE]
+    entries: list[AnyEntry] = [opening(), searched(), PAGE, FILE]
     rules = rules_after(entries, scope=WebScope(allowed_domains=("found.example",)))
 
     assert rules.check(FOUND).url == FOUND

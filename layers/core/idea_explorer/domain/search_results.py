@@ -18,7 +18,7 @@ CITED_TOOLS = frozenset({"read_research", "search_research", "file_search", "htt
 SHORTEST, LONGEST = 200, 800
 _BREAKS = ("\n", ". ", " ")
 # What else of a result the model has to know, which stands behind its text.
-_NOTES = ("note", "remarks", "totalFound")
+_NOTES = ("note", "remarks")
 
 
 def build_search_results(result: StoredResult) -> list[Block]:
@@ -26,7 +26,7 @@ def build_search_results(result: StoredResult) -> list[Block]:
     if result.name not in CITED_TOOLS or not result.record.ok:
         return []
     blocks = [_build_block(passage) for passage in result.passages if passage.text.strip()]
-    notes = _find_notes(result.payload)
+    notes = _find_notes(result.payload, shown=len(blocks))
     if not blocks or not notes:
         return blocks
     note: Block = {"type": "text", "text": dump_canonical(notes)}
@@ -48,8 +48,11 @@ def _build_block(passage: Passage) -> Block:
     }
 
 
-def _find_notes(payload: JsonObject) -> JsonObject:
+def _find_notes(payload: JsonObject, *, shown: int) -> JsonObject:
     notes = {name: payload[name] for name in _NOTES if payload.get(name)}
+    total = payload.get("totalFound")
+    if isinstance(total, int) and total > shown:
+        notes["totalFound"] = total
     results = payload.get("results")
     for found in results if isinstance(results, list) else ():
         if isinstance(found, dict) and (note := found.get("note")):
