@@ -145,7 +145,7 @@ export class Timeline {
 		if (known) return known.to("executing");
 		const made = card(event);
 		this.cards.set(event.toolCallId, made);
-		(event.toolName === "web_search" ? this.currentStep() : this.current ?? this.open()).add(made.element);
+		(event.toolName.startsWith("web_") ? this.currentStep() : this.current ?? this.open()).add(made.element);
 	}
 
 	tool_call_end(event) {
