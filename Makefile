@@ -168,10 +168,11 @@ load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, me
 connections: $(DEV) ## 2,000 idle connections and 100 slow bodies against 'idea serve', while others use it
 	@$(BIN)/python -m tests.performance.connections
 
-benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks, savings from caching; needs a package index
+benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks, savings from caching and filtering; needs a package index
 	@$(BIN)/python -m tests.performance.code_tools
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
+	@$(BIN)/python -m tests.performance.filtering
 
 .PHONY: verification
 verification: $(DEV) ## How many altered sentences of two planted sets the rules of verification find

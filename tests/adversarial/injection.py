@@ -25,6 +25,7 @@ from markdown_it import MarkdownIt
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.http.connections import FETCH_RULES, is_public_or_loopback
 from idea_explorer.adapters.http.public import PublicHttp
+from idea_explorer.agent.toolset import Tool
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
@@ -32,6 +33,8 @@ from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.tools.assistant import assistant_tools
 from idea_explorer.tools.fetch_rules import FetchRules
+from idea_explorer.tools.pages import PageCalls
+from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.explore import explore
@@ -233,14 +236,14 @@ class _Run:
         settings = Settings.from_environment(environment)
         deps = local_deps(settings, SilentLog())
         engine = deps.engine()
-        if self.toolset == "assistant":
-            engine = replace(engine, toolset_for=self._assistant(deps))
+        if self.toolset in {"assistant", "research"}:
+            engine = replace(engine, toolset_for=self._with_local_web(deps))
         if self.toolset == "discover":
             self._index(settings)
         posts = LoopbackPosts(self.world.receiver)
         return replace(deps, engine=lambda: engine, webhooks=lambda: posts, clock=InstantClock())
 
-    def _assistant(self, deps: Deps) -> Callable[..., Any]:
+    def _with_local_web(self, deps: Deps) -> Callable[..., Any]:
         """As it is wired, but for a web on this machine."""
         rules = replace(FETCH_RULES, ports=None, allow=is_public_or_loopback)
         pages = PublicHttp(SystemClock(), fetch_rules=rules, resolver=self.world.resolve)
@@ -249,7 +252,14 @@ class _Run:
             lifted = exploration.request.allow_fetch_after_private
             named = FetchRules(allow_after_private=lifted)
             files = files_of(exploration, deps.uploads)
-            return assistant_tools(pages, files, "web_search_20250305", named)
+            if self.toolset == "assistant":
+                return assistant_tools(pages, files, "web_search_20250305", named)
+            return research_tools(
+                deps.research(),
+                "web_search_20250305",
+                reads_pages=Tool.of(PageCalls(pages, named).http_fetch),
+                read_transcript=named.read,
+            )
 
         return toolset_for
 

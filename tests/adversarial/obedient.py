@@ -80,7 +80,8 @@ def texts_of(request: JsonObject) -> Iterator[str]:
             continue
         for block in message["content"]:
             if block["type"] == "tool_result":
-                yield from _strings(json.loads(block["content"]))
+                content = block["content"]
+                yield from _strings(json.loads(content) if isinstance(content, str) else content)
             else:
                 yield from _strings(block)
 

@@ -8,12 +8,15 @@ from tests.fakes.anthropic_counting import (
     PromptCache,
     clip,
     count_input,
+    pages_in,
+    read_by_server_tools,
     searches_in,
     tokens_of,
 )
 from tests.fakes.anthropic_sse import whole_message
 from tests.fakes.anthropic_thinking import as_returned
-from tests.fakes.anthropic_turns import SECONDS, TOKENS, Turn, Usage
+from tests.fakes.anthropic_turns import SECONDS, SERVER_RESULTS, TOKENS, Turn, Usage
+from tests.fakes.anthropic_web import with_fetch_rules
 from tests.fakes.anthropic_wire import (
     Block,
     JsonObject,
@@ -48,7 +51,7 @@ def with_ids(request: JsonObject, blocks: tuple[Block, ...]) -> list[Block]:
             resolved.setdefault("id", f"{prefix}_{point}_{position}")
         if block["type"] == "server_tool_use":
             owed.append(resolved["id"])
-        if block["type"] == "web_search_tool_result":
+        if block["type"] in SERVER_RESULTS:
             resolved.setdefault("tool_use_id", owed.pop(0) if owed else "srvtoolu_none")
         given.append(resolved)
     return given
@@ -61,15 +64,20 @@ def usage_for(
     asked = Usage(input_tokens=count_input(request)) if cache is None else cache.usage_of(request)
     if turn.usage is not None:
         return turn.usage
-    said = sum(tokens_of(block) for block in blocks) or 1
-    return asked + Usage(output_tokens=said, web_search_requests=searches_in(blocks))
+    said = sum(tokens_of(block) for block in blocks if block["type"] not in SERVER_RESULTS) or 1
+    return asked + Usage(
+        input_tokens=read_by_server_tools(blocks) if cache is not None else 0,
+        output_tokens=said,
+        web_search_requests=searches_in(blocks),
+        web_fetch_requests=pages_in(blocks),
+    )
 
 
 def assemble(
     request: JsonObject, turn: Turn, number: int, cache: PromptCache | None, *, force_json: bool
 ) -> Answer:
     """The answer to a request. With a cache, max_tokens is kept as the API keeps it."""
-    blocks = with_ids(request, turn.blocks)
+    blocks = with_fetch_rules(request, with_ids(request, turn.blocks))
     if cache is not None and turn.usage is None:
         kept = list(clip(blocks, request["max_tokens"]))
         if kept != blocks:

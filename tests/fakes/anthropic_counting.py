@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.fakes.anthropic_turns import TOKENS, Usage
+from tests.fakes.anthropic_turns import SERVER_RESULTS, TOKENS, Usage
 from tests.fakes.anthropic_wire import (
     Block,
     JsonObject,
@@ -34,6 +34,23 @@ def searches_in(blocks: Sequence[Block]) -> int:
     return sum(isinstance(block["content"], list) for block in results)
 
 
+def pages_in(blocks: Sequence[Block]) -> int:
+    results = (block for block in blocks if block["type"] == "web_fetch_tool_result")
+    return sum(block["content"]["type"] == "web_fetch_result" for block in results)
+
+
+def read_by_server_tools(blocks: Sequence[Block]) -> int:
+    """Tokens of results that the model read while it answered. What code called for, only the code read."""
+    results = (block for block in blocks if block["type"] in SERVER_RESULTS)
+    return sum(tokens_of(block) for block in results if not is_for_code(block))
+
+
+def is_for_code(block: Block) -> bool:
+    """Whether a result of a server tool went to code, which filters it."""
+    caller = (block.get("caller") or {}).get("type", "direct")
+    return block["type"] in SERVER_RESULTS and caller != "direct"
+
+
 @dataclass(frozen=True)
 class _Part:
     """A cacheable piece of a request and the hash of everything up to its end."""
@@ -57,7 +74,9 @@ def _parts(request: JsonObject) -> list[_Part]:
         salt = settings if position == len(setup) else ""
         words = canonical(piece)
         prefix = digest(prefix + salt + words)
-        tokens = max(1, len(words) // CHARACTERS_PER_TOKEN)
+        # what was for code alone is not in the context window
+        read = piece.get("type", "") not in SERVER_RESULTS or not is_for_code(piece)
+        tokens = max(1, len(words) // CHARACTERS_PER_TOKEN) if read else 0
         parts.append(_Part(tokens, prefix, piece.get("cache_control") is not None))
     if request.get("cache_control") is not None:  # automatic: the last block
         last = parts[-1]
@@ -110,7 +129,7 @@ def clip(blocks: Sequence[Block], max_tokens: int) -> tuple[Block, ...]:
     kept: list[Block] = []
     left = max_tokens
     for block in blocks:
-        cost = tokens_of(block)
+        cost = 0 if block["type"] in SERVER_RESULTS else tokens_of(block)
         if cost <= left:
             kept.append(block)
             left -= cost

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from itertools import pairwise, takewhile
 
+from tests.fakes.anthropic_turns import SERVER_RESULTS
 from tests.fakes.anthropic_wire import JsonObject, content_blocks, unfinished_searches
 
 
@@ -76,11 +77,11 @@ def searches_are_finished(request: JsonObject) -> Iterator[str]:
             continue
         known = {*open_calls, *(b["id"] for b in blocks if b["type"] == "server_tool_use")}
         for position, block in enumerate(blocks):
-            if block["type"] == "web_search_tool_result" and block["tool_use_id"] not in known:
+            if block["type"] in SERVER_RESULTS and block["tool_use_id"] not in known:
                 yield (
                     f"messages.{index}.content.{position}: unexpected `tool_use_id` found in "
-                    f"`web_search_tool_result` blocks: {block['tool_use_id']}. Each "
-                    "`web_search_tool_result` block must have a corresponding `server_tool_use` "
+                    f"`{block['type']}` blocks: {block['tool_use_id']}. Each "
+                    f"`{block['type']}` block must have a corresponding `server_tool_use` "
                     "block before it."
                 )
         answered = {block.get("tool_use_id") for block in blocks}
@@ -102,7 +103,7 @@ def ends_properly(request: JsonObject, paused_calls: Container[str]) -> Iterator
     if last["role"] == "user":
         return
     blocks = content_blocks(last)
-    ends_in_server_tool = blocks[-1]["type"] in ("server_tool_use", "web_search_tool_result")
+    ends_in_server_tool = blocks[-1]["type"] in ("server_tool_use", *SERVER_RESULTS)
     if not ends_in_server_tool and not any(block.get("id") in paused_calls for block in blocks):
         yield (
             "This model does not support assistant message prefill. "

@@ -27,13 +27,16 @@ class Event:
 
 
 def wire_usage(usage: Usage) -> JsonObject:
-    searches = usage.web_search_requests
+    counts = {
+        "web_search_requests": usage.web_search_requests,
+        "web_fetch_requests": usage.web_fetch_requests,
+    }
     return {
         "input_tokens": usage.input_tokens,
         "cache_creation_input_tokens": usage.cache_creation_input_tokens,
         "cache_read_input_tokens": usage.cache_read_input_tokens,
         "output_tokens": usage.output_tokens,
-        "server_tool_use": {"web_search_requests": searches} if searches else None,
+        "server_tool_use": counts if any(counts.values()) else None,
     }
 
 

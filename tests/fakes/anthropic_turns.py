@@ -16,6 +16,7 @@ from tests.fakes.anthropic_faults import Fault
 from tests.fakes.anthropic_wire import Block, JsonObject, digest
 
 SIGNATURE_PREFIX = "signed-"
+SERVER_RESULTS = ("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result")
 TOKENS, SECONDS = "_tokens", "_seconds"  # of a block in a script; they are never sent
 
 
@@ -26,6 +27,7 @@ class Usage:
     cache_creation_input_tokens: int = 0
     cache_read_input_tokens: int = 0
     web_search_requests: int = 0
+    web_fetch_requests: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -34,6 +36,7 @@ class Usage:
             self.cache_creation_input_tokens + other.cache_creation_input_tokens,
             self.cache_read_input_tokens + other.cache_read_input_tokens,
             self.web_search_requests + other.web_search_requests,
+            self.web_fetch_requests + other.web_fetch_requests,
         )
 
 
@@ -81,8 +84,8 @@ def _stop_reason_of(blocks: Sequence[Block]) -> str:
     types = [block["type"] for block in blocks]
     if "tool_use" in types:
         return "tool_use"
-    # A finished search adds one call and one result, or the result alone that was still owed.
-    pending = types.count("server_tool_use") > types.count("web_search_tool_result")
+    # A finished call adds one call and one result, or the result alone that was still owed.
+    pending = types.count("server_tool_use") > sum(kind in SERVER_RESULTS for kind in types)
     return "pause_turn" if pending else "end_turn"
 
 
@@ -112,6 +115,31 @@ def citation(url: str, title: str | None, cited_text: str) -> Block:
         "title": title,
         "cited_text": cited_text,
         "encrypted_index": f"index-{digest(url + cited_text)[:24]}",
+    }
+
+
+def result_citation(source: str, title: str, cited_text: str, *, result: int, block: int) -> Block:
+    """A citation of one text block of a search result, which are numbered over the whole request."""
+    return {
+        "type": "search_result_location",
+        "source": source,
+        "title": title,
+        "cited_text": cited_text,
+        "search_result_index": result,
+        "start_block_index": block,
+        "end_block_index": block + 1,
+    }
+
+
+def page_citation(document: int, title: str | None, cited_text: str, *, start: int = 0) -> Block:
+    """A citation of a document, such as a page that web_fetch has read."""
+    return {
+        "type": "char_location",
+        "document_index": document,
+        "document_title": title,
+        "cited_text": cited_text,
+        "start_char_index": start,
+        "end_char_index": start + len(cited_text),
     }
 
 
@@ -173,14 +201,67 @@ def web_search(
     return call, web_search_result(results, error=error)
 
 
-def search_result(url: str, title: str, *, page_age: str | None = None) -> Block:
+def search_result(url: str, title: str, *, page_age: str | None = None, size: int = 0) -> Block:
+    """A page that was found. `size` makes its encrypted content as long as that of a page's text."""
     return {
         "type": "web_search_result",
         "url": url,
         "title": title,
         "page_age": page_age,
-        "encrypted_content": f"content-{digest(url)[:24]}",
+        "encrypted_content": f"content-{digest(url)[:24]}".ljust(size, "x"),
     }
+
+
+def web_fetch(
+    url: str,
+    words: str = "",
+    *,
+    title: str | None = None,
+    error: str | None = None,
+    retrieved_at: str = "2026-11-17T09:30:00Z",
+    call_id: str | None = None,
+) -> tuple[Block, Block]:
+    """A page that the API opens: the call and its result, or an error code instead of the page."""
+    call: Block = {"type": "server_tool_use", "name": "web_fetch", "input": {"url": url}}
+    document = {
+        "type": "document",
+        "source": {"type": "text", "media_type": "text/plain", "data": words},
+        "title": title,
+        "citations": {"enabled": True},
+    }
+    page = {
+        "type": "web_fetch_result",
+        "url": url,
+        "content": document,
+        "retrieved_at": retrieved_at,
+    }
+    failed = {"type": "web_fetch_tool_result_error", "error_code": error}
+    result: Block = {"type": "web_fetch_tool_result", "content": page if error is None else failed}
+    return _with_id(call, call_id), result
+
+
+def filtered_search(
+    query: str, results: Sequence[Block], printed: str, *, call_id: str
+) -> tuple[Block, ...]:
+    """A search from code, as dynamic filtering does it: only what the code prints reaches the model."""
+    caller = {"type": "code_execution_20260120", "tool_id": call_id}
+    code: Block = {
+        "type": "server_tool_use",
+        "name": "code_execution",
+        "id": call_id,
+        "input": {"code": f"print(keep(web_search({query!r})))"},
+    }
+    call, found = web_search(query, results, call_id=f"{call_id}_search")
+    found = {**found, "tool_use_id": f"{call_id}_search"}
+    ran = {
+        "type": "code_execution_result",
+        "stdout": printed,
+        "stderr": "",
+        "return_code": 0,
+        "content": [],
+    }
+    ended: Block = {"type": "code_execution_tool_result", "tool_use_id": call_id, "content": ran}
+    return code, {**call, "caller": caller}, {**found, "caller": caller}, ended
 
 
 def _with_id(block: Block, call_id: str | None) -> Block:

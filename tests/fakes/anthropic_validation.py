@@ -24,6 +24,7 @@ from tests.fakes.anthropic_pairing import (
 )
 from tests.fakes.anthropic_thinking import BOUND, MODIFIED, thoughts_are_as_they_came
 from tests.fakes.anthropic_turns import SIGNATURE_PREFIX, sign
+from tests.fakes.anthropic_web import results_are_citable, web_tools_are_well_defined
 from tests.fakes.anthropic_wire import (
     Block,
     JsonObject,
@@ -43,6 +44,8 @@ BLOCK_FIELDS: dict[str, frozenset[str]] = {
         "tool_result": "tool_use_id content is_error cache_control toolset_name",
         "server_tool_use": "id name input cache_control caller",
         "web_search_tool_result": "tool_use_id content cache_control caller",
+        "web_fetch_tool_result": "tool_use_id content cache_control caller",
+        "code_execution_tool_result": "tool_use_id content cache_control",
         "image": "source cache_control transformations",
         "document": "source cache_control citations context title",
         "search_result": "content source title cache_control citations",
@@ -55,6 +58,8 @@ REQUIRED_FIELDS: dict[str, tuple[str, ...]] = {
     "tool_result": ("tool_use_id",),
     "server_tool_use": ("id", "name", "input"),
     "web_search_tool_result": ("tool_use_id", "content"),
+    "web_fetch_tool_result": ("tool_use_id", "content"),
+    "search_result": ("source", "title", "content"),
 }
 ROLE_OF_BLOCK = {
     "tool_result": "user",
@@ -63,6 +68,9 @@ ROLE_OF_BLOCK = {
     "redacted_thinking": "assistant",
     "server_tool_use": "assistant",
     "web_search_tool_result": "assistant",
+    "web_fetch_tool_result": "assistant",
+    "code_execution_tool_result": "assistant",
+    "search_result": "user",
 }
 
 
@@ -242,6 +250,8 @@ RULES: tuple[Callable[[JsonObject], Iterator[str]], ...] = (
     turns_end_properly,
     tool_calls_are_answered,
     searches_are_finished,
+    web_tools_are_well_defined,
+    results_are_citable,
     _breakpoints,
     _output_format,
 )

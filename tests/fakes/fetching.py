@@ -18,7 +18,8 @@ from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports import FileInfo, UploadedFile
 from idea_explorer.tools import DIRECT_VERSION
-from idea_explorer.tools.assistant import HttpFetch, assistant_tools
+from idea_explorer.tools.assistant import assistant_tools
+from idea_explorer.tools.pages import HttpFetch
 
 
 class Files:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain import toolsets as specs
 from idea_explorer.domain.tools import ToolResult
@@ -12,6 +13,8 @@ from idea_explorer.ports import WebPage
 from idea_explorer.settings import Settings
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
+from idea_explorer.tools.pages import PageCalls
+from idea_explorer.tools.research import research_tools
 from idea_explorer.wiring.toolsets import toolset
 from tests.fakes.fetching import Files
 
@@ -30,6 +33,11 @@ def _assistant(_: Path) -> Toolset:
     )
 
 
+def _research(folder: Path) -> Toolset:
+    pages = Tool.of(PageCalls(OnePage()).http_fetch)
+    return research_tools(Folder(folder), DIRECT_VERSION, reads_pages=pages)
+
+
 def _wired(name: str) -> Callable[[Path], Toolset]:
     return lambda folder: toolset(Settings(research_dir=folder), name)
 
@@ -38,6 +46,7 @@ def _wired(name: str) -> Callable[[Path], Toolset]:
 TOOLSETS: dict[str, Callable[[Path], Toolset]] = {
     **{name: _wired(name) for name in specs.TOOLSETS},
     "assistant": _assistant,
+    "research": _research,
 }
 
 

@@ -14,7 +14,7 @@ def test_no_private_text_leaves(toolset: str, tmp_path: Path) -> None:
     assert outcome.leaks == {channel: [] for channel in CHANNELS}
     assert outcome.tries["image"] > 50
     assert outcome.tries["link"] > 50
-    assert (outcome.tries["address"] > 100) == (toolset == "assistant")
+    assert (outcome.tries["address"] > 100) == (toolset in {"assistant", "research"})
     assert (outcome.tries["dangerous file"] > 3) == (toolset == "code")
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import (
     AfterValidator,
     AliasChoices,
+    BeforeValidator,
     ConfigDict,
     SecretStr,
     ValidationError,
@@ -28,6 +29,7 @@ from idea_explorer.domain.names import (
 )
 from idea_explorer.domain.usage import Price
 from idea_explorer.domain.validation_errors import describe_errors
+from idea_explorer.domain.web_scope import UserLocation, WebScope, check_domains, parse_location
 from idea_explorer.setting_values import DefaultWebhook, Key, SigningKey, Url, env, overrides
 
 MODELS = {
@@ -68,8 +70,15 @@ class Settings(DomainModel):
     models: Annotated[dict[str, str], overrides(MODELS)] = env("IDEA_MODELS", MODELS)
     prices: Annotated[dict[str, Price], overrides(PRICES)] = env("IDEA_PRICES", PRICES)
     efforts: Annotated[dict[str, Efforts], overrides({})] = env("IDEA_EFFORTS", {})  # by model id
-    web_search_version: str = env("IDEA_WEB_SEARCH_VERSION", "web_search_20250305")
+    # without it, the newest that the model and the provider take
+    web_search_version: str | None = env("IDEA_WEB_SEARCH_VERSION")
+    dynamic_filtering: bool = env("IDEA_DYNAMIC_FILTERING", False)
 
+    allowed_domains: Annotated[str, AfterValidator(check_domains)] = env("IDEA_ALLOWED_DOMAINS", "")
+    blocked_domains: Annotated[str, AfterValidator(check_domains)] = env("IDEA_BLOCKED_DOMAINS", "")
+    user_location: Annotated[UserLocation | None, BeforeValidator(parse_location)] = env(
+        "IDEA_USER_LOCATION"
+    )
     fetch_domains: str = env("IDEA_FETCH_DOMAINS", "")
     search_with_private_text: bool = env("IDEA_SEARCH_WITH_PRIVATE_TEXT", True)
 
@@ -93,6 +102,7 @@ class Settings(DomainModel):
     daily_cost_usd: float | None = env("IDEA_DAILY_COST_USD", gt=0)  # per owner
     max_total_tokens: int = env("IDEA_MAX_TOTAL_TOKENS", 300_000, gt=0)  # two or three large steps
     search_tokens: int = env("IDEA_SEARCH_TOKENS", 10_000, gt=0)  # budgeted for one web search
+    page_tokens: int = env("IDEA_PAGE_TOKENS", limits.PAGE_TOKENS, gt=0)  # of one page at most
     # API Gateway ends a call after 29 s
     events_wait_seconds: float | None = env("IDEA_EVENTS_WAIT_SECONDS", ge=0, le=25)
     events_poll_seconds: float | None = env("IDEA_EVENTS_POLL_SECONDS", gt=0)
@@ -208,6 +218,16 @@ class Settings(DomainModel):
         return tuple(self.fetch_domains.replace(",", " ").split())
 
     @property
+    def web_scope(self) -> WebScope:
+        """Where runs look on the web whose requests say nothing about it."""
+        allowed, blocked = split_names(self.allowed_domains), split_names(self.blocked_domains)
+        return WebScope(
+            tuple(name.lower() for name in allowed),
+            tuple(name.lower() for name in blocked),
+            self.user_location,
+        )
+
+    @property
     def store(self) -> Path:
         return self.data_dir / "explorations.db"
 
@@ -230,6 +250,9 @@ class Settings(DomainModel):
             raise InvalidSettingError(wrong) from None  # its cause quotes values, keys among them
         check_efforts(settings.efforts, "IDEA_EFFORTS")
         _check_provider(settings)
+        if settings.allowed_domains and settings.blocked_domains:
+            rule = "must be empty where IDEA_ALLOWED_DOMAINS is set: only one list can be in force"
+            raise InvalidSettingError({"IDEA_BLOCKED_DOMAINS": rule})
         return settings.model_copy(update={"research_is_named": "IDEA_RESEARCH_DIR" in given})
 
 

@@ -65,9 +65,10 @@ def ask(
 
 
 def results_of(request: Any) -> list[Any]:
-    """What the tools said, as the model reads it."""
+    """What the tools said, as the model reads it: search results, or JSON."""
     blocks = request["messages"][-1]["content"]
-    return [json.loads(b["content"]) for b in blocks if b["type"] == "tool_result"]
+    said = [block["content"] for block in blocks if block["type"] == "tool_result"]
+    return [json.loads(content) if isinstance(content, str) else content for content in said]
 
 
 def does_as_it_is_told(request: Any, _: int) -> Turn:
@@ -135,9 +136,9 @@ def test_asked_for_the_uploaded_documentation_it_finds_it(tmp_path: Path, notes:
     outcome = json.loads(done.stdout)
     first = server.requests[0].body["messages"][0]["content"][0]["text"]
     assert f"- api.md ({len(API_NOTES)} bytes)\n- team plan.txt (19 bytes)" in first
-    (found,) = results_of(server.requests[1].body)
-    assert found["results"][0]["file"] == "api.md"
-    assert "GET /orders and POST /orders" in found["results"][0]["excerpt"]
+    ((found,),) = results_of(server.requests[1].body)
+    assert (found["type"], found["source"]) == ("search_result", "api.md")
+    assert "GET /orders and POST /orders" in found["content"][0]["text"]
     assert (outcome["status"], outcome["path"]) == ("completed", None)
     assert "says [api.md](api.md)." in outcome["content"]
     assert "unverified" not in outcome["content"]
@@ -166,8 +167,8 @@ def test_a_resumed_run_still_has_files_that_are_gone(tmp_path: Path, notes: Path
         deps = local_deps(settings, SilentLog())
         queued = resume(ended["id"], local.LOCAL_OWNER, ResumeRequest(), deps)
         done = explore(queued.id, queued.run.number, deps)
-    (found,) = results_of(server.requests[1].body)
-    assert "GET /orders" in found["results"][0]["excerpt"]
+    ((found,),) = results_of(server.requests[1].body)
+    assert "GET /orders" in found["content"][0]["text"]
     assert done.run.outcome == "completed"
 
 

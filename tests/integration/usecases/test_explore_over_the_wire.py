@@ -121,8 +121,8 @@ def test_a_run_that_searches_the_web_cites_what_it_found(tmp_path: Path) -> None
     outcome = json.loads(done.stdout)
     assert "https://example.org/bees" in outcome["content"]
     assert outcome["stats"]["searches"] == 1
-    assert server.requests[0].body["tools"][0]["type"] == "web_search_20250305"
-    assert [t["name"] for t in server.requests[0].body["tools"]] == ["web_search"]
+    assert server.requests[0].body["tools"][0]["type"] == "web_search_20260318"
+    assert [t["name"] for t in server.requests[0].body["tools"]] == ["web_search", "web_fetch"]
     assert "tool_calls" not in outcome["stats"]
 
 

@@ -7,17 +7,23 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.agent.budget import RESULT_TOKENS, WRITE_TOKENS, Budget, estimate_tokens
-from idea_explorer.agent.requests import count_searches
+from idea_explorer.agent.requests import count_page_tokens, count_pages, count_searches
+from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import NetworkError
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.transcript import ModelCallStarted
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import MODELS, PRICES, Settings
+from idea_explorer.tools import DIRECT_VERSION, web_fetch
+from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.replay import replay
 from tests.adversarial import budget as adversarial
+from tests.fakes import anthropic_turns
 from tests.fakes.deps import PRICED
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, calls, says, scripted
@@ -139,6 +145,64 @@ def test_a_model_without_a_price_researches_by_default(tmp_path: Path) -> None:
     assert count_searches(asked.requests[0].tools) == limits.MAX_SEARCHES_PER_CALL
 
 
+def pages_in(root: Path, pages: int) -> Toolset:
+    fetch = web_fetch("web_fetch_20260318", pages, max_tokens=8_000)
+    return research_tools(Folder(root), DIRECT_VERSION, reads_pages=fetch)
+
+
+@pytest.mark.parametrize(
+    ("usd", "pages", "looks"),
+    [
+        (0.12, 3, (1, 0)), (0.16, 3, (1, 0)), (0.25, 3, (1, 1)), (0.45, 3, (2, 2)), (0.60, 3, (4, 3)),
+        (0.70, 3, (5, 3)), (0.70, 8, (4, 4)), (1.20, 8, (5, 8)),
+    ],
+)  # fmt: skip
+def test_searches_and_pages_become_fewer_together(
+    tmp_path: Path, usd: float, pages: int, looks: tuple[int, int]
+) -> None:
+    asked = scripted([calls(("list_research", {})), says("# Tea")])
+    bench = Bench(tmp_path, asked, toolset=pages_in(tmp_path, pages))
+    bench.run(max_cost_usd=usd)
+    tools = asked.requests[0].tools
+    assert (count_searches(tools), count_pages(tools)) == looks
+
+
+def test_the_most_that_pages_can_come_to_is_reserved(tmp_path: Path) -> None:
+    asked = scripted([calls(("list_research", {})), says("# Tea")])
+    bench = Bench(tmp_path, asked, toolset=pages_in(tmp_path, 3))
+    done = bench.run()
+    started = next(e for e in bench.entries(done) if isinstance(e, ModelCallStarted))
+    assert count_page_tokens(asked.requests[0].tools) == 3 * 10_000
+    assert started.reserved.input_tokens == 5 * Budget().search_tokens + 3 * 10_000
+
+
+@pytest.mark.parametrize("usd", [0.25, 0.45, 0.70, 1.20])
+def test_the_worst_first_call_with_pages_stays_within_the_budget(
+    tmp_path: Path, usd: float
+) -> None:
+    def worst(request: ModelRequest, number: int) -> ModelAnswer:
+        if request.writing:
+            return says("# Tea")
+        searches, pages = count_searches(request.tools), count_pages(request.tools)
+        usage = Usage(
+            cache_write_tokens=estimate_tokens(request),
+            input_tokens=searches * Budget().search_tokens + count_page_tokens(request.tools),
+            output_tokens=request.max_tokens,
+            searches=searches,
+        )
+        found: list[Block] = [b for n in range(searches) for b in _found(f"s{n}", "x" * 25_000)]
+        read: list[Block] = [b for n in range(pages) for b in _read(f"f{n}", "x" * 40_000)]
+        reading: Block = {"type": "tool_use", "id": "t", "name": "list_research", "input": {}}
+        return ModelAnswer([*found, *read, reading], "tool_use", usage)
+
+    bench = Bench(tmp_path, ScriptedModel(worst), toolset=pages_in(tmp_path, 8))
+
+    done = bench.run(max_cost_usd=usd)
+
+    assert bench.store.load_report(done.id).startswith("# Tea")
+    assert (done.run.stats.cost_usd or 0) <= usd
+
+
 @pytest.mark.parametrize("usd", [0.16, 0.18, 0.22, 0.30, 0.45])
 def test_the_worst_first_call_leaves_the_price_of_a_report(tmp_path: Path, usd: float) -> None:
     def worst(request: ModelRequest, number: int) -> ModelAnswer:
@@ -248,3 +312,8 @@ def test_models_that_spend_all_they_can_stay_within_the_budget(tmp_path: Path) -
 def test_the_adversaries_really_spend(tmp_path: Path, name: str) -> None:
     rows = adversarial.run(tmp_path, runs=8)
     assert rows[name].closest > 0.2
+
+
+def _read(call: str, text: str) -> list[Block]:
+    asked, page = anthropic_turns.web_fetch(f"https://{call}.example/", text, call_id=call)
+    return [asked, {**page, "tool_use_id": call}]

@@ -94,10 +94,10 @@ def test_tools_of_one_step_answer_in_one_message_in_the_order_of_the_calls(tmp_p
     assert [r["tool_use_id"] for r in results] == [
         "call_read_research_0", "call_read_research_1", "call_no_such_tool_2", "call_read_research_3",
     ]  # fmt: skip
-    assert '"first"' in str(results[0]["content"])
+    assert "'first'" in str(results[0]["content"])
     assert "requires 'path' parameter" in str(results[1]["content"])
     assert "Unknown tool: no_such_tool" in str(results[2]["content"])
-    assert '"second"' in str(results[3]["content"])
+    assert "'second'" in str(results[3]["content"])
     assert [r.get("is_error") for r in results] == [None, True, True, None]
     assert [r.error_type for r in done.run.stats.tool_calls] == [
         None, "invalid_arguments", "unknown_tool", None,

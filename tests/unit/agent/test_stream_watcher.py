@@ -15,6 +15,7 @@ from idea_explorer.domain.transcript import ModelCallFailed, ModelCallFinished
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventLog, ModelAnswer, ModelRequest, NumberedEvent, Watcher
 from idea_explorer.usecases.explore import explore
+from tests.fakes.anthropic_turns import filtered_search, web_fetch
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, Recorder
 from tests.fakes.models import says
@@ -30,6 +31,7 @@ def watching() -> StreamWatcher:
         step=1,
         gathering=True,
         search_tokens=10_000,
+        page_tokens=5_000,
     )
 
 
@@ -52,6 +54,48 @@ def test_searches_of_an_answer_that_broke_off_are_metered() -> None:
     billed = watched.billed(NetworkError("cut"), RESERVED)
 
     assert (billed.searches, billed.input_tokens) == (4, 41_000)
+
+
+def test_pages_of_an_answer_that_broke_off_are_metered() -> None:
+    watched = watching()
+    watched.usage(Usage(input_tokens=1_000, output_tokens=1))
+    for number in range(2):
+        call, result = web_fetch("https://a.example", "Tea", call_id=f"f{number}")
+        watched.block(call)
+        watched.block({**result, "tool_use_id": f"f{number}"})
+
+    billed = watched.billed(NetworkError("cut"), RESERVED)
+
+    assert (billed.searches, billed.input_tokens) == (0, 11_000)
+
+
+def test_a_page_is_shown_without_its_text_and_a_failure_with_its_code() -> None:
+    watched = watching()
+    read, page = web_fetch("https://a.example/x", "Secret words", title="A", call_id="f")
+    lost, failure = web_fetch("https://b.example", error="url_not_accessible", call_id="g")
+    for block in (read, {**page, "tool_use_id": "f"}, lost, {**failure, "tool_use_id": "g"}):
+        watched.block(block)
+
+    seen = watched.sink.events  # type: ignore[attr-defined]
+
+    assert [event.type for event in seen] == [
+        "tool_call_start", "tool_call_end", "tool_call_start", "tool_call_error",
+    ]  # fmt: skip
+    assert seen[1].summary == "Read https://a.example/x (12 bytes)"
+    assert seen[3].error == "web_fetch failed: url_not_accessible"
+    assert "Secret" not in str(seen)
+
+
+def test_of_a_filtered_search_only_the_search_is_shown_and_metered() -> None:
+    watched = watching()
+    watched.usage(Usage(input_tokens=1_000, output_tokens=1))
+    for block in filtered_search("tea", [], "Tea sells.", call_id="c"):
+        watched.block(block)
+
+    seen = watched.sink.events  # type: ignore[attr-defined]
+
+    assert [event.tool_call_id for event in seen] == ["c_search", "c_search"]
+    assert watched.billed(NetworkError("cut"), RESERVED).searches == 1
 
 
 def test_searches_that_the_bill_told_are_not_metered_twice() -> None:

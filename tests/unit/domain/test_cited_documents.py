@@ -47,7 +47,7 @@ def test_only_what_was_read_or_found_is_a_source(tmp_path: Path) -> None:
         "- **strong** (sources 1, 2, 3, 4): As read, found, listed and made up;"
     )
     assert [line.partition(" `")[0] for line in sources.splitlines()] == [
-        "1. [ideas/market/2024-06.md](../market/2024-06.md)",
+        "1. [Market](../market/2024-06.md)",
         "2. [Interviews](../interviews.md)",
         f"3. <../listed.md> {NOT_FOUND}",
         f"4. <../none.md> {NOT_FOUND}",

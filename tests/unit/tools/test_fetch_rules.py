@@ -9,14 +9,22 @@ from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import ToolRecord, make_passage
 from idea_explorer.domain.transcript import (
     AnyEntry,
+    Instruction,
     ModelCallFinished,
     Opening,
     StoredResult,
     ToolsRan,
 )
 from idea_explorer.domain.usage import Usage
-from idea_explorer.tools.fetch_rules import AFTER_PRIVATE, NOT_NAMED, FetchRules
-from tests.fakes.anthropic_turns import search_result, web_search
+from idea_explorer.domain.web_scope import WebScope
+from idea_explorer.tools.fetch_rules import (
+    AFTER_PRIVATE,
+    NO_MORE_PAGES,
+    NOT_NAMED,
+    OUT_OF_SCOPE,
+    FetchRules,
+)
+from tests.fakes.anthropic_turns import search_result, web_fetch, web_search
 
 FOUND, LISTED, NAMED = (
     "https://found.example/a?b=1",
@@ -57,8 +65,14 @@ FILE = ran(
 )
 
 
-def rules_after(entries: Sequence[AnyEntry], *domains: str, lifted: bool = False) -> FetchRules:
-    rules = FetchRules(domains, allow_after_private=lifted)
+def rules_after(
+    entries: Sequence[AnyEntry],
+    *domains: str,
+    lifted: bool = False,
+    scope: WebScope = WebScope(),  # noqa: B008  it is frozen
+    max_pages: int | None = None,
+) -> FetchRules:
+    rules = FetchRules(domains, allow_after_private=lifted, scope=scope, max_pages=max_pages)
     for count in range(1, len(entries) + 1):
         rules.read(entries[:count])
     return rules
@@ -235,3 +249,77 @@ def test_each_entry_is_read_once() -> None:
         entries.append(searched(f"https://found.example/{number}"))
         rules.read(entries)
     assert rules.check("https://found.example/1999").url == "https://found.example/1999"
+
+
+@pytest.mark.parametrize(
+    ("scope", "open_", "closed"),
+    [
+        (WebScope(allowed_domains=("found.example",)), FOUND, NAMED),
+        (WebScope(blocked_domains=("user.example",)), FOUND, NAMED),
+        (WebScope(blocked_domains=("docs.example",)), NAMED, "https://docs.example/x"),
+    ],
+)
+def test_pages_outside_of_the_scope_stay_closed_whoever_named_them(
+    scope: WebScope, open_: str, closed: str
+) -> None:
+    rules = rules_after([opening(), searched()], "docs.example", scope=scope)
+
+    allowed = rules.check(open_)
+
+    assert allowed.may_redirect_to is not None
+    assert not allowed.may_redirect_to(closed)
+    with pytest.raises(ToolError) as refused:
+        rules.check(closed)
+    assert refused.value.error_type in {"domain_not_allowed", "address_not_named"}
+
+
+def test_a_page_outside_of_the_scope_is_named_as_such() -> None:
+    rules = rules_after([opening()], scope=WebScope(allowed_domains=("other.example",)))
+
+    with pytest.raises(ToolError) as refused:
+        rules.check(NAMED)
+    assert (refused.value.error_type, refused.value.message) == ("domain_not_allowed", OUT_OF_SCOPE)
+
+
+def test_on_domains_that_are_allowed_found_pages_stay_open_after_private_text() -> None:
+    entries: list[AnyEntry] = [opening(), searched(), PAGE, FILE]
+    rules = rules_after(entries, scope=WebScope(allowed_domains=("found.example",)))
+
+    assert rules.check(FOUND).url == FOUND
+    for closed in (LISTED, f"{FOUND}&q=secret", "https://found.example/secret"):
+        with pytest.raises(ToolError):
+            rules.check(closed)
+
+
+def test_domains_that_are_blocked_open_nothing_after_private_text() -> None:
+    rules = rules_after(
+        [opening(), searched(), FILE], scope=WebScope(blocked_domains=("b.example",))
+    )
+
+    with pytest.raises(ToolError, match="private text"):
+        rules.check(FOUND)
+
+
+def test_a_run_opens_as_many_pages_as_it_may() -> None:
+    failed = ran("http_fetch", {"url": NAMED, "text": ""}, ok=False)
+    entries: list[AnyEntry] = [opening(), searched(), PAGE, failed]
+    rules = rules_after(entries, max_pages=2)
+
+    rules.check(FOUND)
+    with pytest.raises(ToolError) as refused:
+        rules.check(NAMED)
+    assert (refused.value.error_type, refused.value.message) == ("page_limit", NO_MORE_PAGES)
+
+    resumed = [*entries, PAGE, Instruction(purpose="resume", run=2, text="Go on.")]
+    rules.read(resumed)
+    rules.check(NAMED)
+    rules.check(FOUND)
+
+
+def test_a_page_that_anthropic_read_names_addresses_too() -> None:
+    _, page = web_fetch(NAMED, f"See {LISTED}.", call_id="f")
+    answered = ModelCallFinished(
+        step=1, content=[page], stop_reason="end_turn", usage=Usage(), duration_ms=1
+    )
+
+    assert rules_after([opening(), answered]).check(LISTED).url == LISTED

@@ -49,9 +49,16 @@ class Budget:
         )
 
     def allow(
-        self, request: ModelRequest, spent: Sequence[Usage], *, searches: int, first: bool = False
+        self,
+        request: ModelRequest,
+        spent: Sequence[Usage],
+        *,
+        searches: int,
+        page_tokens: int = 0,
+        first: bool = False,
     ) -> Allowance:
-        """Lower `max_tokens` until the worst case of the call fits what is left.
+        """Lower `max_tokens` until the worst case of the call fits what is left. `page_tokens` are those of
+        all pages that Anthropic may open during the call.
 
         `spent` is what each call so far was billed. A call that gathers has to leave enough for a report
         from the whole conversation and one tool result of ordinary size; if the results are larger, the
@@ -59,15 +66,16 @@ class Budget:
         everything. The first call only has to leave enough for a short report from little evidence:
         otherwise a small budget could not search at all.
         """
-        allowance = self._allow(request, spent, searches, lean=False)
+        found = self._found(searches, page_tokens)
+        allowance = self._allow(request, spent, found, lean=False)
         if allowance.fits or request.writing or not first:
             return allowance
-        return self._allow(request, spent, searches, lean=True)
+        return self._allow(request, spent, found, lean=True)
 
     def _allow(
-        self, request: ModelRequest, spent: Sequence[Usage], searches: int, *, lean: bool
+        self, request: ModelRequest, spent: Sequence[Usage], found: Usage, *, lean: bool
     ) -> Allowance:
-        worst, after = self._worst(request, searches, lean=lean)
+        worst, after = self._worst(request, found, lean=lean)
         read_again = not (request.writing or lean)
         room = self._output_room([*spent, worst, after], read_again=read_again)
         max_tokens = request.max_tokens if room is None else min(request.max_tokens, room)
@@ -76,36 +84,43 @@ class Budget:
         return Allowance(max_tokens=max_tokens, fits=max_tokens >= floor, reserved=reserved)
 
     def minimum_usage(
-        self, request: ModelRequest, *, searches: int, first: bool = False
+        self, request: ModelRequest, *, searches: int, page_tokens: int = 0, first: bool = False
     ) -> tuple[Usage, Usage]:
         """The least that `allow` has to find left: for the call, and for the report after it."""
         lean = first and not request.writing
-        worst, after = self._worst(request, searches, lean=lean)
+        found = self._found(searches, page_tokens)
+        worst, after = self._worst(request, found, lean=lean)
         if not (request.writing or lean):
             after += Usage(cache_write_tokens=limits.MIN_OUTPUT_TOKENS)
         return worst + Usage(output_tokens=limits.MIN_OUTPUT_TOKENS), after
 
     def minimum_usd(
-        self, request: ModelRequest, *, searches: int, first: bool = False
+        self, request: ModelRequest, *, searches: int, page_tokens: int = 0, first: bool = False
     ) -> float | None:
         """The price of `minimum_usage`; None if the price is not known."""
-        least = self.minimum_usage(request, searches=searches, first=first)
+        least = self.minimum_usage(request, searches=searches, page_tokens=page_tokens, first=first)
         return self.price.total(least) if self.price else None
 
-    def _worst(self, request: ModelRequest, searches: int, *, lean: bool) -> tuple[Usage, Usage]:
-        """The most that a call can use besides its output, and what is reserved for the report."""
+    def _worst(self, request: ModelRequest, found: Usage, *, lean: bool) -> tuple[Usage, Usage]:
+        """The most that a call can use besides its output, and what is reserved for the report. `found` is
+        what searches and pages come to."""
         history = estimate_tokens(request)
-        found = searches * self.search_tokens
-        worst = Usage(cache_write_tokens=history, input_tokens=found, searches=searches)
+        worst = found + Usage(cache_write_tokens=history)
         if request.writing:
             return worst, Usage()
         if lean:
             read = history + OUR_WORDS_TOKENS + MIN_EVIDENCE_TOKENS
             output = limits.MIN_OUTPUT_TOKENS
             # so little is left that larger search results than usual would use it up
-            return worst, Usage(cache_write_tokens=read, input_tokens=found, output_tokens=output)
-        grown = history + found + RESULT_TOKENS
+            again = found.input_tokens
+            return worst, Usage(cache_write_tokens=read, input_tokens=again, output_tokens=output)
+        grown = history + found.input_tokens + RESULT_TOKENS
         return worst, Usage(cache_write_tokens=grown, output_tokens=WRITE_TOKENS)
+
+    def _found(self, searches: int, page_tokens: int) -> Usage:
+        """What searches and pages come to at worst."""
+        tokens = searches * self.search_tokens + page_tokens
+        return Usage(input_tokens=tokens, searches=searches)
 
     def input_room(self, spent: Sequence[Usage], output: int = WRITE_TOKENS) -> int | None:
         """How many tokens a call that writes a report may read; None is no limit."""

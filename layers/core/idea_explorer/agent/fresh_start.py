@@ -6,9 +6,9 @@ from idea_explorer.agent.budget import BYTES_PER_TOKEN, MIN_EVIDENCE_TOKENS, WRI
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
+from idea_explorer.domain.cited_sources import read_citations
 from idea_explorer.domain.json import (
     Block,
-    citations_of,
     document_block,
     document_text,
     dump_canonical,
@@ -16,6 +16,7 @@ from idea_explorer.domain.json import (
 )
 from idea_explorer.domain.tools import Passage
 from idea_explorer.domain.transcript import ConversationRestarted, StoredResult, WriteReason
+from idea_explorer.domain.turns import find_documents
 
 CUT = " […]"
 EVIDENCE = "Evidence"  # the document's title, which the prompt names
@@ -55,7 +56,12 @@ def build_fresh_start(state: State, reason: WriteReason, *, room: int) -> Conver
     """Write from the evidence alone, of which at most `room` bytes are sent."""
     content = state.opening.content
     idea = "\n\n".join(text for block in content if (text := text_of(block.get("text"))))
-    documents = [block for block in content if block.get("type") == "document"]
+    # without citations, which all documents of a request have, or none: "Evidence" is no source to cite
+    documents = [
+        {name: value for name, value in block.items() if name != "citations"}
+        for block in content
+        if block.get("type") == "document"
+    ]
     # in older transcripts a document is part of the first message's text
     attached = "\n".join([idea, *map(document_text, documents)])
     found = [p for p in gather_passages(state) if not p.text or p.text not in attached]
@@ -97,12 +103,13 @@ def gather_passages(state: State) -> Iterator[Passage]:
 
 
 def _quotes(state: State) -> dict[str, dict[str, None]]:
-    """By page, the texts cited from it: the only readable part of a search result."""
+    """By page, the texts cited from it: the only readable part of a search result or a PDF."""
     quotes: dict[str, dict[str, None]] = {}
+    documents = find_documents(state.entries)
     for block in (block for answer in state.answers for block in answer.content):
-        for citation in citations_of(block):
-            if words := text_of(citation.get("cited_text")):
-                quotes.setdefault(text_of(citation.get("url")), {})[words] = None
+        for target, words in read_citations(block, documents):
+            if words:
+                quotes.setdefault(target, {})[words] = None
     return quotes
 
 

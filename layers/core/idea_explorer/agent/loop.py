@@ -27,10 +27,11 @@ from idea_explorer.agent.moves import (
 from idea_explorer.agent.requests import (
     ATTEMPTS,
     MODEL_CALLS,
+    allow_request,
     announce_retry,
     announce_step,
     build_request,
-    count_searches,
+    largest_page,
     refuse_tools,
     write_instruction,
 )
@@ -130,10 +131,7 @@ class Agent:
         )
 
     def _allowed(self, state: State, request: ModelRequest) -> Allowance:
-        searches = 0 if request.tools_off else count_searches(request.tools)
-        first = not state.records
-        budget = self.budget.without(state.billed_elsewhere)
-        return budget.allow(request, state.billed, searches=searches, first=first)
+        return allow_request(request, state, self.budget)
 
     def _writing(self, state: State, *, tools_off: bool) -> ModelRequest:
         """The full number of tokens, because thinking uses them too; the deadline limits the report when
@@ -207,6 +205,7 @@ class Agent:
             step=step,
             gathering=not move.writing,
             search_tokens=self.budget.search_tokens,
+            page_tokens=largest_page(request.tools),
         )
         clock = self.deadline.clock
         began = clock.monotonic()

@@ -4,7 +4,13 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from idea_explorer.agent.budget import OUR_WORDS_TOKENS, WRITE_TOKENS, Budget, estimate_tokens
+from idea_explorer.agent.budget import (
+    OUR_WORDS_TOKENS,
+    WRITE_TOKENS,
+    Allowance,
+    Budget,
+    estimate_tokens,
+)
 from idea_explorer.agent.fresh_start import estimate_least_start
 from idea_explorer.agent.moves import Say
 from idea_explorer.agent.prompts import prompt
@@ -15,6 +21,7 @@ from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import EventUsage, RetryScheduled, StepFinished
 from idea_explorer.domain.json import Block, dump_canonical
 from idea_explorer.domain.retry import Retry, RetryPolicy
+from idea_explorer.domain.server_tools import is_fetch, is_search, max_uses, page_tokens
 from idea_explorer.domain.tools import ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     ConversationRestarted,
@@ -95,16 +102,48 @@ def announce_step(finished: ModelCallFinished, price: Price | None) -> StepFinis
 
 def count_searches(tools: Sequence[Block]) -> int:
     """The most web searches that one request with these tools may make."""
-    uses = [tool.get("max_uses") for tool in tools if _is_search(tool)]
-    return sum(n for n in uses if isinstance(n, int))
+    return sum(max_uses(tool) for tool in tools if is_search(tool))
 
 
-def limit_searches(tools: Sequence[Block], count: int) -> list[Block]:
-    return [{**tool, "max_uses": count} if _is_search(tool) else tool for tool in tools]
+def count_pages(tools: Sequence[Block]) -> int:
+    """The most pages that Anthropic may open during one request with these tools."""
+    return sum(max_uses(tool) for tool in tools if is_fetch(tool))
 
 
-def _is_search(tool: Block) -> bool:
-    return str(tool.get("type")).startswith("web_search")
+def count_page_tokens(tools: Sequence[Block]) -> int:
+    """What these pages come to at most."""
+    return sum(max_uses(tool) * page_tokens(tool) for tool in tools if is_fetch(tool))
+
+
+def largest_page(tools: Sequence[Block]) -> int:
+    """What one of these pages comes to at most."""
+    return max((page_tokens(tool) for tool in tools if is_fetch(tool)), default=0)
+
+
+def allow_request(request: ModelRequest, state: State, budget: Budget) -> Allowance:
+    """What the next request of a conversation may use."""
+    tools = () if request.tools_off else request.tools
+    return budget.without(state.billed_elsewhere).allow(
+        request,
+        state.billed,
+        searches=count_searches(tools),
+        page_tokens=count_page_tokens(tools),
+        first=not state.records,
+    )
+
+
+def limit_searches(tools: Sequence[Block], count: int, pages: int | None = None) -> list[Block]:
+    """The tools with at most `count` searches, and at most `pages` pages unless it is None. Without any
+    pages there is no web_fetch, because the API takes no limit of zero."""
+    limited: list[Block] = []
+    for tool in tools:
+        if is_search(tool):
+            limited.append({**tool, "max_uses": count})
+        elif not is_fetch(tool) or pages is None:
+            limited.append(tool)
+        elif pages:
+            limited.append({**tool, "max_uses": pages})
+    return limited
 
 
 def write_instruction(move: Say, state: State, deadline: Deadline) -> Instruction:
@@ -180,10 +219,13 @@ def refuse_tools(state: State) -> ToolsRan:
 def price_next_step(state: State, budget: Budget) -> float | None:
     """Dollars for one more step with tools and the report after it; None if the price is not known."""
     request = build_request(state, writing=False)
-    searches = count_searches(request.tools)
-    return _with_our_words(
-        budget, budget.minimum_usd(request, searches=searches, first=not state.records)
+    least = budget.minimum_usd(
+        request,
+        searches=count_searches(request.tools),
+        page_tokens=count_page_tokens(request.tools),
+        first=not state.records,
     )
+    return _with_our_words(budget, least)
 
 
 def price_report(state: State, budget: Budget) -> float | None:
@@ -207,16 +249,25 @@ def _with_our_words(budget: Budget, usd: float | None) -> float | None:
 
 
 def fit_searches(opening: Opening, budget: Budget, most: int) -> Opening:
-    """Allow up to `most` searches per call, as the budget covers at worst, but at least one. Chosen once,
-    because changing the tools of a conversation would invalidate its cache. Fewer searches and an ordinary
-    report are better than more searches and a short one."""
+    """Allow up to `most` searches per call, and pages, as the budget covers at worst, but at least one
+    search. Chosen once, because changing the tools of a conversation would invalidate its cache. Fewer
+    searches and an ordinary report are better than more searches and a short one."""
     if not count_searches(opening.tools):
         return opening
     for first in (False, True):
-        for count in range(most, 0, -1):
-            fit = opening.model_copy(update={"tools": limit_searches(opening.tools, count)})
+        for count, pages in _shares(most, count_pages(opening.tools)):
+            tools = limit_searches(opening.tools, count, pages)
+            fit = opening.model_copy(update={"tools": tools})
             request = build_request(State([fit]), writing=False)
-            allowance = budget.allow(request, (), searches=count, first=first)
+            read = count_page_tokens(tools)
+            allowance = budget.allow(request, (), searches=count, page_tokens=read, first=first)
             if allowance.max_tokens >= WRITE_TOKENS:
                 return fit
-    return opening.model_copy(update={"tools": limit_searches(opening.tools, 1)})
+    return opening.model_copy(update={"tools": limit_searches(opening.tools, 1, 0)})
+
+
+def _shares(searches: int, pages: int) -> list[tuple[int, int]]:
+    """How many searches and pages to try for, the most first. They become fewer together; the last page
+    goes before the last search, which finds more."""
+    both = [(searches, pages), *((n, min(n, pages)) for n in range(searches, 0, -1)), (1, 0)]
+    return list(dict.fromkeys(both))

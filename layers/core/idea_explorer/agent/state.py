@@ -8,6 +8,7 @@ from itertools import takewhile
 from idea_explorer.agent.billing import list_confirmed_calls, list_other_calls, list_own_calls
 from idea_explorer.agent.branches import latest_findings, open_branches
 from idea_explorer.agent.stalling import find_stall
+from idea_explorer.domain.server_tools import RESULT_TYPES
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, parse_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -35,7 +36,6 @@ from idea_explorer.domain.turns import (
 )
 from idea_explorer.domain.usage import ModelUsage, Usage
 
-SEARCH_RESULT = "web_search_tool_result"
 _BESIDE = ModelCallStarted | VerificationStarted | VerificationFinished
 
 
@@ -76,13 +76,13 @@ class State:
 
     @cached_property
     def records(self) -> list[ToolRecord]:
-        """Every tool call that has a result, in order, including web searches."""
+        """Every tool call that has a result, in order, including those that ran at Anthropic."""
         found: list[ToolRecord] = []
         for entry in self.entries:
             match entry:
                 case ModelCallFinished():
-                    results = [b for b in entry.content if b.get("type") == SEARCH_RESULT]
-                    found.extend(ToolRecord.of_search(block, entry.step) for block in results)
+                    results = [b for b in entry.content if b.get("type") in RESULT_TYPES]
+                    found.extend(ToolRecord.of_server_result(b, entry.step) for b in results)
                 case ToolsRan(refused=False) | ApprovalsDecided():
                     found.extend(result.record for result in entry.results)
         return [*found, *(r for branch in latest_findings(self.entries) for r in branch.records)]

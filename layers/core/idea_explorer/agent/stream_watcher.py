@@ -24,7 +24,9 @@ from idea_explorer.domain.events import (
     ToolCallStart,
 )
 from idea_explorer.domain.json import Block, sanitize, sanitize_block, text_of
-from idea_explorer.domain.tools import ToolRecord
+from idea_explorer.domain.server_tools import RESULT_TYPES, WEB_FETCH
+from idea_explorer.domain.text import one_line
+from idea_explorer.domain.tools import ToolRecord, parse_search_results
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventSink
 
@@ -79,7 +81,9 @@ class StreamWatcher:
     step: int
     gathering: bool
     search_tokens: int
+    page_tokens: int = 0
     _searches: set[str] = field(default_factory=set)
+    _fetches: set[str] = field(default_factory=set)
     _parts: list[str] = field(default_factory=list)
     _usage: Usage | None = None
     _since: float = 0.0
@@ -98,9 +102,10 @@ class StreamWatcher:
         by_time = (self.deadline.clock.monotonic() - self._since) * TOKENS_PER_SECOND
         output = max(self._usage.output_tokens, UNSEEN_TOKENS + math.ceil(max(by_text, by_time)))
         capped = min(output, max(reserved.output_tokens, self._usage.output_tokens))
-        # a stream counts search results only in its last event
+        # a stream counts search results and pages only in its last event
         unseen = max(0, len(self._searches) - self._usage.searches)
-        found = Usage(input_tokens=unseen * self.search_tokens, searches=unseen)
+        pages = len(self._fetches) * self.page_tokens
+        found = Usage(input_tokens=unseen * self.search_tokens + pages, searches=unseen)
         return self._usage.model_copy(update={"output_tokens": capped}) + found
 
     def begin(self) -> None:
@@ -131,36 +136,41 @@ class StreamWatcher:
         self._usage = usage
 
     def block(self, block: Block) -> None:
-        """Web searches run at Anthropic; they are shown as tool calls without a duration."""
+        """Web searches and fetches run at Anthropic; they are shown as tool calls without a duration. The
+        code that filters their results is not shown."""
         block = sanitize_block(block)
         call_id = text_of(block.get("id")) or text_of(block.get("tool_use_id"))
+        name = text_of(block.get("name"))
         match block.get("type"):
-            case "server_tool_use":
-                self._searches.add(call_id)
+            case "server_tool_use" if name in RESULT_TYPES.values():
+                self._count(name, call_id)
                 given = block.get("input")
                 self._emit(
                     ToolCallStart(
                         tool_call_id=call_id,
-                        tool_name=text_of(block.get("name")),
+                        tool_name=name,
                         input=given if isinstance(given, dict) else {},
                         during_answer=True,
                     )
                 )
             case "thinking" if block.get("thinking"):
                 self._emit(ThinkingDelta(content="\n\n"))  # one thought ends here
-            case "web_search_tool_result":
-                self._searches.add(call_id)
-                self._emit(_search_ended(call_id, block, self.step))
+            case str() as kind if kind in RESULT_TYPES:
+                self._count(RESULT_TYPES[kind], call_id)
+                self._emit(_server_tool_ended(call_id, block, self.step))
+
+    def _count(self, name: str, call_id: str) -> None:
+        (self._fetches if name == WEB_FETCH else self._searches).add(call_id)
 
     def _emit(self, event: RunEvent) -> None:
         with suppress(ExternalError):
             self.sink.emit(event)
 
 
-def _search_ended(call_id: str, block: Block, step: int) -> ToolCallEnd | ToolCallError:
-    record = ToolRecord.of_search(block, step)
+def _server_tool_ended(call_id: str, block: Block, step: int) -> ToolCallEnd | ToolCallError:
+    record = ToolRecord.of_server_result(block, step)
     found = block.get("content")
-    if isinstance(found, list):
+    if record.ok and isinstance(found, list):
         return ToolCallEnd(
             tool_call_id=call_id,
             summary=f"Found {len(found)} pages",
@@ -168,9 +178,17 @@ def _search_ended(call_id: str, block: Block, step: int) -> ToolCallEnd | ToolCa
             output={"ok": True, "results": [_page(page) for page in found]},
             record=record,
         )
+    if record.ok:
+        page = next(parse_search_results([block]))
+        return ToolCallEnd(
+            tool_call_id=call_id,
+            summary=f"Read {one_line(page.source, 200)} ({record.bytes or 0:,} bytes)",
+            output={"ok": True, "url": page.source, "title": page.title, "bytes": record.bytes},
+            record=record,
+        )
     return ToolCallError(
         tool_call_id=call_id,
-        error=f"web_search failed: {record.error_type}",
+        error=f"{record.name} failed: {record.error_type}",
         retryable=False,
         was_retried=False,
         record=record,

@@ -24,6 +24,7 @@ from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
 from idea_explorer.domain.report_text import cut_report, strip_preamble
 from idea_explorer.domain.transcript import VerificationFinished, VerificationStarted
+from idea_explorer.domain.turns import find_documents
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.domain.verification.batch import (
     SCHEMA,
@@ -202,8 +203,10 @@ def read_checked_report(
         # whatever the run did not find might carry private text to its server
         text, removed = remove_unknown_links(text, KnownLinks(state.evidence, given, page))
     content = [block for answer in state.answers for block in answer.content]
-    checked = check_citations(text, state.evidence, collect_quotes(content), page=page, given=given)
+    documents = find_documents(state.entries)
+    quotes = collect_quotes(content, documents)
+    checked = check_citations(text, state.evidence, quotes, page=page, given=given)
     counted = CheckedReport(
         checked.text, checked.citations + removed, checked.unmatched + removed, checked.numbers
     )
-    return counted, Passages(state.evidence, content, page)
+    return counted, Passages(state.evidence, content, page, documents)

@@ -12,7 +12,9 @@ from pydantic import ValidationError
 from idea_explorer.cli.streams import warn
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.names import split_names
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest, invalid_request
+from idea_explorer.domain.web_scope import parse_location
 from idea_explorer.ports import UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import check_takes_files
@@ -26,6 +28,7 @@ REQUEST_FLAGS = (
     "toolset", "mode", "depth", "model", "effort", "context", "update", "continue_from", "if_exists",
     "collect_tool_stats", "max_cost_usd", "max_steps", "deadline_seconds", "webhook_url",
     "callback_secret", "repository", "ref", "allow_fetch_after_private", "review_plan",
+    "allowed_domains", "blocked_domains", "user_location",
 )  # fmt: skip
 
 
@@ -61,6 +64,14 @@ def read_request(arguments: argparse.Namespace) -> ExploreRequest:
     given["idea"] = _read_idea(arguments.idea)
     if context := given.get("context"):
         given["context"] = _read_context(context)
+    for name in ("allowed_domains", "blocked_domains"):
+        if name in given:
+            given[name] = split_names(given[name])
+    try:
+        if "user_location" in given:
+            given["user_location"] = parse_location(given["user_location"])
+    except ValueError as error:
+        raise InvalidRequestError(f"--user-location: {error}.") from error
     try:
         return ExploreRequest.model_validate(given)
     except ValidationError as error:

@@ -136,7 +136,16 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         "--allow-fetch-after-private",
         action="store_true",
         default=None,
-        help="assistant: open pages it finds, also after it has read your files",
+        help="open pages it finds, also after it has read your files or research",
+    )
+    command.add_argument(
+        "--allowed-domains", metavar="DOMAINS", help="search and read only there: example.com,…"
+    )
+    command.add_argument(
+        "--blocked-domains", metavar="DOMAINS", help="search and read nowhere there"
+    )
+    command.add_argument(
+        "--user-location", metavar="PLACE", help="search from there: city=Berlin,country=DE"
     )
 
 

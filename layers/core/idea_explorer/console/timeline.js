@@ -165,7 +165,7 @@ export class Timeline {
 		this.cards.set(event.toolCallId, made);
 		const branch = this.branches.get(event.branch);
 		if (branch) return branch.add(made.element);
-		(event.toolName === "web_search" ? this.currentStep() : this.current ?? this.open()).add(made.element);
+		(event.toolName.startsWith("web_") ? this.currentStep() : this.current ?? this.open()).add(made.element);
 	}
 
 	tool_call_end(event) {

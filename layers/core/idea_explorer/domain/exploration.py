@@ -96,6 +96,12 @@ class Exploration(DomainModel, frozen=True):
         return pause.sentence if pause and self.status == "running" and now < pause.until else None
 
     @property
+    def has_branches(self) -> bool:
+        """Whether the questions of its plan are researched by explorations of their own."""
+        depth = self.request.depth_limits
+        return self.branch_of is None and depth is not None and depth.branches > 0
+
+    @property
     def was_short_of_money(self) -> bool:
         """Whether the budget ended it with a report, so that a resume for less would write the same."""
         return self.status == "partial" and self.run.stats.stop_reason == "budget"

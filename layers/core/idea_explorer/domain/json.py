@@ -34,11 +34,13 @@ def citations_of(block: Block) -> list[JsonObject]:
     return [c for c in citations if isinstance(c, dict)] if isinstance(citations, list) else []
 
 
-def document_block(title: str, text: str) -> Block:
+def document_block(title: str, text: str, *, cited: bool = False) -> Block:
     """A text that others wrote, as the API marks it off: nothing in it can look like a part of our message.
-    The API refuses an empty one."""
+    The API refuses an empty one. Either all documents of a request are `cited`, or none, and those that
+    web_fetch opens are."""
     source: JsonObject = {"type": "text", "media_type": "text/plain", "data": text}
-    return {"type": "document", "source": source, "title": title}
+    block: Block = {"type": "document", "source": source, "title": title}
+    return block | {"citations": {"enabled": True}} if cited else block
 
 
 def document_text(block: Block) -> str:

@@ -35,6 +35,7 @@ MAX_LOGGED_PATH = 400
 
 MAX_PAGE_BYTES = 512_000  # 500 KB decoded: more is no page to read
 MAX_PAGE_CHARS = 100_000  # about 25k tokens, the most a prompt should pay for one page
+PAGE_TOKENS = 8_000  # of a page that Anthropic opens: a long article
 FETCH_SECONDS = 10.0  # for a page in all, redirects and the second try included
 
 Count = Annotated[int, Field(gt=0)]

@@ -36,6 +36,8 @@ class ModelProfile:
     writing: Effort | None = None
     efforts: tuple[Effort, ...] = EFFORTS  # that the model accepts
     changes_effort: bool = False  # within a conversation, by a system message
+    # takes `search_result` blocks and cites them: every active model, but none that is unknown here
+    cites_results: bool = False
 
     def with_effort(self, wanted: RequestEffort | None) -> "ModelProfile":
         """Apply the effort of a request. For writing, only a lower effort than the table's applies where
@@ -55,12 +57,22 @@ class ModelChoice(DomainModel, frozen=True):
 
 PROFILES: Mapping[str, ModelProfile] = {
     "claude-sonnet-5-5": ModelProfile(
-        thinking=ADAPTIVE, gathering="medium", writing="low", changes_effort=True
+        thinking=ADAPTIVE,
+        gathering="medium",
+        writing="low",
+        changes_effort=True,
+        cites_results=True,
     ),
     "claude-opus-5-5": ModelProfile(
-        thinking=ADAPTIVE, gathering="medium", writing="low", changes_effort=True
+        thinking=ADAPTIVE,
+        gathering="medium",
+        writing="low",
+        changes_effort=True,
+        cites_results=True,
     ),
-    "claude-haiku-5-5": ModelProfile(thinking=ADAPTIVE, gathering="medium", writing="medium"),
+    "claude-haiku-5-5": ModelProfile(
+        thinking=ADAPTIVE, gathering="medium", writing="medium", cites_results=True
+    ),
     "offline": ModelProfile(),
 }
 

@@ -16,6 +16,7 @@ from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
     BranchesFinished,
+    Instruction,
     ModelCallFinished,
     Opening,
     StoredResult,
@@ -111,6 +112,7 @@ class NamedAddresses:
 
     def __init__(self) -> None:
         self.has_private_text = False
+        self.pages_read = 0  # with tools of ours, since the last resume
         self._by_user: dict[str, str] = {}
         self._found: dict[str, str] = {}
         self._position = 0
@@ -135,7 +137,7 @@ class NamedAddresses:
                 self._read_opening(entry)
             case ModelCallFinished():
                 for passage in parse_search_results(entry.content):
-                    self._add(self._found, passage.source)
+                    self._read_page(passage.source, passage.text)
             case ToolsRan() | ApprovalsDecided():
                 for result in entry.results:
                     self._read_result(result)
@@ -143,6 +145,8 @@ class NamedAddresses:
                 for passage in (p for found in entry.findings for p in found.passages):
                     if _is_page(passage.source):
                         self._add(self._found, passage.source)
+            case Instruction(purpose="resume"):
+                self.pages_read = 0
 
     def _read_opening(self, opening: Opening) -> None:
         for text in find_request_texts(opening):
@@ -154,6 +158,7 @@ class NamedAddresses:
 
     def _read_result(self, result: StoredResult) -> None:
         if result.name in PAGE_TOOLS and result.record.ok:
+            self.pages_read += 1
             payload = result.payload
             self._read_page(text_of(payload.get("url")), text_of(payload.get("text")))
 

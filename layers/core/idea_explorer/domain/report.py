@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from idea_explorer.domain.json import Block, citations_of, text_of
+from idea_explorer.domain.cited_sources import CitedDocument, read_citations
+from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.report_text import has_heading, strip_preamble
 from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.transcript import (
@@ -15,7 +16,7 @@ from idea_explorer.domain.transcript import (
     ToolsRan,
     VerificationFinished,
 )
-from idea_explorer.domain.turns import find_last_turn
+from idea_explorer.domain.turns import find_documents, find_last_turn
 
 FINDINGS = "Findings"
 MAX_HEADING = 200
@@ -26,12 +27,14 @@ _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C",
 
 def read_final_turn(entries: Sequence[AnyEntry]) -> str:
     """The text of the whole final turn, including paused and continued parts, with citations as links."""
-    return render_citations([block for a in find_last_turn(entries) for block in a.content]).strip()
+    content = [block for answer in find_last_turn(entries) for block in answer.content]
+    return render_citations(content, find_documents(entries)).strip()
 
 
 def read_report(entries: Sequence[AnyEntry]) -> str:
     """The text of the final turn, unless it only announces tool calls."""
-    return "" if _only_announces_calls(find_last_turn(entries)) else read_final_turn(entries)
+    last = find_last_turn(entries)
+    return "" if _only_announces_calls(last, find_documents(entries)) else read_final_turn(entries)
 
 
 def choose_report(entries: Sequence[AnyEntry]) -> str:
@@ -91,12 +94,14 @@ def _latest_text(entries: Sequence[AnyEntry]) -> str:
             return _join_findings(entry)
         if isinstance(entry, ToolsRan):
             break
-    answers = [
-        e for e in entries if isinstance(e, ModelCallFinished) and not _only_announces_calls([e])
+    documents = find_documents(entries)
+    answers = [e for e in entries if isinstance(e, ModelCallFinished)]
+    texts = [
+        render_citations(answer.content, documents).strip()
+        for answer in answers
+        if not _only_announces_calls([answer], documents)
     ]
-    return "\n\n".join(
-        text for answer in answers if (text := render_citations(answer.content).strip())
-    )
+    return "\n\n".join(text for text in texts if text)
 
 
 def _join_findings(finished: BranchesFinished) -> str:
@@ -108,25 +113,29 @@ def _join_findings(finished: BranchesFinished) -> str:
     return "\n\n".join(parts)
 
 
-def _only_announces_calls(turn: Sequence[ModelCallFinished]) -> bool:
+def _only_announces_calls(
+    turn: Sequence[ModelCallFinished], documents: Sequence[CitedDocument]
+) -> bool:
     """Whether a turn that stopped at a call says no more than what it will look up."""
     if not turn or turn[-1].stop_reason not in CALL_STOPS:
         return False
     content = [block for answer in turn for block in answer.content]
     calling = any(block.get("type") in CALLS for block in content)
-    citing = any(_cited_urls(block) for block in content)
+    citing = any(_cited_targets(block, documents) for block in content)
     return calling and not citing and not has_heading(render_citations(content))
 
 
-def render_citations(content: Sequence[Block]) -> str:
-    """The text of blocks, each followed by numbered links to its citations."""
+def render_citations(content: Sequence[Block], documents: Sequence[CitedDocument] = ()) -> str:
+    """The text of blocks, each followed by numbered links to its citations. `documents` are those of the
+    conversation."""
     numbers: dict[str, int] = {}
     parts: list[str] = []
     for block in content:
         if block.get("type") != "text":
             continue
         links = [
-            f"[[{numbers.setdefault(url, len(numbers) + 1)}]]({url})" for url in _cited_urls(block)
+            f"[[{numbers.setdefault(target, len(numbers) + 1)}]]({target})"
+            for target in _cited_targets(block, documents)
         ]
         text = text_of(block.get("text"))
         stripped = text.rstrip()
@@ -134,6 +143,6 @@ def render_citations(content: Sequence[Block]) -> str:
     return "".join(parts)
 
 
-def _cited_urls(block: Block) -> list[str]:
-    urls = [text_of(c.get("url")).translate(_UNSAFE_IN_LINK) for c in citations_of(block)]
-    return list(dict.fromkeys(url for url in urls if url.startswith(("https://", "http://"))))
+def _cited_targets(block: Block, documents: Sequence[CitedDocument]) -> list[str]:
+    targets = (target for target, _ in read_citations(block, documents))
+    return list(dict.fromkeys(target.translate(_UNSAFE_IN_LINK) for target in targets))

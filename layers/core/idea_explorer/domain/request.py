@@ -25,6 +25,7 @@ from idea_explorer.domain.toolsets import (
     toolsets_taking,
 )
 from idea_explorer.domain.validation_errors import describe_errors
+from idea_explorer.domain.web_scope import MAX_DOMAINS, NOT_BOTH, Domain, UserLocation, WebScope
 
 PREFIX = "whsec_"
 
@@ -119,6 +120,9 @@ Ref = Annotated[
 ]
 
 
+Domains = Annotated[tuple[Domain, ...], Field(max_length=MAX_DOMAINS, strict=False)]
+
+
 # In a loaded record, in place of a secret that is encrypted with a key which is not at hand.
 UNREADABLE_SECRET = "(unreadable)"  # noqa: S105  it is none  # nosec B105
 
@@ -149,11 +153,16 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
     ref: Ref | None = None
     files: Annotated[tuple[Text, ...], Field(max_length=limits.MAX_FILES, strict=False)] = ()
     allow_fetch_after_private: bool = False
+    allowed_domains: Domains = ()
+    blocked_domains: Domains = ()
+    user_location: Annotated[UserLocation, Field(strict=False)] | None = None
 
     @model_validator(mode="after")
     def _not_both(self) -> Self:
         if self.update and self.continue_from:
             raise ValueError("Cannot use both 'update' and 'continue_from'.")
+        if self.allowed_domains and self.blocked_domains:
+            raise ValueError(NOT_BOTH)
         if self.update and not self.spec.takes("update"):
             takers = " or ".join(toolsets_taking("update"))
             raise ValueError(f"'update' is for the {takers} toolset.")
@@ -183,6 +192,17 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
         depth = self.depth_limits
         default = depth.deadline_seconds if depth else self.spec.default_seconds
         return self.deadline_seconds or default
+
+    def scope_within(self, default: WebScope) -> WebScope:
+        """Where on the web it may look. A request with a list of domains replaces the lists of the
+        settings, and one with a location their location."""
+        asked = WebScope(self.allowed_domains, self.blocked_domains, self.user_location)
+        lists = asked if asked.has_domains else default
+        return WebScope(
+            lists.allowed_domains,
+            lists.blocked_domains,
+            asked.user_location or default.user_location,
+        )
 
     @property
     def wanted_effort(self) -> RequestEffort | None:

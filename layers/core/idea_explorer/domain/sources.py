@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
-from idea_explorer.domain.json import Block, citations_of, text_of
+from idea_explorer.domain.cited_sources import CitedDocument, read_citations
+from idea_explorer.domain.json import Block
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import DOCUMENT
 from idea_explorer.domain.text import escape_markdown, one_line
@@ -145,8 +146,11 @@ class Ledger:
         self._texts = [*(passage.text for passage in evidence), *given]
         self._mentioned: set[str] | None = None
         self._keys: dict[str, str] = {}
-        first_wins = list(reversed(evidence))
-        self._passages = {normalize_source(passage.source, page): passage for passage in first_wins}
+        self._passages: dict[str, Passage] = {}
+        for passage in evidence:
+            key = normalize_source(passage.source, page)
+            known = self._passages.get(key)
+            self._passages[key] = _merge(known, passage) if known else passage
         titled = ((_fold_title(passage.title), key) for key, passage in self._passages.items())
         self._titles = {title: key for title, key in titled if title}
 
@@ -188,18 +192,28 @@ class Ledger:
         return f"../{quote(key)}{mark}{fragment}"
 
 
-def collect_quotes(content: Sequence[Block]) -> dict[str, str]:
-    """The text quoted from each web page, by the page's key."""
+def _merge(known: Passage, new: Passage) -> Passage:
+    """What is known of a source. The first passage counts, unless a search only found the page and its text
+    was read later."""
+    if known.text or not new.text:
+        return known
+    named = {"title": new.title or known.title, "age": new.age or known.age}
+    return new.model_copy(update=named)
+
+
+def collect_quotes(
+    content: Sequence[Block], documents: Sequence[CitedDocument] = ()
+) -> dict[str, str]:
+    """The text quoted from each page and document, by its key. `documents` are those of the conversation."""
     quotes: dict[str, str] = {}
     for block in content:
-        for citation in citations_of(block):
-            if url := text_of(citation.get("url")):
-                quotes.setdefault(normalize_source(url), text_of(citation.get("cited_text")))
+        for target, words in read_citations(block, documents):
+            quotes.setdefault(normalize_source(target), words)
     return quotes
 
 
 NOT_FOUND = "not among what this run read or found"
-_QUOTE_LENGTH = 160
+_QUOTE_LENGTH = 400
 _TITLE_LENGTH = 100
 _TAG_LIKE = re.compile(r"[!?]|[a-z][a-z0-9-]*+(?:/|\Z)", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\s<>\[\]]")
@@ -229,8 +243,9 @@ class NumberedSource:
             name = ": ".join(part for part in (self.title, address) if part)
             return f"{self.number}. {name} {UNMATCHED}: {NOT_FOUND}"
         title = escape_markdown(one_line(passage.title or passage.source, _TITLE_LENGTH))
-        age = f", {escape_markdown(passage.age)}" if passage.age else ""
-        line = f"{self.number}. [{title}]({self.target}){age} `{passage.sha256[:12]}`"
+        dates = [passage.age, passage.read_on and f"read {passage.read_on}"]
+        dated = "".join(f", {escape_markdown(date)}" for date in dates if date)
+        line = f"{self.number}. [{title}]({self.target}){dated} `{passage.sha256[:12]}`"
         return f"{line}: “{escape_markdown(one_line(quoted, _QUOTE_LENGTH))}”" if quoted else line
 
 

@@ -6,18 +6,28 @@ from dataclasses import dataclass
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ToolError
-from idea_explorer.domain.json import Block, JsonObject, digest, dump_canonical, text_of
+from idea_explorer.domain.json import (
+    Block,
+    JsonObject,
+    digest,
+    document_text,
+    dump_canonical,
+    text_of,
+)
+from idea_explorer.domain.server_tools import RESULT_TYPES, WEB_FETCH
 from idea_explorer.domain.text import hash_text
 
 
 class Passage(DomainModel, frozen=True):
-    """One piece of evidence. `text` is empty for results of web_search, whose content is encrypted."""
+    """One piece of evidence. `text` is empty for results of web_search, whose content is encrypted, and for
+    PDFs. `age` is the page's own date, `read_on` the day on which a page was read."""
 
     source: str
     title: str = ""
     sha256: str
     text: str = ""
     age: str = ""
+    read_on: str = ""
 
 
 def make_passage(source: str, text: str, *, title: str = "") -> Passage:
@@ -25,19 +35,36 @@ def make_passage(source: str, text: str, *, title: str = "") -> Passage:
 
 
 def parse_search_results(content: Iterable[Block]) -> Iterator[Passage]:
-    """The web pages that Anthropic's web_search found during an answer."""
+    """The web pages that Anthropic's web_search found and web_fetch read during an answer."""
     for block in content:
         found = block.get("content")
-        if block.get("type") != "web_search_tool_result" or not isinstance(found, list):
-            continue
-        for result in found:
-            if isinstance(result, dict) and (url := text_of(result.get("url"))):
-                yield Passage(
-                    source=url,
-                    title=text_of(result.get("title")),
-                    sha256=hash_text(text_of(result.get("encrypted_content"))),
-                    age=text_of(result.get("page_age")),
-                )
+        match block.get("type"), found:
+            case "web_search_tool_result", list():
+                for result in found:
+                    if isinstance(result, dict) and (url := text_of(result.get("url"))):
+                        yield Passage(
+                            source=url,
+                            title=text_of(result.get("title")),
+                            sha256=hash_text(text_of(result.get("encrypted_content"))),
+                            age=text_of(result.get("page_age")),
+                        )
+            case "web_fetch_tool_result", dict() if url := text_of(found.get("url")):
+                yield _parse_page(url, found)
+
+
+def _parse_page(url: str, page: JsonObject) -> Passage:
+    document = page.get("content")
+    document = document if isinstance(document, dict) else {}
+    source = document.get("source")
+    data = document_text(document)
+    is_text = isinstance(source, dict) and source.get("type") == "text"
+    return Passage(
+        source=url,
+        title=text_of(document.get("title")),
+        sha256=hash_text(data),
+        text=data if is_text else "",
+        read_on=text_of(page.get("retrieved_at"))[: len("2026-11-17")],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +170,21 @@ class ToolRecord(DomainModel, frozen=True):
     step: int | None = None
 
     @classmethod
-    def of_search(cls, block: Block, step: int) -> "ToolRecord":
-        """From the result of a web search, which runs at Anthropic: how long it took is not known."""
+    def of_server_result(cls, block: Block, step: int) -> "ToolRecord":
+        """From the result of a tool that runs at Anthropic: how long it took is not known."""
         found = block.get("content")
-        ok = isinstance(found, list)
+        name = RESULT_TYPES[text_of(block.get("type"))]
         code = text_of(found.get("error_code")) if isinstance(found, dict) else "unavailable"
+        pages = [passage.text for passage in parse_search_results([block])]
+        ok = bool(pages) if name == WEB_FETCH else isinstance(found, list)
+        size = len(pages[0].encode("utf-8", "surrogatepass")) if name == WEB_FETCH and ok else None
         return cls(
-            name="web_search", duration_ms=0, ok=ok, error_type=None if ok else code, step=step
+            name=name,
+            duration_ms=0,
+            ok=ok,
+            bytes=size,
+            error_type=None if ok else code or "unavailable",
+            step=step,
         )
 
     @property

@@ -54,6 +54,12 @@ class ToolsetSpec:
 
 
 _SEARCH = {"web_search": "Searching the web"}
+_WEB_FIELDS = {
+    "allow_fetch_after_private": "opens pages",
+    "allowed_domains": "searches the web",
+    "blocked_domains": "searches the web",
+    "user_location": "searches the web",
+}
 
 TOOLSETS: Mapping[str, ToolsetSpec] = {
     spec.name: spec
@@ -64,6 +70,8 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
             labels={
                 **_SEARCH,
                 "write_plan": "Planning",
+                "web_fetch": "Reading a page",
+                "http_fetch": "Reading a page",
                 "read_research": "Reading earlier research",
                 "list_research": "Looking through earlier research",
                 "search_research": "Searching earlier research",
@@ -77,6 +85,7 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "review_plan": "plans its research",
                 "if_exists": "has something to reuse",
                 "update": "adds to a document",
+                **_WEB_FIELDS,
             },
             private_tools=frozenset({"read_research", "list_research", "search_research"}),
         ),
@@ -90,7 +99,7 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "calculator": "Calculating",
             },
             default_steps=10,
-            fields={"files": "searches files", "allow_fetch_after_private": "opens pages"},
+            fields={"files": "searches files", **_WEB_FIELDS},
             private_tools=frozenset({"file_search"}),
         ),
         ToolsetSpec(

@@ -5,7 +5,9 @@ Each request extends the one before it, so prompt caches and signed thinking sta
 
 from collections.abc import Sequence
 
-from idea_explorer.domain.json import Block, JsonObject, dump_canonical
+from idea_explorer.domain.cited_sources import IN_SEARCH_RESULT, CitedDocument, list_documents
+from idea_explorer.domain.json import Block, JsonObject, citations_of, dump_canonical
+from idea_explorer.domain.search_results import build_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
@@ -30,9 +32,11 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
     """The `messages` of the next request."""
     turns: list[JsonObject] = []
     waiting: list[StoredResult] = []
+    cited = False
     for entry in entries:
         match entry:
             case Opening():
+                cited = entry.cites_results
                 turns = [dict(message) for message in entry.turns]
                 _extend(turns, "user", entry.content)
                 if entry.new_effort:
@@ -44,10 +48,12 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
             case ToolsRan() if entry.pending:
                 waiting = list(entry.results)
             case ToolsRan():
-                _extend(turns, "user", [_result_block(result) for result in entry.results])
+                _extend(
+                    turns, "user", [_result_block(result, cited=cited) for result in entry.results]
+                )
             case ApprovalsDecided():
                 results = _sort_by_call([*waiting, *entry.results], _blocks(turns[-1]))
-                _extend(turns, "user", [_result_block(result) for result in results])
+                _extend(turns, "user", [_result_block(result, cited=cited) for result in results])
                 waiting = []
             case BranchesFinished():
                 _extend(turns, "user", entry.content)
@@ -75,9 +81,31 @@ def build_prior_turns(entries: Sequence[AnyEntry], *, same_model: bool) -> list[
         answer = _drop_trailing_thinking(_drop_pending(_blocks(turns[-1])))
         turns[-1:] = [
             {"role": "assistant", "content": [*answer]},
-            {"role": "user", "content": [*_results_for(answer, entries[-1])]},
+            {"role": "user", "content": [*_results_for(answer, entries)]},
         ]
     return [turn for turn in turns if turn["content"] or turn["role"] == "system"]
+
+
+def without_search_results(entries: Sequence[AnyEntry]) -> list[AnyEntry]:
+    """The entries as a model gets them that takes no `search_result` blocks, nor citations of them."""
+
+    def convert(entry: AnyEntry) -> AnyEntry:
+        match entry:
+            case Opening():
+                return entry.model_copy(update={"cites_results": False})
+            case ModelCallFinished():
+                content = [_drop_result_citations(block) for block in entry.content]
+                return entry.model_copy(update={"content": content})
+            case _:
+                return entry
+
+    return [convert(entry) for entry in entries]
+
+
+def _drop_result_citations(block: Block) -> Block:
+    citations = citations_of(block)
+    rest = [c for c in citations if c.get("type") != IN_SEARCH_RESULT]
+    return block if len(rest) == len(citations) else {**block, "citations": [*rest]}
 
 
 def find_last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
@@ -94,6 +122,20 @@ def find_last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
             case Instruction() if entry.purpose != "continue":
                 turn = []
     return turn
+
+
+def find_documents(entries: Sequence[AnyEntry]) -> list[CitedDocument]:
+    """The documents of a conversation, in their order."""
+    documents: list[CitedDocument] = []
+    for entry in entries:
+        match entry:
+            case Opening():
+                turns = [block for turn in entry.turns for block in _blocks(turn)]
+                paths = {passage.source for passage in entry.passages}
+                documents = [*list_documents(turns, paths), *list_documents(entry.content, paths)]
+            case ModelCallFinished():
+                documents += list_documents(entry.content, set())
+    return documents
 
 
 def find_effort(turns: Sequence[JsonObject], effort: str | None) -> str | None:
@@ -173,15 +215,19 @@ def _drop_pending(content: list[Block]) -> list[Block]:
     return [block for block in content if str(block.get("id")) not in pending]
 
 
-def _results_for(answer: Sequence[Block], last: AnyEntry) -> list[Block]:
+def _results_for(answer: Sequence[Block], entries: Sequence[AnyEntry]) -> list[Block]:
     """A result for each call of the last answer, in its order."""
+    opening, last = entries[0], entries[-1]
+    cited = isinstance(opening, Opening) and opening.cites_results
     results = last.results if isinstance(last, ToolsRan) else ()
-    known = {result.call_id: _result_block(result) for result in results}
+    known = {result.call_id: _result_block(result, cited=cited) for result in results}
     called = [str(block.get("id")) for block in answer if block.get("type") == "tool_use"]
     return [known.get(call_id) or _block(call_id, NOT_RUN, ok=False) for call_id in called]
 
 
-def _result_block(result: StoredResult) -> Block:
+def _result_block(result: StoredResult, *, cited: bool) -> Block:
+    if cited and (found := build_search_results(result)):
+        return {"type": "tool_result", "tool_use_id": result.call_id, "content": [*found]}
     return _block(result.call_id, result.payload, ok=result.record.ok)
 
 

@@ -8,34 +8,19 @@ from typing import Annotated
 from pydantic import Field
 
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset, tool
-from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolResult, make_passage
+from idea_explorer.domain.web_scope import ANYWHERE, WebScope
 from idea_explorer.ports import UploadedFiles, WebPages
 from idea_explorer.tools import web_search
 from idea_explorer.tools.calculator import calculate
-from idea_explorer.tools.decoding import decode
-from idea_explorer.tools.fetch_rules import AllowedAddress, FetchRules
+from idea_explorer.tools.fetch_rules import FetchRules
 from idea_explorer.tools.fulltext import UploadIndex
-from idea_explorer.tools.readable import readable
+from idea_explorer.tools.pages import PageCalls
 
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-MAX_URL = 4_000
 MAX_EXPRESSION = 500
-
-
-class HttpFetch(Arguments):
-    url: Annotated[
-        str,
-        Field(
-            max_length=MAX_URL,
-            pattern=r"^[hH][tT][tT][pP][sS]?://\S+$",
-            description="The full address of one public page, beginning with http:// or https://",
-        ),
-        Rule(f"full http or https URL, at most {MAX_URL:,} characters"),
-    ]
 
 
 class FileSearch(Arguments):
@@ -67,16 +52,19 @@ def assistant_tools(
     web_search_version: str,
     rules: FetchRules | None,
     *,
+    scope: WebScope = ANYWHERE,
+    dynamic_filtering: bool = False,
     search_with_private_text: bool = True,
 ) -> Toolset:
     """Without `rules` any public address may be opened: for a person who calls a tool by hand. There is web
     search, unless an operator allows none beside private text."""
     searches = search_with_private_text or not files.list()
-    calls = AssistantCalls(pages, files, rules)
-    functions = (calls.http_fetch, calls.file_search, calls.calculator)
+    calls = AssistantCalls(files)
+    functions = (PageCalls(pages, rules).http_fetch, calls.file_search, calls.calculator)
+    search = web_search(web_search_version, scope, dynamic_filtering=dynamic_filtering)
     return Toolset(
         [Tool.of(function) for function in functions],
-        [web_search(web_search_version)] if searches else [],
+        [search] if searches else [],
         introduce=partial(_introduce, files),
         read_transcript=rules.read if rules else lambda _: None,
     )
@@ -91,45 +79,11 @@ def _introduce(files: UploadedFiles) -> str:
 
 @dataclass
 class AssistantCalls:
-    """The tools over the web and the files of one exploration. The search index is built on first use."""
+    """The tools over the files of one exploration. The search index is built on first use."""
 
-    pages: WebPages
     files: UploadedFiles
-    rules: FetchRules | None = None
     _index: UploadIndex | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @tool(example={"url": "https://www.example.com/permits"}, time_limit=limits.FETCH_SECONDS)
-    def http_fetch(self, arguments: HttpFetch) -> ToolResult:
-        """Read ONE public web page whose address is known: one that the user named, or a search result
-        that is needed in full. HTML comes back as text with its title, JSON and plain text as they are.
-        NOT a search: DO NOT guess addresses, use web_search to find pages. NOT for uploaded files. Opens
-        ONLY addresses that the user, a search result or a page named, and after file_search only those of
-        the user. Reaches public http and https addresses, without a login; no images, PDFs or downloads."""
-        address = self.rules.check(arguments.url) if self.rules else AllowedAddress(arguments.url)
-        page = self.pages.fetch(address.url, address.may_redirect_to)
-        is_html = page.content_type in HTML_TYPES
-        source = decode(page.body, page.charset, html=is_html)
-        title, text, truncated = "", source, len(source) > limits.MAX_PAGE_CHARS
-        if is_html:
-            read = readable(source, base_url=page.url, limit=limits.MAX_PAGE_CHARS)
-            title, text, truncated = read.title, read.text, read.truncated
-        text = text[: limits.MAX_PAGE_CHARS]
-        size = len(page.body)
-        return ToolResult.success(
-            {
-                "url": page.url,
-                "status": page.status,
-                "contentType": page.content_type,
-                "title": title or None,
-                "text": text,
-                "truncated": truncated,
-                "bytes": size,
-            },
-            f"Read {one_line(page.url, 200)} ({size:,} bytes)",
-            size=size,
-            passages=[make_passage(page.url, text, title=title)],
-        )
 
     @tool(
         example={"query": "API endpoints", "top_k": 5},

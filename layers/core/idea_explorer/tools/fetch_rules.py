@@ -2,16 +2,18 @@
 
 So the model may choose among addresses that others named, and cannot make one up: what is opened is spelled
 as it was named. Once a run has read private text, a choice among many addresses could spell that text, and
-only those count that the user's request names. An operator may list domains that are always open.
+only those count that the user's request names. An operator may list domains that are always open, and a
+request or an operator those that a run is limited to.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.private_text import NamedAddresses
 from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.domain.web_scope import ANYWHERE, WebScope
 
 NOT_NAMED = (
     "The address was not opened: neither the user, nor a search result, nor a page read in this run named"
@@ -21,6 +23,15 @@ AFTER_PRIVATE = (
     "The address was not opened: private text was read in this run, and from then on only addresses open"
     " that the user's request names. Answer without the page, and say in the answer which address the user"
     " should name, or that a request with allow_fetch_after_private opens pages that were found."
+)
+
+
+OUT_OF_SCOPE = (
+    "The address was not opened: this request is limited to other domains. Answer without the page, and say"
+    " in the answer that it was left out."
+)
+NO_MORE_PAGES = (
+    "The page was not opened: this run has read as many pages as it may. Go on with what they say."
 )
 
 
@@ -34,31 +45,58 @@ class AllowedAddress:
 
 class FetchRules:
     """The rule of one run. `domains` are open with all their pages and subdomains, but lead only to one
-    another: a redirect that the address asks for could lead anywhere."""
+    another: a redirect that the address asks for could lead anywhere. Pages outside of `scope` stay closed.
+    Where it lists the domains that are allowed, pages there that were found stay open after private text was
+    read: whoever listed them trusts their owners with what a choice among their pages tells."""
 
-    def __init__(self, domains: Sequence[str] = (), *, allow_after_private: bool = False) -> None:
-        self._domains = tuple(domain.lower().strip(".") for domain in domains)
-        self._allow_after_private = allow_after_private
+    def __init__(
+        self,
+        domains: Sequence[str] = (),
+        *,
+        allow_after_private: bool = False,
+        scope: WebScope = ANYWHERE,
+        max_pages: int | None = None,
+    ) -> None:
+        self._open = WebScope(tuple(domain.lower().strip(".") for domain in domains))
+        self._allow_after_private = allow_after_private or bool(scope.allowed_domains)
+        self._scope = scope
+        self._max_pages = max_pages
         self._named = NamedAddresses()
+        self._opened = 0  # in this step
+        self._lock = threading.Lock()
 
     def read(self, entries: Sequence[AnyEntry]) -> None:
         """Take the transcript into account, before the calls of a step run."""
         self._named.read(entries)
+        self._opened = 0
 
     def check(self, url: str) -> AllowedAddress:
-        """Raises ToolError `address_not_named`."""
+        """Raises ToolError `address_not_named`, `domain_not_allowed` or `page_limit`."""
         is_confined = self._named.has_private_text and not self._allow_after_private
         find = self._named.named_by_user if is_confined else self._named.named
         if named := find(url):
             scheme = url.partition("://")[0]
-            return AllowedAddress(named if "://" in named else f"{scheme}://{named}")
-        if self._is_open(url):
-            return AllowedAddress(url, self._is_open)
-        raise ToolError("address_not_named", AFTER_PRIVATE if is_confined else NOT_NAMED)
+            found = AllowedAddress(
+                named if "://" in named else f"{scheme}://{named}",
+                self._scope.permits if self._scope.has_domains else None,
+            )
+        elif self._is_open(url):
+            found = AllowedAddress(url, self._is_open)
+        else:
+            raise ToolError("address_not_named", AFTER_PRIVATE if is_confined else NOT_NAMED)
+        if not self._scope.permits(found.url):
+            raise ToolError("domain_not_allowed", OUT_OF_SCOPE)
+        self._count_page()
+        return found
+
+    def _count_page(self) -> None:
+        with self._lock:
+            if self._max_pages is not None and (
+                self._named.pages_read + self._opened >= self._max_pages
+            ):
+                raise ToolError("page_limit", NO_MORE_PAGES)
+            self._opened += 1
 
     def _is_open(self, url: str) -> bool:
-        try:
-            host = (urlsplit(url).hostname or "").rstrip(".")
-        except ValueError:
-            return False
-        return any(host == domain or host.endswith(f".{domain}") for domain in self._domains)
+        is_listed = bool(self._open.allowed_domains) and self._open.permits(url)
+        return is_listed and self._scope.permits(url)

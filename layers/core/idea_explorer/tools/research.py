@@ -1,12 +1,21 @@
 """The research toolset: the web, and the team's own research below `ideas/`."""
 
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, Tool, Toolset, tool
+from idea_explorer.agent.toolset import (
+    Arguments,
+    MayBeBlank,
+    Rule,
+    ServerTool,
+    Tool,
+    Toolset,
+    tool,
+)
 from idea_explorer.domain.errors import (
     ContentMismatchError,
     DocumentMissingError,
@@ -28,6 +37,8 @@ from idea_explorer.domain.publication import is_log
 from idea_explorer.domain.report_text import find_title
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolResult, make_passage
+from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.domain.web_scope import ANYWHERE, WebScope
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools import web_search
 from idea_explorer.tools.fulltext import FullText, SearchHit
@@ -86,19 +97,30 @@ def research_tools(
     repository: ResearchRepository | None,
     web_search_version: str,
     *,
+    scope: WebScope = ANYWHERE,
+    dynamic_filtering: bool = False,
     search_with_private_text: bool = True,
+    reads_pages: ServerTool | Tool[Any] | None = None,
     plan: Tool[WritePlan] | None = None,
+    read_transcript: Callable[[Sequence[AnyEntry]], None] = lambda _: None,
 ) -> Toolset:
     """The tools for earlier research only where there is any to read; web search, unless an operator
-    allows none beside private text; `plan` where a plan comes first."""
+    allows none beside private text. `reads_pages` is Anthropic's tool to open pages, or ours; `plan` is
+    given where a plan comes first."""
     searches = repository is None or search_with_private_text
-    server = [web_search(web_search_version)] if searches else []
-    planning = [plan] if plan else []
-    if repository is None:
-        return Toolset(planning, server)
-    calls = ResearchCalls(repository)
-    functions = (calls.read_research, calls.list_research, calls.search_research)
-    return Toolset([*planning, *(Tool.of(function) for function in functions)], server)
+    search = web_search(web_search_version, scope, dynamic_filtering=dynamic_filtering)
+    server = [search] if searches else []
+    tools: list[Tool[Any]] = [plan] if plan else []
+    match reads_pages:
+        case ServerTool():
+            server.append(reads_pages)
+        case Tool():
+            tools.append(reads_pages)
+    if repository is not None:
+        calls = ResearchCalls(repository)
+        functions = (calls.read_research, calls.list_research, calls.search_research)
+        tools += [Tool.of(function) for function in functions]
+    return Toolset(tools, server, read_transcript=read_transcript)
 
 
 @dataclass
@@ -112,8 +134,8 @@ class ResearchCalls:
     @tool(example={"path": "market/2024-06.md"})
     def read_research(self, arguments: ReadResearch) -> ToolResult:
         """Read an existing research document of this team: a previous exploration or an internal
-        analysis. The path is relative to ideas/ (do NOT start it with ideas/). Returns JSON with ok true
-        and the content, or ok false and the reason. NOT for web pages; never read the same file twice."""
+        analysis. The path is relative to ideas/ (do NOT start it with ideas/). Returns the content, or JSON
+        with ok false and the reason. NOT for web pages; never read the same file twice."""
         path = arguments.path
         assert isinstance(path, ResearchPath)
         try:
@@ -128,7 +150,13 @@ class ResearchCalls:
             {"content": document.content, "bytes": document.size},
             f"Read {path} ({document.size:,} bytes)",
             size=document.size,
-            passages=[make_passage(f"{RESEARCH_ROOT}/{path}", document.content)],
+            passages=[
+                make_passage(
+                    f"{RESEARCH_ROOT}/{path}",
+                    document.content,
+                    title=find_title(document.content, str(path)),
+                )
+            ],
         )
 
     @tool(example={})

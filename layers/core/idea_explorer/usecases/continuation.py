@@ -26,7 +26,7 @@ from idea_explorer.domain.publication import (
 from idea_explorer.domain.report_text import find_title
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import AnyEntry
-from idea_explorer.domain.turns import build_prior_turns
+from idea_explorer.domain.turns import build_prior_turns, without_search_results
 from idea_explorer.ports import Log, ResearchRepository
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find_readable
@@ -93,8 +93,10 @@ class Thread:
     def requests(self) -> list[str]:
         return find_request_texts(State(self.entries).opening)
 
-    def turns(self, model_id: str) -> list[JsonObject]:
-        return build_prior_turns(self.entries, same_model=self.model_id == model_id)
+    def turns(self, model_id: str, *, cites_results: bool) -> list[JsonObject]:
+        """`cites_results` says whether the model takes `search_result` blocks."""
+        entries = self.entries if cites_results else without_search_results(self.entries)
+        return build_prior_turns(entries, same_model=self.model_id == model_id)
 
 
 Continuation: TypeAlias = PriorDocument | Thread

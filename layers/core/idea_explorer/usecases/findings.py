@@ -56,7 +56,7 @@ def _findings_of(task: BranchTask, deps: Deps) -> BranchFindings:
             "error": ended.error or ("" if text else NOTHING_FOUND),
             "steps": state.steps,
             "billed": tuple(state.billed),
-            "confirmed": tuple(state.confirmed),
+            "confirmed": tuple(call.usage for call in state.confirmed),
             "passages": tuple(gather_passages(state)),
             "records": tuple(state.records),
             "private_text": has_private_text(entries),

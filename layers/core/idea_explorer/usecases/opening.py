@@ -19,6 +19,7 @@ from idea_explorer.domain.models import ModelChoice, ModelProfile
 from idea_explorer.domain.related_research import RELATED, RelatedDocument, render_related
 from idea_explorer.domain.retry import Retry, retry
 from idea_explorer.domain.run import Receipt, Stats
+from idea_explorer.domain.server_tools import is_fetch
 from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening
 from idea_explorer.domain.turns import find_effort
 from idea_explorer.ports import EventSink, Transcript
@@ -131,7 +132,13 @@ def opening(
         model_id=model.id,
         system=[{"type": "text", "text": prompt("findings") if branch else system_prompt(request)}],
         tools=toolset.definitions,
-        content=first_message(exploration, continuation, toolset.introduce(), related),
+        content=first_message(
+            exploration,
+            continuation,
+            toolset.introduce(),
+            related,
+            cited=any(is_fetch(tool) for tool in toolset.definitions),
+        ),
         requests=[text for text in (request.idea, request.context) if text],
         passages=[
             *(continuation.passages if continuation else ()),
@@ -141,6 +148,7 @@ def opening(
         effort=profile.gathering,
         write_effort=profile.writing,
         changes_effort=profile.changes_effort,
+        cites_results=profile.cites_results,
         framework=framework,
         question=branch.question if branch else "",
         private=branch.private if branch else False,
@@ -151,7 +159,7 @@ def opening(
 def _continue_thread(begun: Opening, thread: Thread) -> Opening:
     """Put the turns of another exploration before the opening. The same model gets them with the same
     parameters as before, because its cache and its thinking are valid only with those."""
-    turns = thread.turns(begun.model_id)
+    turns = thread.turns(begun.model_id, cites_results=begun.cites_results)
     changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
     changes |= {"requests": [*thread.requests, *(begun.requests or [])]}
     if thread.model_id == begun.model_id:
@@ -183,10 +191,12 @@ def first_message(
     continuation: Continuation | None,
     introduction: str,
     related: Sequence[RelatedDocument] = (),
+    *,
+    cited: bool = False,
 ) -> list[Block]:
     """The first user message: the date, the idea, its context, what the tools work on, and, as documents
     of their own, the research that it starts from, the team's research on similar ideas, and the question of
-    a branch."""
+    a branch. They are `cited` where pages of web_fetch are."""
     request, branch = exploration.request, exploration.branch_of
     parts = [f"Today is {exploration.created_at:%Y-%m-%d}.", f"<idea>\n{request.idea}\n</idea>"]
     if request.context:
@@ -205,14 +215,15 @@ def first_message(
         parts.append(prompt("related"))
     if request.plans:
         parts.append(prompt("plan"))
-    content: list[Block] = [{"type": "text", "text": "\n\n".join(parts)}]
+    documents: list[tuple[str, str]] = []
     if isinstance(continuation, PriorDocument) and continuation.shown.strip():
-        content.append(document_block(continuation.name, continuation.shown))
+        documents.append((continuation.name, continuation.shown))
     if related:
-        content.append(document_block(RELATED, render_related(related)))
+        documents.append((RELATED, render_related(related)))
     if branch:
-        content.append(document_block(QUESTION, branch.question))
-    return content
+        documents.append((QUESTION, branch.question))
+    attached = [document_block(name, text, cited=cited) for name, text in documents]
+    return [{"type": "text", "text": "\n\n".join(parts)}, *attached]
 
 
 T = TypeVar("T")

@@ -125,36 +125,36 @@ def research(context: ToolsetContext) -> Toolset:
     from idea_explorer.domain.plan import count_questions
     from idea_explorer.tools.plan import plan_tool
     from idea_explorer.tools.research import research_tools
+    from idea_explorer.wiring.web import fetch_rules, page_reader, search_options
 
     settings = context.settings
     request = context.exploration.request if context.exploration else None
+    depth = request.depth_limits if request else None
     plan = None
     if request is None or request.plans:
-        most = count_questions(request.depth_limits if request else None)
+        most = count_questions(depth)
         plan = plan_tool(most=most, is_reviewed=request is not None and request.review_plan)
+    repository = research_repository(settings)
+    rules = fetch_rules(context, max_pages=depth.pages if depth else None)
     return research_tools(
-        research_repository(settings),
-        settings.web_search_version,
-        search_with_private_text=settings.search_with_private_text,
+        repository,
+        **search_options(context),
+        reads_pages=page_reader(context, rules, has_research=repository is not None),
         plan=plan,
+        read_transcript=rules.read if rules else lambda _: None,
     )
 
 
 def assistant(context: ToolsetContext) -> Toolset:
     from idea_explorer.adapters.http.public import PublicHttp
     from idea_explorer.tools.assistant import assistant_tools
-    from idea_explorer.tools.fetch_rules import FetchRules
+    from idea_explorer.wiring.web import fetch_rules, search_options
 
-    settings, rules = context.settings, None
-    if context.exploration:
-        lifted = context.exploration.request.allow_fetch_after_private
-        rules = FetchRules(settings.open_domains, allow_after_private=lifted)
     return assistant_tools(
         PublicHttp(system_clock()),
         context.files,
-        settings.web_search_version,
-        rules,
-        search_with_private_text=settings.search_with_private_text,
+        rules=fetch_rules(context),
+        **search_options(context),
     )
 
 

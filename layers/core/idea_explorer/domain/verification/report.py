@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from idea_explorer.domain.cited_sources import CitedDocument, read_citations
 from idea_explorer.domain.claims import Claim
-from idea_explorer.domain.json import Block, citations_of, text_of
+from idea_explorer.domain.json import Block
 from idea_explorer.domain.sources import UNMATCHED, Ledger, normalize_source
 from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.tools import Passage
@@ -31,7 +32,11 @@ class Passages:
     """The readable texts of a run's sources, by source."""
 
     def __init__(
-        self, evidence: Sequence[Passage], content: Iterable[Block], page: str | None = None
+        self,
+        evidence: Sequence[Passage],
+        content: Iterable[Block],
+        page: str | None = None,
+        documents: Sequence[CitedDocument] = (),
     ) -> None:
         self._ledger = Ledger(evidence, page)
         self._texts: dict[str, dict[str, None]] = {}
@@ -40,11 +45,9 @@ class Passages:
             if passage.text:
                 self._add(normalize_source(passage.source, page), passage.title, passage.text)
         for block in content:
-            for citation in citations_of(block):
-                source = text_of(citation.get("url")) or text_of(citation.get("source"))
-                if source and (words := text_of(citation.get("cited_text"))):
-                    key = normalize_source(source, page)
-                    self._add(key, text_of(citation.get("title")), words)
+            for target, words in read_citations(block, documents):
+                if words:
+                    self._add(normalize_source(target, page), "", words)
 
     def _add(self, key: str, title: str, text: str) -> None:
         texts = self._texts.setdefault(key, {})
