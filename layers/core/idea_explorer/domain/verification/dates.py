@@ -1,0 +1,163 @@
+"""Dates of a sentence and of a passage, and whether one covers the other."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from idea_explorer.domain.text import fold
+
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar janvier enero",
+            "february feb februar fevrier febrero",
+            "march mar marz mars marzo",
+            "april apr avril abril",
+            "may mai mayo",
+            "june jun juni juin junio",
+            "july jul juli juillet julio",
+            "august aug aout agosto",
+            "september sep sept septembre septiembre",
+            "october oct oktober okt octobre octubre",
+            "november nov novembre noviembre",
+            "december dec dezember dez decembre diciembre",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "final": 4, "last": 4}
+QUARTERS |= {"ersten": 1, "zweiten": 2, "dritten": 3, "vierten": 4}
+AMBIGUOUS = frozenset("may march mar mars mai".split())  # words as well as months
+_YEAR_BEFORE = re.compile(
+    r"previous year|year (?:earlier|before)|last year|a year (?:ago|on)|vorjahr|annee precedente|ano anterior"
+)
+
+_ANY_MONTH = "|".join(sorted({*MONTHS, "märz", "août", "février", "décembre"}, key=len, reverse=True))
+_ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
+_DAY_FIRST = re.compile(
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)? (?:of |de )?({_ANY_MONTH})\b\.?,?(?: (?:de )?((?:19|20)\d\d))?",
+    re.IGNORECASE,
+)
+_MONTH_FIRST = re.compile(
+    rf"\b({_ANY_MONTH})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b,?)?(?: (?:de )?((?:19|20)\d\d))?",
+    re.IGNORECASE,
+)
+_SLASHED = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./]((?:19|20)\d\d)\b")
+_QUARTER = re.compile(r"\bQ([1-4])(?:[ /-]?((?:19|20)\d\d))?\b")
+_QUARTER_IN_WORDS = re.compile(
+    rf"\b({'|'.join(QUARTERS)}) (?:quarter|quartal)(?: (?:of )?((?:19|20)\d\d))?", re.IGNORECASE
+)
+_SPAN = re.compile(r"(?<![\w.,$€£/-])((?:19|20)\d\d)[/–-](\d\d)(?!\d)")
+_YEAR = re.compile(r"(?<![\w.,$€£/])((?:19|20)\d\d)s?(?![\w%/]|[.,]\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    text: str
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    quarter: int | None = None
+
+
+Reader: TypeAlias = Callable[[re.Match[str]], Date | None]
+
+
+def take_dates(text: str) -> tuple[list[Date], str]:
+    """The dates, and the text without them, so that their digits are not read as numbers."""
+    found: list[Date] = []
+    for pattern, read in _READERS:
+        kept: list[str] = []
+        end = 0
+        for match in pattern.finditer(text):
+            date = read(match)
+            if date is not None:
+                found.append(replace(date, text=match[0].strip(" ,")))
+                kept += [text[end : match.start()], " "]
+                end = match.end()
+        text = "".join([*kept, text[end:]])
+    return found, text
+
+
+def _read_iso(match: re.Match[str]) -> Date | None:
+    month, day = int(match[2]), int(match[3]) if match[3] else None
+    valid = 1 <= month <= 12 and (day is None or 1 <= day <= 31)
+    return Date("", int(match[1]), month, day) if valid else None
+
+
+def _read_day_first(match: re.Match[str]) -> Date | None:
+    return Date("", int(match[3]) if match[3] else None, MONTHS[fold(match[2])], int(match[1]))
+
+
+def _read_month_first(match: re.Match[str]) -> Date | None:
+    name, day, year = match[1], match[2], match[3]
+    is_word = fold(name) in AMBIGUOUS and not (day or year)
+    if (not name[0].isupper() and not year) or is_word:
+        return None
+    return Date("", int(year) if year else None, MONTHS[fold(name)], int(day) if day else None)
+
+
+def _read_slashed(match: re.Match[str]) -> Date | None:
+    first, second = int(match[1]), int(match[2])
+    day, month = (first, second) if second <= 12 else (second, first)
+    return Date("", int(match[3]), month, day) if month <= 12 else None
+
+
+def _read_quarter(match: re.Match[str]) -> Date | None:
+    return Date("", int(match[2]) if match[2] else None, quarter=int(match[1]))
+
+
+def _read_quarter_in_words(match: re.Match[str]) -> Date | None:
+    return Date("", int(match[2]) if match[2] else None, quarter=QUARTERS[fold(match[1])])
+
+
+def _read_span(match: re.Match[str]) -> Date | None:
+    """2022/23: its first year."""
+    return Date("", int(match[1])) if int(match[2]) == (int(match[1]) + 1) % 100 else None
+
+
+def _read_year(match: re.Match[str]) -> Date | None:
+    return Date("", int(match[1]))
+
+
+# In this order: each takes its text away from those after it.
+_READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
+    (_ISO, _read_iso),
+    (_DAY_FIRST, _read_day_first),
+    (_MONTH_FIRST, _read_month_first),
+    (_SLASHED, _read_slashed),
+    (_QUARTER, _read_quarter),
+    (_QUARTER_IN_WORDS, _read_quarter_in_words),
+    (_SPAN, _read_span),
+    (_YEAR, _read_year),
+)
+
+
+def has_date(date: Date, found: Sequence[Date], text: str) -> bool:
+    """Whether one of the dates found says all that this one says. A passage that speaks of the year before
+    names that year too."""
+    if any(_covers(other, date) for other in found):
+        return True
+    only_year = date.month is None and date.quarter is None
+    if not only_year or date.year is None or not _YEAR_BEFORE.search(fold(text)):
+        return False
+    return any(other.year == date.year + 1 for other in found)
+
+
+def _covers(found: Date, date: Date) -> bool:
+    """A month lies in its quarter. A day and a month without a year are of any year."""
+    quarter = found.quarter or (None if found.month is None else (found.month + 2) // 3)
+    pairs = (
+        (date.year, found.year),
+        (date.month, found.month),
+        (date.day, found.day),
+        (date.quarter, quarter),
+    )
+    no_year = found.year is None and date.month is not None
+    return all(
+        asked is None or asked == has or (no_year and place == 0)
+        for place, (asked, has) in enumerate(pairs)
+    )

@@ -1,0 +1,103 @@
+"""What the passages of a sentence state."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from idea_explorer.domain.text import fold
+from idea_explorer.domain.verification.dates import Date, take_dates
+from idea_explorer.domain.verification.names import CURRENCIES
+from idea_explorer.domain.verification.numbers import (
+    Number,
+    agrees_with_any,
+    find_all_numbers,
+    find_counts,
+    find_numbers,
+    is_computed,
+)
+from idea_explorer.domain.verification.words import (
+    content_words,
+    find_words,
+    language,
+    split_clauses,
+    split_sentences,
+)
+
+MAX_PASSAGE = 100_000  # characters that are read of one passage
+SMALL = 12  # numbers up to it are often written in words
+
+
+class Evidence:
+    """What the passages of one sentence state, read once."""
+
+    def __init__(self, passages: Iterable[str]) -> None:
+        self.text = "\n".join(passage[:MAX_PASSAGE] for passage in passages)
+
+    @cached_property
+    def _dates_and_rest(self) -> tuple[list[Date], str]:
+        return take_dates(self.text)
+
+    @property
+    def dates(self) -> list[Date]:
+        return self._dates_and_rest[0]
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        return find_all_numbers(self._dates_and_rest[1])
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        currencies = [name for sign, name in CURRENCIES.items() if sign in self.text.lower()]
+        return Counter([*find_words(self.text), *currencies])
+
+    @cached_property
+    def initials(self) -> str:
+        """The first letters of all words, among which an acronym of several of them is found."""
+        return "".join(word[0] for word in self.text.split() if word[0].isalpha()).upper()
+
+    @cached_property
+    def quotable(self) -> str:
+        return quotable(self.text)
+
+    @cached_property
+    def sentences(self) -> list["Evidence"]:
+        return [Evidence([sentence]) for sentence in split_sentences(self.text)]
+
+    @cached_property
+    def clauses(self) -> list["Evidence"]:
+        """The parts of its sentences and lists that have a number of their own."""
+        parts = [Evidence([clause]) for clause in split_clauses(self.text)]
+        return [part for part in parts if part.numbers]
+
+    @cached_property
+    def content(self) -> set[str]:
+        return content_words(self.text)
+
+
+def wrong_numbers(text: str, evidence: Evidence) -> Iterator[Number]:
+    stated = find_numbers(text)
+    in_english = language(text) == "en"
+    for number in stated:
+        if not in_english and number.value <= SMALL:
+            continue  # the passage may have it in words of its language
+        dated = not number.unit and any(
+            number.value in {date.year, date.month, date.day} for date in evidence.dates
+        )
+        if dated or agrees_with_any(number, evidence.numbers):
+            continue
+        if not is_computed(number, stated, evidence.numbers, text):
+            yield number
+    shares = " ".join(number.text for number in stated if number.is_share)
+    for number, counted in find_counts(text):
+        if number.text in {"one", "hundred", *shares.split()} or counted not in evidence.words:
+            continue
+        if not agrees_with_any(number, evidence.numbers) and not is_computed(
+            number, stated, evidence.numbers, text
+        ):
+            yield number
+
+
+def quotable(text: str) -> str:
+    """One spelling for what only typography tells apart."""
+    plain = text.translate({ord("’"): "'", ord("‘"): "'", ord("–"): "-", ord("—"): "-"})
+    return " ".join(fold(plain).replace("[", "").replace("]", "").split())

@@ -1,0 +1,58 @@
+"""What a sentence states that none of its passages has."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from idea_explorer.domain.text import fold
+from idea_explorer.domain.verification.attribution import find_other_name, find_swapped_numbers
+from idea_explorer.domain.verification.dates import has_date, take_dates
+from idea_explorer.domain.verification.evidence import Evidence, quotable, wrong_numbers
+from idea_explorer.domain.verification.names import find_names, has_name
+from idea_explorer.domain.verification.words import plain_text
+
+Kind: TypeAlias = Literal["number", "date", "name", "quotation"]
+
+_QUOTE = re.compile(r"[“\"„«]([^“”\"„«»]{8,600})[”\"“»]")
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """Something that stands in a sentence and in none of its passages, or there with something else."""
+
+    kind: Kind
+    text: str
+
+
+def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
+    """Everything in the sentence that its evidence does not have; empty if a rule finds no fault."""
+    text = plain_text(sentence)
+    dates, rest = take_dates(text)
+    names = find_names(text)
+    found = [Unsupported("number", number.text) for number in wrong_numbers(rest, evidence)]
+    found += [
+        Unsupported("date", date.text)
+        for date in dates
+        if not has_date(date, evidence.dates, evidence.text)
+    ]
+    found += [
+        Unsupported("name", name)
+        for name in names
+        if not has_name(name, evidence.words, evidence.initials)
+    ]
+    if not found and (name := find_other_name(text, names, evidence)):
+        found.append(Unsupported("name", name))
+    if not found:
+        swapped = find_swapped_numbers(text, evidence)
+        found += [Unsupported("number", number.text) for number in swapped]
+    found += [
+        Unsupported("quotation", match[1].strip())
+        for match in _QUOTE.finditer(text)
+        if len(match[1].split()) >= 3 and not _has_quote(match[1], evidence)
+    ]
+    return found
+
+
+def _has_quote(quote: str, evidence: Evidence) -> bool:
+    parts = [part.strip(" .,;:") for part in quotable(quote).replace("...", "…").split("…")]
+    return all(part in evidence.quotable for part in parts)

@@ -1,0 +1,79 @@
+"""Sentences and words, as the rules compare them."""
+
+import re
+from functools import lru_cache
+
+from idea_explorer.domain.text import fold
+
+# Words that say nothing about the subject of a sentence; the first ones tell which language it is in.
+ENGLISH = frozenset(
+    "the of and is was were are in to a an for by at from with on that than its it as about over has had"
+    " have been be their this these those or but not no which who while when where after before since".split()
+)
+GERMAN = frozenset("der die das und ist wird wurde von im den dem mit für auf ein eine bei als zu".split())
+OTHERS = frozenset("le la les des et est une du el los las y que del un por con il di che".split())
+FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
+    "only just nearly almost around roughly some more most less fewer many few each every all any both"
+    " also still now then there here they he she we you if although though because so such other another"
+    " between among during under below above per up down out off into one our my your his her"
+    " according million billion thousand year years month months percent".split()
+)  # fmt: skip
+
+_CITATION = re.compile(r"\[\^?\d{1,4}\]|\[unverified\]")
+_LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)")
+_ADDRESS = re.compile(r"https?://\S{1,2000}")
+_MARKUP = re.compile(r"[*_`]{1,3}|^[#>\s-]{1,10}|^\d{1,3}[.)] ")
+_SENTENCE_END = re.compile(r"(?<=[^\d][.!?;])\s+(?=[^\sa-z])|\n+")
+_CLAUSE_END = re.compile(
+    r"[.;,:|](?=\s)|\n+|\b(?:and|while|whereas|versus|against|compared with|but|und|et|y)\b|[()]"
+)
+TOKEN = re.compile(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
+_JOINTS = re.compile(r"[.'’&-]")
+
+
+def plain_text(markdown: str) -> str:
+    """The sentence as a person reads it: no citations, addresses or markup."""
+    text = _LINK.sub(r"\1", _CITATION.sub("", markdown))
+    return _MARKUP.sub("", _ADDRESS.sub("", text)).strip()
+
+
+def split_sentences(text: str) -> list[str]:
+    return [part for part in _SENTENCE_END.split(text) if part.strip()]
+
+
+def split_clauses(text: str) -> list[str]:
+    """Parts of sentences, list entries and table rows."""
+    return [part for part in _CLAUSE_END.split(text) if part.strip()]
+
+
+def find_words(text: str) -> list[str]:
+    """Every word, folded; the parts of compounds too."""
+    found: list[str] = []
+    for match in TOKEN.finditer(fold(text)):
+        word = match[0].removesuffix("'s").removesuffix("’s")
+        found.append(word)
+        parts = _JOINTS.split(word)
+        if len(parts) > 1:
+            found += [*(part for part in parts if part), "".join(parts)]
+    return found
+
+
+def content_words(text: str) -> set[str]:
+    """The words that carry the statement, without endings."""
+    words = {word for word in find_words(text) if word not in FUNCTION_WORDS and len(word) > 2}
+    return {_stem(word) for word in words if not word[0].isdigit()}
+
+
+def _stem(word: str) -> str:
+    for ending in ("ations", "ation", "ings", "ing", "ies", "ers", "es", "ed", "er", "s", "y"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+@lru_cache(maxsize=256)
+def language(text: str) -> str:
+    """`en`, `de`, or `` for any other."""
+    words = fold(text).split()
+    counts = [sum(word in known for word in words) for known in (ENGLISH, GERMAN, OTHERS)]
+    return ("en", "de", "")[counts.index(max(counts))]
