@@ -57,6 +57,7 @@ MEASURED = {
         domain.links._ANGLED domain.links._ADDRESS domain.links._TAG domain.links._HREF
         domain.links._DEFINITION domain.links.Link domain.source_lists._PLAIN
         domain.source_lists._NOT_TITLE domain.source_lists._AMBIGUOUS
+        domain.report_phrases._TRANSLATED domain.report_phrases._FOUND_IN_ENGLISH
     """,
     "citations of a list": """
         domain.source_entries._OUR_ENTRY domain.source_entries._ANGLED domain.source_entries._PATH
@@ -71,7 +72,7 @@ MEASURED = {
     """,
     "evidence": "domain.sources._ADDRESS domain.sources._fold_title",
     "framework": """
-        domain.completeness._WORD domain.completeness.Framework
+        domain.languages._WORD domain.completeness.Framework
         domain.markdown._ATX domain.markdown._SETEXT domain.markdown._BOLD
     """,
     "report": """

@@ -8,10 +8,11 @@ sources are numbered in one list at the end of the report. Checking a checked re
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from idea_explorer.domain.links import Link, find_definitions, find_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings, find_prose
+from idea_explorer.domain.report_phrases import SOURCES, spell_in_english, translate_phrases
 from idea_explorer.domain.report_text import cut_report
 from idea_explorer.domain.source_entries import EntryReader
 from idea_explorer.domain.source_lists import ListedSource, SourceList, find_source_lists
@@ -28,7 +29,6 @@ from idea_explorer.domain.tools import Passage
 
 __all__ = ["UNMATCHED", "CheckedReport", "check_citations", "collect_quotes"]
 
-HEADING = "## Sources"
 # The output of a check may parse differently from its input, so it is checked until it stays the same.
 ROUNDS = 5
 MAX_CHECKED = 400_000  # characters in all rounds: less than a second. An answer has at most 80,000
@@ -58,15 +58,15 @@ def check_citations(
 ) -> CheckedReport:
     """Number the sources, mark citations that match no evidence, and end the report with the list. `page`
     is the address of the team's repository on the web, below which an address means a file. `given` are
-    the texts of the request."""
+    the texts of the request. What this adds to the report is in the report's language."""
     ledger = Ledger(evidence, page, given)
-    checked = _Check(cut_report(report), ledger, quotes or {}).run()
+    checked = _Check(spell_in_english(cut_report(report)), ledger, quotes or {}).run()
     for _ in range(1, min(ROUNDS, MAX_CHECKED // max(len(report), 1))):
         again = _Check(checked.text, ledger, quotes or {}).run()
         if again == checked:
             break
         checked = again
-    return checked
+    return replace(checked, text=translate_phrases(checked.text))
 
 
 class _Check:
@@ -108,7 +108,7 @@ class _Check:
         lines = "\n".join(s.render(self.quotes.get(key, "")) for key, s in self.sources.items())
         parts = [
             close_code(report),
-            HEADING,
+            SOURCES,
             *(close_code(text.strip("\n")) for text in prose),
             lines,
         ]
