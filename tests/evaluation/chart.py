@@ -13,6 +13,7 @@ TITLES = {
     "structure": "Structure",
     "verdict": "Verdict present",
     "precision": "Citation precision",
+    "warned": "Unsupported marked",
     "coverage": "Rubric covered",
     "dollars": "Dollars a run",
 }

@@ -28,7 +28,7 @@ LEAST_USD = 0.25  # a run with one search and a short report, and its judgement
 JUDGE_USD = 0.10  # set aside for judging before a run begins
 PAGE = f"""# Live evaluation
 
-Reports by the real model, scored by a judge model. [evaluation.md](evaluation.md) says what is scored and how.
+Reports by the real model, scored by a judge model. [evaluation.md](evaluation.md) says what is scored.
 
 ![Summary of the live reports](images/evaluation-live.svg)
 

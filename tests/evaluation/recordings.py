@@ -90,6 +90,7 @@ class Recording(_Part):
     steps: list[Step] = Field(default_factory=list)
     report: str
     rewrites: list[str] = Field(default_factory=list)  # when asked to write the report again
+    corrections: dict[str, str] = Field(default_factory=dict)  # instead: what it then replaces
     planted: list[str] = Field(default_factory=list)  # claims that their sources do not support
     rubric: list[Point] = Field(min_length=3)
 
@@ -110,7 +111,10 @@ class Recording(_Part):
 
     @cached_property
     def reports(self) -> list[str]:
-        return [self.report, *self.rewrites]
+        corrected = self.report
+        for wrong, right in self.corrections.items():
+            corrected = corrected.replace(wrong, right)
+        return [self.report, *(self.rewrites or [corrected])]
 
 
 def load(path: Path) -> Recording:

@@ -11,10 +11,10 @@ from idea_explorer.domain.languages import find_language
 from idea_explorer.domain.report_text import find_verdict
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.words import plain_text
-from tests.evaluation.claims import Claim, cut_sources, find_claims
+from tests.evaluation.claims import CitedClaim, cut_added, find_claims
 from tests.evaluation.recordings import Recording
 
-QUALITIES = ("structure", "verdict", "precision", "coverage")
+QUALITIES = ("structure", "verdict", "precision", "warned", "coverage")
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Score:
     structure: float | None
     verdict: float | None
     precision: float | None
+    warned: float | None
     coverage: float | None
     cited: int
     marked: int
@@ -55,9 +56,10 @@ def score(recording: Recording, done: Exploration, report: str, state: State) ->
         structure=score_structure(recording, report),
         verdict=score_verdict(recording, report),
         precision=score_precision(claims),
+        warned=score_warnings(claims),
         coverage=score_coverage(recording, report),
         cited=len(claims),
-        marked=sum(claim.marked for claim in claims),
+        marked=sum(claim.is_marked for claim in claims),
         planted=len(recording.planted),
         caught=sum(is_caught(planted, report, claims) for planted in recording.planted),
         words=count_words(report),
@@ -72,7 +74,7 @@ def score_structure(recording: Recording, report: str) -> float:
     """The share of what a report must have: its title, the language of the idea and, for research, each
     section of its framework."""
     has_title = report.startswith("# ")
-    in_language = find_language(cut_sources(report)) == recording.language
+    in_language = find_language(cut_added(report)) == recording.language
     expected = framework(recording.mode) if recording.toolset == "research" else None
     sections = len(expected.sections) if expected else 0
     missing = expected.missing(report) if expected else []
@@ -87,25 +89,30 @@ def score_verdict(recording: Recording, report: str) -> float | None:
     return float(find_verdict(report) is not None)
 
 
-def score_precision(claims: Sequence[Claim]) -> float | None:
-    """Of the cited sentences that carry no warning, the share that their passages support."""
-    stated = [claim for claim in claims if not claim.marked]
-    return fmean(claim.is_supported for claim in stated) if stated else None
+def score_precision(claims: Sequence[CitedClaim]) -> float | None:
+    """Of the cited sentences, the share that their passages support."""
+    return fmean(claim.is_supported for claim in claims) if claims else None
+
+
+def score_warnings(claims: Sequence[CitedClaim]) -> float | None:
+    """Of the cited sentences that their passages do not support, the share that a reader is warned of."""
+    wrong = [claim for claim in claims if not claim.is_supported]
+    return fmean(claim.is_marked for claim in wrong) if wrong else None
 
 
 def score_coverage(recording: Recording, report: str) -> float:
-    folded = " ".join(fold(cut_sources(report)).split())
+    folded = " ".join(fold(cut_added(report)).split())
     return fmean(point.is_covered(folded) for point in recording.rubric)
 
 
-def is_caught(planted: str, report: str, claims: Sequence[Claim]) -> bool:
+def is_caught(planted: str, report: str, claims: Sequence[CitedClaim]) -> bool:
     """Whether a reader is warned of a planted claim, or a rule finds it, or it was taken out."""
     stating = [claim for claim in claims if planted in claim.text]
     if not stating:
-        return planted not in cut_sources(report)
-    return all(claim.marked or not claim.is_supported for claim in stating)
+        return planted not in cut_added(report)
+    return all(claim.is_marked or not claim.is_supported for claim in stating)
 
 
 def count_words(report: str) -> int:
-    lines = cut_sources(report).splitlines()
+    lines = cut_added(report).splitlines()
     return sum(len(plain_text(line).split()) for line in lines)

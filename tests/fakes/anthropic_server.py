@@ -39,6 +39,7 @@ from tests.fakes.anthropic_scripts import (
 )
 from tests.fakes.anthropic_turns import Usage
 from tests.fakes.anthropic_validation import complaint_about
+from tests.fakes.anthropic_verdicts import Judge, is_about_sentences, judge_by_words
 from tests.fakes.anthropic_wire import JsonObject
 
 MAX_REQUEST_BYTES = 32 * 1024 * 1024
@@ -70,10 +71,12 @@ class FakeAnthropic:
         host: str = "127.0.0.1",
         ping_seconds: float = PING_SECONDS,
         aws: AwsAccount | None = None,
+        judge: Judge = judge_by_words,
     ) -> None:
         """`repeat_last`: the last turn goes on for ever instead of a 500. `force_json`: no stream,
-        even if asked for. `count`: usage with prompt caching, and max_tokens kept."""
+        even if asked for. `judge` answers requests to verify sentences, which no script has. `count`: usage with prompt caching, and max_tokens kept."""
         self._model = script if callable(script) else in_order(script, repeat_last=repeat_last)
+        self._judge = judge
         self._force_json = force_json
         self._host = host
         self.ping_seconds = ping_seconds
@@ -85,7 +88,8 @@ class FakeAnthropic:
         self._histories = Histories()
         self._received = 0
         self._asked = 0
-        self.requests: list[RecordedRequest] = []
+        self.requests: list[RecordedRequest] = []  # but those that verify sentences
+        self.verifications: list[RecordedRequest] = []
         self.rejections: list[str] = []
         self.violations: list[str] = []
         self._bills: dict[str, Usage] = {}
@@ -117,6 +121,7 @@ class FakeAnthropic:
     def state(self) -> JsonObject:
         return {
             "requests": len(self.requests),
+            "verifications": len(self.verifications),
             "rejections": list(self.rejections),
             "violations": list(self.violations),
             "billed": dataclasses.asdict(self.billed),
@@ -198,11 +203,16 @@ class FakeAnthropic:
             if request["model"] not in known_models():
                 unknown = f"model: {request['model']}"
                 return Failure(ApiError(HTTPStatus.NOT_FOUND, "not_found_error", unknown))
-            self.violations += self._histories.violations_of(request, len(self.requests))
+            is_verification = is_about_sentences(request)
+            if is_verification:
+                self.verifications.append(self.requests.pop())
+            else:
+                self.violations += self._histories.violations_of(request, len(self.requests))
             index = self._asked
-            self._asked += 1
+            self._asked += not is_verification
         try:
-            turn = self._model(request, index)  # without the lock: a model may wait
+            # without the lock: a model may wait
+            turn = self._judge(request) if is_verification else self._model(request, index)
         except ScriptExhaustedError as exhausted:
             return Failure(ApiError(500, "api_error", str(exhausted)))
         except Exception as broken:  # noqa: BLE001 - the client sees what the test got wrong
@@ -210,7 +220,8 @@ class FakeAnthropic:
         with self._lock:
             answer = assemble(request, turn, number, self._cache, force_json=self._force_json)
             whole = answer.message if turn.fault is None else None
-            self._histories.record(request, len(self.requests), whole)
+            if not is_verification:
+                self._histories.record(request, len(self.requests), whole)
         return answer
 
     def _record(self, request: JsonObject, headers: dict[str, str]) -> None:

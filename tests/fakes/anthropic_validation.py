@@ -195,6 +195,41 @@ def _breakpoints(request: JsonObject) -> Iterator[str]:
         )
 
 
+# From Anthropic's documentation of structured outputs: what a schema may not have.
+UNSUPPORTED_IN_SCHEMAS = frozenset(
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength".split()
+)
+
+
+def _output_format(request: JsonObject) -> Iterator[str]:
+    wanted = (request.get("output_config") or {}).get("format")
+    if wanted is None:
+        return
+    if any(
+        (b.get("citations") or {}).get("enabled")
+        for m in request["messages"]
+        for b in content_blocks(m)
+        if b["type"] in {"document", "search_result"}
+    ):
+        yield "output_config.format: is not supported with citations."
+    schemas = [wanted.get("schema")]
+    while schemas:
+        schema = schemas.pop()
+        if not isinstance(schema, dict):
+            continue
+        if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
+            yield (
+                "output_config.format.schema: For 'object' type, 'additionalProperties' must be "
+                "explicitly set to false"
+            )
+        for name in sorted(UNSUPPORTED_IN_SCHEMAS & schema.keys()):
+            kind = schema.get("type")
+            yield (
+                f"output_config.format.schema: For '{kind}' type, property '{name}' is not supported"
+            )
+        schemas += [*(schema.get("properties") or {}).values(), schema.get("items")]
+
+
 RULES: tuple[Callable[[JsonObject], Iterator[str]], ...] = (
     _fields,
     _messages,
@@ -208,4 +243,5 @@ RULES: tuple[Callable[[JsonObject], Iterator[str]], ...] = (
     tool_calls_are_answered,
     searches_are_finished,
     _breakpoints,
+    _output_format,
 )

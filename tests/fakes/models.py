@@ -1,5 +1,6 @@
 """Models that answer from a script, in process: for tests of the loop itself."""
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
 Reply = ModelAnswer | Exception
 A_CALL = Usage(input_tokens=100, output_tokens=10)
+NOTHING = Usage()
 
 
 def says(text: str, stop_reason: str = "end_turn", usage: Usage = A_CALL) -> ModelAnswer:
@@ -29,14 +31,41 @@ def raw(*content: Block, stop_reason: str, detail: str = "") -> ModelAnswer:
     return ModelAnswer(list(content), stop_reason, A_CALL, detail)
 
 
+def batch_of(request: ModelRequest) -> list[JsonObject]:
+    """The sentences that a request asks to verify."""
+    sentences = json.loads(next(text for text in last_texts(request) if text.startswith("[")))
+    assert isinstance(sentences, list)
+    return sentences
+
+
+def judged(
+    request: ModelRequest, verdict: str = "supported", usage: Usage = NOTHING
+) -> ModelAnswer:
+    """The same verdict on every sentence."""
+    given = [
+        {"number": entry["number"], "verdict": verdict, "reason": f"It is {verdict}."}
+        for entry in batch_of(request)
+    ]
+    return says(json.dumps({"verdicts": given}), usage=usage)
+
+
 @dataclass
 class ScriptedModel:
     """Gives its replies in order, the last one again and again; a function decides for itself."""
 
     script: list[Reply] | Callable[[ModelRequest, int], Reply]
     requests: list[ModelRequest] = field(default_factory=list)
+    judge: Callable[[ModelRequest], Reply] = lambda request: judged(request)
+    verifications: list[ModelRequest] = field(default_factory=list)
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        if request.schema is not None:
+            self.verifications.append(request)
+            watcher.tick()
+            verdicts = self.judge(request)
+            if isinstance(verdicts, Exception):
+                raise verdicts
+            return verdicts
         self.requests.append(request)
         number = len(self.requests) - 1
         if callable(self.script):

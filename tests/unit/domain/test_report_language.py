@@ -7,12 +7,23 @@ import pytest
 from idea_explorer.agent.prompts import framework, system_prompt
 from idea_explorer.console.markdown import render_report
 from idea_explorer.domain.citations import check_citations
+from idea_explorer.domain.claims import Claim
 from idea_explorer.domain.languages import find_language, is_english
 from idea_explorer.domain.report_links import REMOVED
+from idea_explorer.domain.report_phrases import (
+    _HEADINGS,
+    _PHRASES,
+    _SOURCE,
+    _STRENGTHS,
+    EVIDENCE,
+    UNSUPPORTED,
+    translate_phrases,
+)
 from idea_explorer.domain.report_text import find_verdict
 from idea_explorer.domain.similar_research import index_document
-from idea_explorer.domain.tools import make_passage
+from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.toolsets import TOOLSETS
+from idea_explorer.domain.verification.report import HEADING, MARK, add_evidence, name_strength
 from tests.fakes.engine import Bench
 from tests.fakes.models import calls, says, scripted
 
@@ -79,35 +90,60 @@ ADDED = {
 }
 
 
+def check(report: str, *passages: Passage) -> str:
+    return translate_phrases(check_citations(report, passages).text)
+
+
 @pytest.mark.parametrize("language", ADDED)
 def test_what_is_added_to_a_report_is_in_its_language(language: str) -> None:
     report, heading, mark, why = ADDED[language]
-    checked = check_citations(f"{report}\nSee {REMOVED}.", [READ])
-    body, _, listed = checked.text.partition(f"\n{heading}\n")
+    text = check(f"{report}\nSee {REMOVED}.", READ)
+    body, _, listed = text.partition(f"\n{heading}\n")
     assert f"](https://made.up/zahl) {mark}." in body
     assert f"2. <https://made.up/zahl> {mark}: {why}" in listed
-    assert (checked.citations, checked.unmatched) == (2, 1)
-    assert "unverified" not in checked.text
-    assert REMOVED not in checked.text
+    assert "unverified" not in text
+    assert REMOVED not in text
+
+
+def test_the_section_on_evidence_is_in_the_language_of_the_report() -> None:
+    claims = [
+        Claim(text="A", sources=("x", "y"), verdict="supported"),
+        Claim(text="B", sources=("x",), verdict="unsupported"),
+        Claim(text="C"),
+    ]
+    assert {name_strength(claim) for claim in claims} <= _STRENGTHS.keys()
+    report = check_citations(GERMAN.replace("Miete ist von", f"Miete {MARK} ist von"), [READ]).text
+    text = translate_phrases(add_evidence(report, claims, {"x": 1, "y": 2}))
+    section = text.partition("\n## Belege\n\n")[2].partition("\n\n## Quellen\n")[0]
+    assert section == (
+        "- **stark** (Quellen 1, 2): A\n- **nicht belegt** (Quelle 1): B\n- **nicht geprüft**: C"
+    )
+    assert "Miete ⚠ von der Quelle nicht gestützt ist von" in text
+    assert check_citations(text, [READ]).text.count(MARK) == 1
+
+
+def test_every_phrase_has_a_spelling_in_every_language() -> None:
+    assert (MARK, HEADING) == (UNSUPPORTED, EVIDENCE)
+    tables = [*_PHRASES.values(), *_HEADINGS.values(), *_STRENGTHS.values(), _SOURCE]
+    assert {frozenset(table) for table in tables} == {frozenset(SAMPLES) - {"en"}}
 
 
 @pytest.mark.parametrize("language", ADDED)
 def test_a_translated_report_that_is_checked_again_stays_the_same(language: str) -> None:
-    checked = check_citations(ADDED[language][0], [READ])
-    assert check_citations(checked.text, [READ]) == checked
+    text = check(ADDED[language][0], READ)
+    assert check(text, READ) == text
 
 
 @pytest.mark.parametrize("language", ADDED)
 def test_a_mark_in_another_language_goes_once_its_source_was_read(language: str) -> None:
     report, _, mark, _ = ADDED[language]
-    marked = check_citations(report, [READ]).text
     found = make_passage("https://made.up/zahl", "200", title="Zahl")
-    assert mark not in check_citations(marked, [READ, found]).text
+    assert mark not in check(check(report, READ), READ, found)
 
 
 def test_the_console_shows_the_mark_of_every_language() -> None:
     for report, _, mark, _ in ADDED.values():
-        html = render_report(check_citations(report, [READ]).text)
+        html = render_report(check(report, READ))
         assert html.count(f'<mark class="unverified">{mark}</mark>') == 2
 
 
@@ -171,8 +207,7 @@ def test_the_language_of_a_report_is_recognised(language: str) -> None:
 )
 def test_where_the_language_cannot_be_told_our_words_stay_english(text: str) -> None:
     assert find_language(text) is None
-    checked = check_citations(f"{text} [a](https://made.up/x)", [])
-    assert "\n## Sources\n" in checked.text
+    assert "\n## Sources\n" in check(f"{text} [a](https://made.up/x)")
 
 
 def test_every_prompt_asks_for_the_language_of_the_request() -> None:

@@ -1,11 +1,11 @@
 """Where the budget is checked: the most that a call can cost is reserved before it is made."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.json import JsonObject, dump_canonical
-from idea_explorer.domain.usage import Price, Usage
+from idea_explorer.domain.usage import ModelUsage, Price, Usage, compute_cost
 from idea_explorer.ports import ModelRequest
 
 BYTES_PER_TOKEN = 2.5  # fewer than any model has for text or JSON, so counts are upper bounds
@@ -33,6 +33,20 @@ class Budget:
     max_cost_usd: float | None = None
     max_total_tokens: int | None = None
     search_tokens: int = 10_000
+    prices: Mapping[str, Price] = field(default_factory=dict)  # of other models that the run calls
+
+    def without(self, elsewhere: Sequence[ModelUsage]) -> "Budget":
+        """What other models have left of this budget."""
+        if not elsewhere:
+            return self
+        usd, tokens = self.max_cost_usd, self.max_total_tokens
+        spent = compute_cost(elsewhere, self.prices) or 0.0
+        used = Usage.total(call.usage for call in elsewhere).total_tokens
+        return replace(
+            self,
+            max_cost_usd=None if usd is None else max(0.0, usd - spent),
+            max_total_tokens=None if tokens is None else tokens - used,
+        )
 
     def allow(
         self, request: ModelRequest, spent: Sequence[Usage], *, searches: int, first: bool = False

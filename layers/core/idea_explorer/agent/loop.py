@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
+from idea_explorer.agent.endings import end_early, end_interrupted, is_conversation_refused
 from idea_explorer.agent.fresh_start import fit_fresh_start
 from idea_explorer.agent.moves import (
     Ask,
@@ -19,6 +20,7 @@ from idea_explorer.agent.moves import (
     Restart,
     RunTools,
     Say,
+    Verify,
     next_move,
 )
 from idea_explorer.agent.requests import (
@@ -33,14 +35,14 @@ from idea_explorer.agent.requests import (
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
 from idea_explorer.agent.tool_calls import Recorded, run_in_parallel
+from idea_explorer.agent.verification import Verifier
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
-from idea_explorer.domain.errors import ExplorerError, ExternalError, RejectedError, TooLongError
+from idea_explorer.domain.errors import ExternalError, TooLongError
 from idea_explorer.domain.events import EventUsage, StepFinished
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
-from idea_explorer.domain.report import choose_report
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -52,6 +54,7 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     ToolsRan,
 )
+from idea_explorer.domain.usage import compute_cost
 from idea_explorer.ports import EventSink, Model, ModelRequest, Transcript
 
 
@@ -69,6 +72,7 @@ class Agent:
     max_steps: int
     cancelled: Callable[[], bool]
     unfinished_at_limit: bool = False
+    verifier: Verifier | None = None
     read_transcript: Callable[[Sequence[AnyEntry]], None] = lambda _: None  # before tools run
 
     def run(self) -> Finish:
@@ -90,8 +94,10 @@ class Agent:
                 case Restart():
                     fresh = self._fresh_start(state, move)
                     if fresh is None:
-                        return _stopped(state, Interrupted("budget"))
+                        return end_interrupted(state, Interrupted("budget"))
                     self.transcript.append(fresh)
+                case Verify():
+                    self._verify(state)
                 case Ask():
                     if finish := self._ask(state, move):
                         return finish
@@ -104,12 +110,19 @@ class Agent:
             too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
             time_to_rewrite=self.deadline.left > self.deadline.reserve / 2,
+            verifies=self.verifier is not None,
         )
+
+    def _verify(self, state: State) -> None:
+        assert self.verifier is not None
+        spent = compute_cost(state.all_billed, self.budget.prices)
+        self.verifier.verify(self.transcript, spent, self.deadline, self.cancelled)
 
     def _allowed(self, state: State, request: ModelRequest) -> Allowance:
         searches = 0 if request.tools_off else count_searches(request.tools)
         first = not state.records
-        return self.budget.allow(request, state.billed, searches=searches, first=first)
+        budget = self.budget.without(state.billed_elsewhere)
+        return budget.allow(request, state.billed, searches=searches, first=first)
 
     def _writing(self, state: State, *, tools_off: bool) -> ModelRequest:
         """The full number of tokens, because thinking uses them too; the deadline limits the report when
@@ -129,7 +142,8 @@ class Agent:
         if request.tools_off:
             return request, allowance
         last = self._writing(state, tools_off=True)
-        after = self.budget.allow(last, [*state.billed, allowance.reserved], searches=0)
+        budget = self.budget.without(state.billed_elsewhere)
+        after = budget.allow(last, [*state.billed, allowance.reserved], searches=0)
         if allowance.max_tokens >= WRITE_TOKENS and after.fits:
             return request, allowance
         return last, self._allowed(state, last)
@@ -145,8 +159,8 @@ class Agent:
                 anew = error.reason == "gathering_over" or (
                     error.reason == "budget" and attempt > 1
                 )
-                return None if anew else _stopped(self._state, error)
-            if _conversation_refused(state, error):
+                return None if anew else end_interrupted(self._state, error)
+            if is_conversation_refused(state, error):
                 return None
             again = MODEL_CALLS.next(error, attempt)
             if again is None or again.seconds >= self._longest_wait(move):
@@ -198,7 +212,7 @@ class Agent:
                     usage=watching.billed(error, allowance.reserved),
                     reason=str(error),
                     overflow=isinstance(error, TooLongError),
-                    rejected=_conversation_refused(state, error)
+                    rejected=is_conversation_refused(state, error)
                     and not isinstance(error, TooLongError),
                 )
             )
@@ -246,7 +260,7 @@ class Agent:
         timed_out = not move.writing and self._time_for(move).passed
         if timed_out and self.deadline.left > WRITE_MARGIN_SECONDS:
             return None
-        return _ended(self._state, "model_error", error)
+        return end_early(self._state, "model_error", error)
 
     def _run_tools(self, state: State) -> ToolsRan:
         step = state.steps
@@ -275,25 +289,5 @@ class Agent:
             begun = State([*state.entries, fresh])
             return estimate_tokens(self._writing(begun, tools_off=True))
 
-        return fit_fresh_start(state, move.reason, self.budget, tokens_with)
-
-
-def _conversation_refused(state: State, error: Exception) -> bool:
-    """Whether the API rejects a conversation that it accepted before: it has grown too long, or its thinking
-    blocks have become invalid, as after a change of account. A new conversation may still work."""
-    return isinstance(error, RejectedError) and (
-        isinstance(error, TooLongError) or bool(state.answers)
-    )
-
-
-def _stopped(state: State, stop: Interrupted) -> Finish:
-    if stop.reason == "cancelled":
-        return Finish("cancelled", "cancelled")
-    return _ended(state, stop.reason, stop.error)
-
-
-def _ended(state: State, reason: str, error: ExplorerError | None) -> Finish:
-    """The end of an interrupted run: `partial` if there is any text to keep."""
-    if choose_report(state.entries):
-        return Finish("partial", reason, error)
-    return Finish("timed_out" if reason == "deadline" else "failed", reason, error)
+        budget = self.budget.without(state.billed_elsewhere)
+        return fit_fresh_start(state, move.reason, budget, tokens_with)

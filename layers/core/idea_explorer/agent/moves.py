@@ -14,7 +14,12 @@ from idea_explorer.domain.errors import (
     RejectedError,
     TooLongError,
 )
-from idea_explorer.domain.report import choose_report, read_final_turn, read_report
+from idea_explorer.domain.report import (
+    choose_report,
+    count_unsupported,
+    read_final_turn,
+    read_report,
+)
 from idea_explorer.domain.report_text import strip_preamble
 from idea_explorer.domain.transcript import (
     ModelCallFailed,
@@ -60,6 +65,11 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
+class Verify:
+    """Check the cited sentences of the report against their passages."""
+
+
+@dataclass(frozen=True, slots=True)
 class Restart:
     """Write in a new conversation, from the evidence."""
 
@@ -73,7 +83,7 @@ class Finish:
     error: ExplorerError | None = None
 
 
-Move: TypeAlias = Ask | RunTools | RefuseTools | Say | Restart | Finish
+Move: TypeAlias = Ask | RunTools | RefuseTools | Say | Restart | Verify | Finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +96,44 @@ class Bounds:
     too_dear_to_write: bool = False  # in this conversation; a new one with less evidence may fit
     unfinished_at_limit: bool = False  # the result is the work, not the text
     time_to_rewrite: bool = True
+    verifies: bool = False  # reports of this run are verified before it ends
 
 
 def next_move(state: State, bounds: Bounds) -> Move:
+    move = _next_move(state, bounds)
+    is_whole = isinstance(move, Finish) and move.status == "completed"
+    came_to_nothing = isinstance(move, Say | Restart | Finish) and not is_whole
+    if came_to_nothing and (earlier := find_earlier_end(state, bounds)):
+        return earlier
+    if isinstance(move, Finish) and bounds.verifies:
+        return _verify_first(state, bounds, move)
+    return move
+
+
+def find_earlier_end(state: State, bounds: Bounds) -> Finish | None:
+    """The end with the report as it was before its correction, if that was asked for: it is complete."""
+    before = state.before_correction
+    earlier = _next_move(before, bounds) if before else None
+    return earlier if isinstance(earlier, Finish) else None
+
+
+def _verify_first(state: State, bounds: Bounds, finish: Finish) -> Move:
+    """A report is verified before the run ends. Sentences that their sources do not support go back once."""
+    if finish.status not in {"completed", "partial"} or not isinstance(
+        state.last, ModelCallFinished
+    ):
+        return finish
+    if (verification := state.verification) is None:
+        return Verify()
+    affordable = bounds.time_to_rewrite and not bounds.too_dear_to_write
+    if finish.status != "completed" or not affordable or state.rewritten("unsupported"):
+        return finish
+    if not count_unsupported(verification):
+        return finish
+    return Say("rewrite", state.writing or "unsupported", again="unsupported")
+
+
+def _next_move(state: State, bounds: Bounds) -> Move:
     last = state.last
     if isinstance(last, ModelCallFinished):
         return AFTER.get(last.stop_reason, _after_end)(state, bounds)
@@ -156,7 +201,7 @@ def _after_end(state: State, bounds: Bounds) -> Move:
         return _after_gaps(state, bounds, gaps)
     if state.writing == "max_steps" and bounds.unfinished_at_limit:
         return Finish("partial", "max_steps")
-    asked = None if state.writing == "incomplete" else state.writing
+    asked = None if state.writing in {"incomplete", "unsupported"} else state.writing
     return Finish("completed", asked or answer.stop_reason)
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from pydantic import JsonValue
+
 from idea_explorer.agent.budget import OUR_WORDS_TOKENS, WRITE_TOKENS, Budget, estimate_tokens
 from idea_explorer.agent.fresh_start import estimate_least_start
 from idea_explorer.agent.moves import Say
@@ -11,7 +13,7 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import RetryScheduled
-from idea_explorer.domain.json import Block
+from idea_explorer.domain.json import Block, dump_canonical
 from idea_explorer.domain.retry import Retry, RetryPolicy
 from idea_explorer.domain.tools import ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
@@ -103,6 +105,8 @@ def write_instruction(move: Say, state: State, deadline: Deadline) -> Instructio
             text = prompt("write_now", reason=WHY[reason], room=_room(deadline))
         case Say(again="incomplete", gaps=gaps):
             text = prompt("complete_report", missing=", ".join(gaps))
+        case Say(again="unsupported"):
+            text = prompt("correct_report", sentences=_list_unsupported(state))
         case _:
             text = prompt("only_thinking", room=_room(deadline))
     return Instruction(
@@ -112,6 +116,17 @@ def write_instruction(move: Say, state: State, deadline: Deadline) -> Instructio
         effort=_new_effort(move, state, deadline),
         text=text,
     )
+
+
+def _list_unsupported(state: State) -> str:
+    """As JSON, because the sentences and passages are data."""
+    claims = state.verification.claims if state.verification else ()
+    listed: list[JsonValue] = [
+        {"sentence": claim.text, "problem": claim.reason, "source_says": claim.passage}
+        for claim in claims
+        if claim.verdict == "unsupported"
+    ]
+    return dump_canonical(listed)
 
 
 def _new_effort(move: Say, state: State, deadline: Deadline) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
+from idea_explorer.agent.billing import list_confirmed_calls, list_other_calls, list_own_calls
 from idea_explorer.domain.json import dump_canonical
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, parse_search_results
 from idea_explorer.domain.transcript import (
@@ -12,7 +13,6 @@ from idea_explorer.domain.transcript import (
     ApprovalsDecided,
     ConversationRestarted,
     Instruction,
-    ModelCallFailed,
     ModelCallFinished,
     ModelCallStarted,
     Opening,
@@ -20,6 +20,8 @@ from idea_explorer.domain.transcript import (
     RewriteReason,
     StoredResult,
     ToolsRan,
+    VerificationFinished,
+    VerificationStarted,
     WriteReason,
 )
 from idea_explorer.domain.turns import (
@@ -28,9 +30,10 @@ from idea_explorer.domain.turns import (
     find_pending_server_calls,
     prepare_answer,
 )
-from idea_explorer.domain.usage import Usage
+from idea_explorer.domain.usage import ModelUsage, Usage
 
 SEARCH_RESULT = "web_search_tool_result"
+_BESIDE = ModelCallStarted | VerificationStarted | VerificationFinished
 BARREN_STEPS = 2  # after so many steps without new evidence, more gathering is not worth its cost
 
 
@@ -46,10 +49,8 @@ class State:
 
     @property
     def last(self) -> AnyEntry:
-        """The last entry, not counting calls that were only announced."""
-        return next(
-            entry for entry in reversed(self.entries) if not isinstance(entry, ModelCallStarted)
-        )
+        """The last entry, not counting calls that were only announced and verifications of what was said."""
+        return next(entry for entry in reversed(self.entries) if not isinstance(entry, _BESIDE))
 
     @cached_property
     def answers(self) -> list[ModelCallFinished]:
@@ -67,9 +68,9 @@ class State:
         return [result for entry in answered for result in entry.results]
 
     @property
-    def confirmed(self) -> list[Usage]:
-        """What each complete answer says it was billed."""
-        return [answer.usage for answer in self.answers]
+    def confirmed(self) -> list[ModelUsage]:
+        """What each complete answer, of any model, says it was billed."""
+        return list_confirmed_calls(self.entries, self.opening.model_id)
 
     @cached_property
     def records(self) -> list[ToolRecord]:
@@ -86,21 +87,40 @@ class State:
 
     @cached_property
     def billed(self) -> list[Usage]:
-        """What each call was billed. One that was never answered counts with all that it reserved."""
-        parts: list[Usage] = []
-        open_call: ModelCallStarted | None = None
-        for entry in self.entries:
-            match entry:
-                case ModelCallStarted():
-                    if open_call:
-                        parts.append(open_call.reserved)
-                    open_call = entry
-                case ModelCallFinished() | ModelCallFailed():
-                    parts.append(entry.usage)
-                    open_call = None
-        if open_call:
-            parts.append(open_call.reserved)
-        return parts
+        """What each call of the run's own model was billed, at most."""
+        return list_own_calls(self.entries)
+
+    @cached_property
+    def billed_elsewhere(self) -> list[ModelUsage]:
+        """What each call of another model was billed, at most."""
+        return list_other_calls(self.entries)
+
+    @property
+    def all_billed(self) -> list[ModelUsage]:
+        own = self.opening.model_id
+        calls = (ModelUsage(model_id=own, usage=usage) for usage in self.billed)
+        return [*calls, *self.billed_elsewhere]
+
+    @property
+    def verification(self) -> VerificationFinished | None:
+        """That of the last answer, if it was verified."""
+        for entry in reversed(self.entries):
+            if isinstance(entry, VerificationFinished):
+                return entry
+            if isinstance(entry, ModelCallFinished):
+                return None
+        return None
+
+    @cached_property
+    def before_correction(self) -> "State | None":
+        """The state before unsupported sentences were sent back, if they were since the last resume."""
+        for number in range(len(self.entries) - 1, 0, -1):
+            entry = self.entries[number]
+            if isinstance(entry, Instruction) and entry.purpose == "resume":
+                return None
+            if isinstance(entry, Instruction) and entry.again == "unsupported":
+                return State(self.entries[:number])
+        return None
 
     @cached_property
     def evidence(self) -> list[Passage]:

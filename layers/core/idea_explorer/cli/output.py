@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pydantic import ValidationError
 
 from idea_explorer.api.views import Details, Summary
+from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.json import JsonObject
@@ -140,6 +141,8 @@ def format_summary(details: Details, stats: Stats) -> str:
         parts.append(calls + (f" ({failed} failed)" * bool(failed)))
     if usage.searches:
         parts.append(pluralize(usage.searches, "search", "searches"))
+    if stats.verification and stats.verification.total:
+        parts.append(_format_verification(stats.verification))
     parts.append(format_cost(stats.cost_usd))
     if stats.unconfirmed_usd:
         parts.append(f"up to {format_cost(stats.unconfirmed_usd)} of it for interrupted calls")
@@ -147,6 +150,11 @@ def format_summary(details: Details, stats: Stats) -> str:
         parts.append("read private text")
     head = [name_status(details.status), *([details.verdict] if details.verdict else [])]
     return f"{' · '.join(head)}\n{' · '.join(parts)}"
+
+
+def _format_verification(counts: Verification) -> str:
+    said = f"{counts.supported} of {pluralize(counts.total, 'cited sentence')} supported"
+    return f"{said}, {counts.unsupported} not" if counts.unsupported else said
 
 
 def outcome_of(details: Details, content: str) -> JsonObject:

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from idea_explorer.domain.report_phrases import UNMATCHED_MARKS
+from idea_explorer.domain.report_phrases import WARNINGS
 
 SCHEMES = {"http", "https", "mailto"}
 TAGS = set(
@@ -92,7 +92,7 @@ class _Renderer(RendererHTML):
 
     def text(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         shown = _escape(tokens[idx].content)
-        for mark in UNMATCHED_MARKS:
+        for mark in WARNINGS:
             shown = shown.replace(_escape(mark), f'<mark class="unverified">{mark}</mark>')
         return shown
 

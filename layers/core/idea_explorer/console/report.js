@@ -24,7 +24,9 @@ export async function showReport(root, id, signal) {
 		source?.scrollIntoView({ block: "center" });
 	});
 	const said = t("div");
-	const { citations = 0, unmatched_citations: unverified = 0 } = shown.stats ?? {};
+	const { citations = 0, unmatched_citations: unverified = 0, verification: verified } = shown.stats ?? {};
+	const { supported = 0, partly = 0, unsupported = 0, unchecked = 0 } = verified ?? {};
+	const checked = supported + partly + unsupported + unchecked;
 	const name = shown.title || cut(shown.idea, 90);
 	nameTab(name);
 	fill(root,
@@ -43,7 +45,9 @@ export async function showReport(root, id, signal) {
 				button("Print or save as PDF", () => print()))),
 		said,
 		t("p.meta", badge(shown.status), " ", facts(shown.verdict, money(shown.cost_usd), new Date(shown.created_at).toLocaleDateString(),
-			`${citations} citations`), unverified > 0 && t("span.bad", ` · ${unverified} unverified`)),
+			`${citations} citations`, checked > 0 && `${supported} of ${checked} cited sentences supported`),
+			unverified > 0 && t("span.bad", ` · ${unverified} unverified`),
+			unsupported > 0 && t("span.bad", ` · ${unsupported} not supported`)),
 		article);
 	if (!article.querySelector("h1")) article.prepend(t("h1", name));
 	article.focus({ preventScroll: true });

@@ -7,12 +7,12 @@ sources are numbered in one list at the end of the report. Checking a checked re
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from idea_explorer.domain.links import Link, find_definitions, find_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings, find_prose
-from idea_explorer.domain.report_phrases import SOURCES, spell_in_english, translate_phrases
+from idea_explorer.domain.report_phrases import SOURCES, spell_in_english
 from idea_explorer.domain.report_text import cut_report
 from idea_explorer.domain.source_entries import EntryReader
 from idea_explorer.domain.source_lists import ListedSource, SourceList, find_source_lists
@@ -46,6 +46,7 @@ class CheckedReport:
     text: str
     citations: int
     unmatched: int
+    numbers: Mapping[str, int] = field(default_factory=dict)  # of its sources, by their keys
 
 
 def check_citations(
@@ -58,7 +59,7 @@ def check_citations(
 ) -> CheckedReport:
     """Number the sources, mark citations that match no evidence, and end the report with the list. `page`
     is the address of the team's repository on the web, below which an address means a file. `given` are
-    the texts of the request. What this adds to the report is in the report's language."""
+    the texts of the request. What this adds is in English, whatever the language of the report."""
     ledger = Ledger(evidence, page, given)
     checked = _Check(spell_in_english(cut_report(report)), ledger, quotes or {}).run()
     for _ in range(1, min(ROUNDS, MAX_CHECKED // max(len(report), 1))):
@@ -66,7 +67,7 @@ def check_citations(
         if again == checked:
             break
         checked = again
-    return replace(checked, text=translate_phrases(checked.text))
+    return checked
 
 
 class _Check:
@@ -113,7 +114,8 @@ class _Check:
             lines,
         ]
         text = "\n\n".join(part for part in parts if part)
-        return CheckedReport(text, self.citations, self.unmatched)
+        numbers = {key: source.number for key, source in self.sources.items()}
+        return CheckedReport(text, self.citations, self.unmatched, numbers)
 
     def _name_entries(self, listed: SourceList) -> dict[str, ListedSource]:
         """The entries that are not empty, by the names that the text cites them by."""

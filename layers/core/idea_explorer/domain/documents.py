@@ -61,6 +61,8 @@ def render_document(exploration: Exploration, report: str) -> str:
         "status": exploration.run.outcome or exploration.status,
         "cost_usd": exploration.run.stats.cost_usd,
     }
+    if verification := exploration.run.stats.verification:
+        matter["verification"] = str(verification)
     if request.continue_from:
         matter["continue_from"] = request.continue_from
     head = yaml.safe_dump(matter, sort_keys=False, allow_unicode=True, width=100)

@@ -147,7 +147,7 @@ def _log_entry(exploration: Exploration, path: str, now: datetime) -> JsonObject
     started = exploration.run.started_at or exploration.created_at
     finished = exploration.run.finished_at or now
     usage = stats.usage
-    return {
+    entry: JsonObject = {
         "jobId": exploration.id,
         "run": exploration.run.number,
         "idea": request.idea,
@@ -169,3 +169,6 @@ def _log_entry(exploration: Exploration, path: str, now: datetime) -> JsonObject
         "cost": stats.cost_usd,
         "outputPath": path,
     }
+    if stats.verification:
+        entry["verification"] = stats.verification.model_dump()
+    return entry

@@ -11,6 +11,7 @@ from idea_explorer.domain.transcript import (
     ModelCallFinished,
     Opening,
     ToolsRan,
+    VerificationFinished,
 )
 from idea_explorer.domain.turns import find_last_turn
 
@@ -30,8 +31,33 @@ def read_report(entries: Sequence[AnyEntry]) -> str:
 
 
 def choose_report(entries: Sequence[AnyEntry]) -> str:
-    """The best report of a run that ended early. If an incomplete report was asked for again, the one
-    that lacks fewer sections wins, then the longer one."""
+    """The best report of a run that ended early: the one that was verified, else the one that lacks fewer
+    sections, if an incomplete report was asked for again, then the longer one."""
+    verified = find_verified(entries)
+    return verified[0] if verified else choose_unverified(entries)
+
+
+def find_verified(entries: Sequence[AnyEntry]) -> tuple[str, VerificationFinished] | None:
+    """The report that was verified since the last resume, with its verification. Of a report and its
+    correction, the one with fewer unsupported sentences; the correction if there are as many."""
+    best: tuple[str, VerificationFinished] | None = None
+    for number in range(len(entries) - 1, 0, -1):
+        entry = entries[number]
+        if isinstance(entry, Instruction) and entry.purpose == "resume":
+            break
+        if isinstance(entry, VerificationFinished) and (
+            best is None or count_unsupported(entry) < count_unsupported(best[1])
+        ):
+            best = choose_unverified(entries[:number]), entry
+    return best
+
+
+def count_unsupported(verification: VerificationFinished) -> int:
+    return sum(claim.verdict == "unsupported" for claim in verification.claims)
+
+
+def choose_unverified(entries: Sequence[AnyEntry]) -> str:
+    """The best report as far as its sections and length tell."""
     last = _latest_text(entries)
     asked_again = [
         n for n, e in enumerate(entries) if isinstance(e, Instruction) and e.again == "incomplete"

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
@@ -57,6 +58,7 @@ class Stats(DomainModel, frozen=True):
     stop_reason: str | None = None
     citations: int = 0
     unmatched_citations: int = 0
+    verification: Verification | None = None  # of the cited sentences; None where none was made
     private_text_read: bool = False  # from then on only addresses open that the request names
     step_durations: tuple[int, ...] = ()
     tool_calls: tuple[ToolRecord, ...] = ()

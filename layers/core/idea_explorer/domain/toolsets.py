@@ -31,6 +31,11 @@ class ToolsetSpec:
     # the setting without which it cannot run in a deployment, and the parameter that an operator sets
     needs: tuple[str, str] | None = None
 
+    @property
+    def verifies(self) -> bool:
+        """Whether its reports are verified: people decide by those that are published as documents."""
+        return self.publishes_documents
+
     def takes(self, request_field: str) -> bool:
         return request_field in self.fields
 

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.claims import Claim
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, ToolResult
@@ -29,8 +30,9 @@ WriteReason = Literal[
     "context_window",
     "rejected",
     "incomplete",
+    "unsupported",
 ]
-RewriteReason = Literal["no_text", "incomplete"]
+RewriteReason = Literal["no_text", "incomplete", "unsupported"]
 
 
 class TranscriptEntry(DomainModel):
@@ -171,6 +173,26 @@ class ConversationRestarted(TranscriptEntry):
     content: list[Block]
 
 
+class VerificationStarted(TranscriptEntry):
+    """A model is about to judge the report. `reserved` is the most that it can cost, and what it counts as
+    having cost if nothing follows."""
+
+    kind: Literal["verifying"] = "verifying"
+    model_id: str
+    reserved: Usage
+
+
+class VerificationFinished(TranscriptEntry):
+    """The verdict on each cited sentence of the report as it stood here. Without a model's call
+    `model_id` is empty; `error` says why a call gave no verdicts."""
+
+    kind: Literal["verified"] = "verified"
+    model_id: str = ""
+    usage: Usage = Usage()
+    error: str = ""
+    claims: tuple[Claim, ...] = ()
+
+
 AnyEntry: TypeAlias = Annotated[
     Opening
     | ModelCallStarted
@@ -179,7 +201,9 @@ AnyEntry: TypeAlias = Annotated[
     | ToolsRan
     | ApprovalsDecided
     | Instruction
-    | ConversationRestarted,
+    | ConversationRestarted
+    | VerificationStarted
+    | VerificationFinished,
     Field(discriminator="kind"),
 ]
 

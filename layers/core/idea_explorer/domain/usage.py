@@ -33,6 +33,13 @@ class Usage(DomainModel, frozen=True):
         return sum(parts, start=Usage())
 
 
+class ModelUsage(DomainModel, frozen=True):
+    """What a call of a model used."""
+
+    model_id: str
+    usage: Usage
+
+
 class Price(DomainModel, frozen=True):
     """US dollars per million tokens, and per search. Some models cost more with long prompts."""
 
@@ -52,9 +59,10 @@ class Price(DomainModel, frozen=True):
         return self.total([usage])
 
     def total(self, calls: Iterable[Usage]) -> float:
-        return round(math.fsum(self._cost(usage) for usage in calls), 6)
+        return round(math.fsum(self.exact_cost(usage) for usage in calls), 6)
 
-    def _cost(self, usage: Usage) -> float:
+    def exact_cost(self, usage: Usage) -> float:
+        """Not rounded, for sums over several models."""
         per_million = self.factor(usage.all_input_tokens) * (
             usage.input_tokens * self.input
             + usage.output_tokens * self.output
@@ -69,9 +77,11 @@ def limit_hold(wanted: float, limit: float, taken: Iterable[float]) -> float:
     return max(0.0, min(wanted, limit - math.fsum(taken)))
 
 
-def compute_cost(
-    calls: Iterable[Usage], model_id: str, prices: Mapping[str, Price]
-) -> float | None:
-    """The cost in dollars, or None if the model's price is not known."""
-    price = prices.get(model_id)
-    return price.total(calls) if price else None
+def compute_cost(calls: Iterable[ModelUsage], prices: Mapping[str, Price]) -> float | None:
+    """The cost in dollars, or None if the price of one of the models is not known."""
+    parts: list[float] = []
+    for call in calls:
+        if (price := prices.get(call.model_id)) is None:
+            return None
+        parts.append(price.exact_cost(call.usage))
+    return round(math.fsum(parts), 6)

@@ -28,6 +28,7 @@ class ModelRequest:
     tools_off: bool = False
     thinking: JsonObject | None = None
     effort: str | None = None
+    schema: JsonObject | None = None  # the answer is JSON of this schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from idea_explorer.agent.state import State
 from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.verification import Judge, Verifier
 from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import (
@@ -20,7 +21,7 @@ from idea_explorer.domain.events import (
     MessageStart,
     StatusChanged,
 )
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import ModelChoice
 from idea_explorer.ports import Transcript
@@ -44,6 +45,7 @@ from idea_explorer.usecases.progress import ProgressSink
 from idea_explorer.usecases.run_events import FanOutSink, RecordingSink
 
 T = TypeVar("T")
+JUDGE = "haiku"  # the model that judges what rules cannot verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +220,22 @@ def _agent(exploration: Exploration, toolset: Toolset, context: _Context) -> Age
         max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: deps.explorations.is_cancelled(exploration.id),
         unfinished_at_limit=request.spec.proposes_changes,
+        verifier=_verifier(exploration, context) if request.spec.verifies else None,
         read_transcript=toolset.read_transcript,
+    )
+
+
+def _verifier(exploration: Exploration, context: _Context) -> Verifier:
+    """Without a priced model to judge with, only rules verify; so does an offline run."""
+    policy, engine = context.deps.policy, context.engine
+    model_id = policy.model_ids.get(JUDGE, OFFLINE)
+    price = policy.prices.get(model_id)
+    offline = OFFLINE in {model_id, context.state.opening.model_id}
+    judge = (
+        None if price is None or offline else Judge(model_id, price, policy.profiles.get(model_id))
+    )
+    return Verifier(
+        engine.model, judge, exploration.run.limit_usd, page=engine.page_of(exploration)
     )
 
 
@@ -228,6 +245,7 @@ def _budget(exploration: Exploration, model_id: str, context: _Context) -> Budge
         max_cost_usd=exploration.run.limit_usd,
         max_total_tokens=context.engine.max_total_tokens,
         search_tokens=context.engine.search_tokens,
+        prices=context.deps.policy.prices,
     )
 
 
@@ -245,6 +263,7 @@ def _conclude(exploration: Exploration, finish: Finish, context: _Context) -> Ex
         update={
             "citations": conclusion.citations,
             "unmatched_citations": conclusion.unmatched,
+            "verification": conclusion.verification,
             "over_budget_usd": round(over, 6),
         }
     )

@@ -8,27 +8,27 @@ from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.requests import price_next_step, price_report
 from idea_explorer.agent.state import State
-from idea_explorer.domain.citations import check_citations, collect_quotes
+from idea_explorer.agent.verification import read_checked_report
+from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
-from idea_explorer.domain.private_text import find_request_texts, has_private_text
-from idea_explorer.domain.report import choose_report, read_final_turn
-from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
-from idea_explorer.domain.report_markup import clean_markup
-from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
+from idea_explorer.domain.private_text import has_private_text
+from idea_explorer.domain.report import choose_report, find_verified, read_final_turn
+from idea_explorer.domain.report_phrases import translate_phrases
+from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.domain.usage import Price, Usage, compute_cost
+from idea_explorer.domain.verification.report import add_evidence, mark_unsupported
 
 
 def stats_of(state: State, stop_reason: str | None, prices: Mapping[str, Price]) -> Stats:
-    model_id = state.opening.model_id
-    cost = compute_cost(state.billed, model_id, prices)
-    confirmed = compute_cost(state.confirmed, model_id, prices)
+    cost = compute_cost(state.all_billed, prices)
+    confirmed = compute_cost(state.confirmed, prices)
     return Stats(
         steps=state.steps,
-        usage=Usage.total(state.billed),
+        usage=Usage.total(call.usage for call in state.all_billed),
         cost_usd=cost,
         unconfirmed_usd=round((cost or 0.0) - (confirmed or 0.0), 6),
         stop_reason=stop_reason,
@@ -139,6 +139,7 @@ class Conclusion:
     verdict: str | None
     citations: int
     unmatched: int
+    verification: Verification | None = None
 
     def title(self, idea: str) -> str:
         return find_title(self.text, idea)
@@ -149,25 +150,24 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
 
     `page` is the web address of the team's repository.
     """
-    whole = finish.status == "completed"
-    written = read_final_turn(state.entries) if whole else choose_report(state.entries)
-    written = cut_report(strip_preamble(written))
-    given = find_request_texts(state.opening)
-    cleaned, removed = _clean(written, state, page, given)
-    quotes = collect_quotes([block for answer in state.answers for block in answer.content])
-    checked = check_citations(cleaned, state.evidence, quotes, page=page, given=given)
+    verified = find_verified(state.entries)
+    if verified:
+        written = verified[0]
+    elif finish.status == "completed":
+        written = read_final_turn(state.entries)
+    else:
+        written = choose_report(state.entries)
+    checked, passages = read_checked_report(written, state, page)
+    text = checked.text
+    claims = verified[1].claims if verified else ()
+    if claims:
+        cited = {target: passages.key(target) for claim in claims for target in claim.sources}
+        numbers = {t: checked.numbers[key] for t, key in cited.items() if key in checked.numbers}
+        text = add_evidence(mark_unsupported(text, claims), claims, numbers)
     return Conclusion(
-        checked.text,
+        translate_phrases(text),
         find_verdict(checked.text),
-        checked.citations + removed,
-        checked.unmatched + removed,
+        checked.citations,
+        checked.unmatched,
+        Verification.of(claims) if verified else None,
     )
-
-
-def _clean(written: str, state: State, page: str | None, given: Sequence[str]) -> tuple[str, int]:
-    """The text with nothing in it that loads by itself and, after private text was read, without links that
-    the run did not find; and how many of these there were."""
-    cleaned = clean_markup(written)
-    if not has_private_text(state.entries):
-        return cleaned, 0
-    return remove_unknown_links(cleaned, KnownLinks(state.evidence, given, page))

@@ -16,6 +16,7 @@ from idea_explorer.agent.moves import (
     Restart,
     RunTools,
     Say,
+    Verify,
     next_move,
 )
 from idea_explorer.agent.state import State
@@ -66,6 +67,11 @@ def _result(tape: "_Tape", conclusion: Conclusion | None, divergence: str) -> Re
     return Replayed(state.steps, len(state.results), conclusion, divergence)
 
 
+_INTERRUPTIONS = (
+    transcript.ModelCallStarted | transcript.ModelCallFailed | transcript.VerificationStarted
+)
+
+
 class _Tape:
     """The recorded entries, and how far they have been played."""
 
@@ -92,7 +98,7 @@ class _Tape:
     def skip_interruptions(self) -> None:
         """Calls that broke off, and resumes by a person, are repeated as recorded."""
         while self.upcoming is not None and (
-            isinstance(self.upcoming, transcript.ModelCallStarted | transcript.ModelCallFailed)
+            isinstance(self.upcoming, _INTERRUPTIONS)
             or (
                 isinstance(self.upcoming, transcript.Instruction)
                 and self.upcoming.purpose == "resume"
@@ -112,6 +118,11 @@ class _Tape:
             out_of_budget=reason == "budget",
             too_dear_to_write=isinstance(self.upcoming, transcript.ConversationRestarted)
             and reason == "budget",
+            verifies=isinstance(self.upcoming, transcript.VerificationFinished)
+            or (
+                isinstance(self.upcoming, transcript.Instruction)
+                and self.upcoming.again == "unsupported"
+            ),
         )
 
     def agrees(self, move: Move, state: State) -> bool:
@@ -119,7 +130,11 @@ class _Tape:
             case Ask(), transcript.ModelCallFinished():
                 return True
             case Say(), transcript.Instruction():
-                return (move.purpose, move.reason) == (self.upcoming.purpose, self.upcoming.reason)
+                said = self.upcoming
+                expected = (said.purpose, said.reason, said.again)
+                return (move.purpose, move.reason, move.again) == expected
+            case Verify(), transcript.VerificationFinished():
+                return True
             case Restart(), transcript.ConversationRestarted():
                 return True
             case RunTools() | RefuseTools(), transcript.ToolsRan():

@@ -149,9 +149,12 @@ def _body(request: ModelRequest) -> dict[str, Any]:
         body["tool_choice"] = {"type": "none" if request.tools_off else "auto"}
     if request.thinking is not None:
         body["thinking"] = request.thinking
+    config: dict[str, Any] = {}
     if request.effort is not None:
-        body["output_config"] = {"effort": request.effort}
-    return body
+        config["effort"] = request.effort
+    if request.schema is not None:
+        config["format"] = {"type": "json_schema", "schema": request.schema}
+    return body | {"output_config": config} if config else body
 
 
 def _headers(request: ModelRequest) -> dict[str, str]:

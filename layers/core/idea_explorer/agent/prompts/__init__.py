@@ -13,8 +13,8 @@ from idea_explorer.domain.toolsets import TOOLSETS
 
 SHARED = frozenset(
     """
-    common write_now complete_report only_thinking no_more_tools continue update follow_up go_on
-    fresh_start resume
+    common write_now complete_report correct_report verify only_thinking no_more_tools continue
+    update follow_up go_on fresh_start resume
     """.split()
 )
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")

@@ -62,19 +62,23 @@ def _has_facts(text: str, evidence: Evidence) -> bool:
     )
 
 
-
-
 def find_swapped_numbers(text: str, evidence: Evidence) -> Iterator[Number]:
     """Numbers that the passage gives for something else: every part of it that has the number has a label
     that the sentence lacks, and a part with another number has the label that the sentence has."""
     dates, rest = take_dates(text)
     words = content_words(text) | {_label(date) for date in dates}
-    labels = [content | {_label(date) for date in each.dates} for each in evidence.clauses for content in [each.content]]
+    labels = [
+        content | {_label(date) for date in each.dates}
+        for each in evidence.clauses
+        for content in [each.content]
+    ]
     stated = [number for number in find_numbers(rest) if not number.hedge and not number.is_share]
     for number in stated:
         if sum(other.unit == number.unit for other in stated) > 1:
             continue  # a sentence with several figures may have words for each that the passage lacks
-        holders = [i for i, each in enumerate(evidence.clauses) if agrees_with_any(number, each.numbers)]
+        holders = [
+            i for i, each in enumerate(evidence.clauses) if agrees_with_any(number, each.numbers)
+        ]
         rivals = [
             i
             for i, each in enumerate(evidence.clauses)
@@ -82,10 +86,14 @@ def find_swapped_numbers(text: str, evidence: Evidence) -> Iterator[Number]:
         ]
         held = set().union(*(labels[i] for i in holders))
         ours = [labels[i] - held for i in rivals]
-        if holders and any(label & words for label in ours) and not any(
-            (labels[i] - set().union(*(labels[j] for j in rivals))) & words
-            or not labels[i] - set().union(*(labels[j] for j in rivals))
-            for i in holders
+        if (
+            holders
+            and any(label & words for label in ours)
+            and not any(
+                (labels[i] - set().union(*(labels[j] for j in rivals))) & words
+                or not labels[i] - set().union(*(labels[j] for j in rivals))
+                for i in holders
+            )
         ):
             yield number
 

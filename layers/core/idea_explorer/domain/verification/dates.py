@@ -35,7 +35,9 @@ _YEAR_BEFORE = re.compile(
     r"previous year|year (?:earlier|before)|last year|a year (?:ago|on)|vorjahr|annee precedente|ano anterior"
 )
 
-_ANY_MONTH = "|".join(sorted({*MONTHS, "märz", "août", "février", "décembre"}, key=len, reverse=True))
+_ANY_MONTH = "|".join(
+    sorted({*MONTHS, "märz", "août", "février", "décembre"}, key=len, reverse=True)
+)
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _DAY_FIRST = re.compile(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)? (?:of |de )?({_ANY_MONTH})\b\.?,?(?: (?:de )?((?:19|20)\d\d))?",

@@ -58,7 +58,7 @@ def _names(sentence: str) -> Iterator[str]:
     previous_end = 0
     for match in TOKEN.finditer(sentence):
         before = sentence[previous_end : match.start()]
-        starts = previous_end == 0 or any(mark in before for mark in ".!?:“\"")
+        starts = previous_end == 0 or any(mark in before for mark in '.!?:“"')
         previous_end = match.end()
         name = match[0].removesuffix("'s").removesuffix("’s")
         folded = fold(name)
@@ -77,7 +77,9 @@ def has_name(name: str, words: Counter[str], initials: str) -> bool:
         return True
     if len(spelled) > 2:  # a compound: joined, or with all its parts
         parts = [part for part in spelled[1:-1] if len(part) > 1]
-        return spelled[-1] in words or bool(parts) and all(_has_word(part, words) for part in parts)
+        return spelled[-1] in words or (
+            bool(parts) and all(_has_word(part, words) for part in parts)
+        )
     return name.isupper() and len(name) >= 3 and name in initials
 
 

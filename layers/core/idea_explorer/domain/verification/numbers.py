@@ -14,7 +14,9 @@ Unit: TypeAlias = Literal["", "%", "points", "money"]
 Hedge: TypeAlias = Literal["", "about", "above", "below"]
 
 HEDGE_SHARE = Decimal("0.15")  # how far `more than 40` may lie from the number that is meant
-FRACTION_POINTS = Decimal("3.5")  # how far `a third` may lie from the share that is meant, in points
+FRACTION_POINTS = Decimal(
+    "3.5"
+)  # how far `a third` may lie from the share that is meant, in points
 SMALLEST_AMOUNT = 2  # of which a share is computed
 MAX_COMBINED = 40  # numbers of a passage of which pairs are tried
 
@@ -45,7 +47,9 @@ _COMPUTES = re.compile(
 )
 _TABLE_SCALE = re.compile(r"\b(thousand|million|billion)s?\b(?=\)| units| tonnes|\s*$)|\bin (thousand|million)s\b", re.IGNORECASE | re.MULTILINE)  # fmt: skip
 
-_ABOUT = frozenset("about around roughly approximately some circa ca approx rund etwa environ cerca gut près unos".split())
+_ABOUT = frozenset(
+    "about around roughly approximately some circa ca approx rund etwa environ cerca gut près unos".split()
+)
 _ABOVE = frozenset("over exceeding above exceeds exceeded".split())
 _BELOW = frozenset("under below nearly almost just fast knapp presque casi".split())
 _SCALE = r"thousand|millions?|billions?|trillion|millionen|milliarden?|milliards|millones|tausend|mille|bn|mn|tn|mio|mrd|[kmb]"
@@ -120,7 +124,9 @@ def _in_digits(text: str) -> Iterator[Number]:
         elif match["money"] or (unit and not kind):
             kind = "money"
         step = scale / Decimal(10) ** len(rest[1:])
-        hedge = _hedge(text[max(0, match.start() - 30) : match.start("whole")], text[match.end() :][:6])
+        hedge = _hedge(
+            text[max(0, match.start() - 30) : match.start("whole")], text[match.end() :][:6]
+        )
         yield Number(match[0].strip(" -"), value * scale, step, kind, hedge)
 
 
@@ -188,7 +194,9 @@ def _round_step(value: Decimal) -> Decimal:
     return step
 
 
-def is_computed(number: Number, stated: Sequence[Number], found: Sequence[Number], text: str) -> bool:
+def is_computed(
+    number: Number, stated: Sequence[Number], found: Sequence[Number], text: str
+) -> bool:
     """Whether it follows from two numbers by one operation: of numbers in the same sentence always, of
     numbers in the passage only where the sentence says that it computes something."""
     own = [other for other in stated if other is not number and agrees_with_any(other, found)]
@@ -219,14 +227,23 @@ def _may_combine(number: Number, other: Number) -> bool:
 
 
 def _adds_up(number: Number, first: Number, second: Number) -> bool:
-    return _near(number, first.value + second.value) or _near(number, abs(first.value - second.value))
+    return _near(number, first.value + second.value) or _near(
+        number, abs(first.value - second.value)
+    )
 
 
 def _gives(number: Number, first: Number, second: Number) -> bool:
     a, b = first.value, second.value
     results = [a + b, abs(a - b), a * b]
     if a and b:
-        results += [a / b, b / a, 100 * a / b, 100 * b / a, 100 * abs(a - b) / a, 100 * abs(a - b) / b]
+        results += [
+            a / b,
+            b / a,
+            100 * a / b,
+            100 * b / a,
+            100 * abs(a - b) / a,
+            100 * abs(a - b) / b,
+        ]
     return any(_near(number, result) for result in results)
 
 

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.attribution import find_other_name, find_swapped_numbers
 from idea_explorer.domain.verification.dates import has_date, take_dates
 from idea_explorer.domain.verification.evidence import Evidence, quotable, wrong_numbers

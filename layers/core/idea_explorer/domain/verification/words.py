@@ -10,7 +10,9 @@ ENGLISH = frozenset(
     "the of and is was were are in to a an for by at from with on that than its it as about over has had"
     " have been be their this these those or but not no which who while when where after before since".split()
 )
-GERMAN = frozenset("der die das und ist wird wurde von im den dem mit für auf ein eine bei als zu".split())
+GERMAN = frozenset(
+    "der die das und ist wird wurde von im den dem mit für auf ein eine bei als zu".split()
+)
 OTHERS = frozenset("le la les des et est une du el los las y que del un por con il di che".split())
 FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
     "only just nearly almost around roughly some more most less fewer many few each every all any both"

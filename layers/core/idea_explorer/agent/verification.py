@@ -1,0 +1,209 @@
+"""Verify a report: numbers, dates, names and quotations by rule, the rest by one call of a cheap model.
+
+What fails here never costs the report: sentences without a verdict are counted as unchecked.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from idea_explorer.agent.budget import BYTES_PER_TOKEN, estimate_tokens
+from idea_explorer.agent.prompts import prompt
+from idea_explorer.agent.state import State
+from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
+from idea_explorer.domain import limits
+from idea_explorer.domain.citations import CheckedReport, check_citations, collect_quotes
+from idea_explorer.domain.claims import Claim
+from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
+from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.events import RunEvent
+from idea_explorer.domain.json import Block, document_block, dump_canonical, text_of
+from idea_explorer.domain.models import ModelProfile
+from idea_explorer.domain.private_text import find_request_texts, has_private_text
+from idea_explorer.domain.report import choose_unverified
+from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
+from idea_explorer.domain.report_markup import clean_markup
+from idea_explorer.domain.report_text import cut_report, strip_preamble
+from idea_explorer.domain.transcript import VerificationFinished, VerificationStarted
+from idea_explorer.domain.usage import Price, Usage
+from idea_explorer.domain.verification.batch import (
+    SCHEMA,
+    Question,
+    build_batch,
+    cut_excerpt,
+    parse_verdicts,
+)
+from idea_explorer.domain.verification.report import MAX_PASSAGE, Passages, check_by_rule
+from idea_explorer.domain.verification.words import plain_text
+from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Transcript
+
+MAX_USD = 0.02  # of a run's budget for all of its verifications
+MAX_SECONDS = 30.0
+MIN_SECONDS = 5.0  # in less no model answers
+TOKENS_PER_VERDICT = 60  # its number, its word and fifteen words of reason
+TITLE = "Sentences"  # of the document, which the prompt names
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The model that judges what rules cannot; its price is known."""
+
+    model_id: str
+    price: Price
+    profile: ModelProfile | None = None
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """`budget_usd` is what the run may cost; `page` is the web address of the team's repository."""
+
+    model: Model
+    judge: Judge | None
+    budget_usd: float | None
+    page: str | None = None
+
+    def verify(
+        self,
+        transcript: Transcript,
+        spent_usd: float | None,
+        deadline: Deadline,
+        cancelled: Callable[[], bool],
+    ) -> None:
+        """Append the verdicts on the report; before a call, what it can cost. `spent_usd` is what the run has
+        cost so far; where that is not known, no model is called."""
+        state = State(transcript.entries)
+        report, passages = read_checked_report(choose_unverified(state.entries), state, self.page)
+        claims = _recall(check_by_rule(report.text, passages), state)
+        open_claims = [n for n, claim in enumerate(claims) if claim.verdict == "unchecked"]
+        asked = [n for n in open_claims if passages.find(claims[n].sources)]
+        questions = [
+            Question(plain_text(claims[n].text), passages.find(claims[n].sources)) for n in asked
+        ]
+        request = self._request(questions, state, spent_usd)
+        time_left = Deadline(deadline.clock, deadline.at - WRITE_MARGIN_SECONDS, 0.0).left
+        if request is None or self.judge is None or time_left < MIN_SECONDS:
+            transcript.append(VerificationFinished(claims=tuple(claims)))
+            return
+        reserved = _reserve(request)
+        transcript.append(VerificationStarted(model_id=request.model_id, reserved=reserved))
+        until = Deadline.after(deadline.clock, seconds=min(time_left, MAX_SECONDS))
+        answer, usage, error = self._ask(request, reserved, until, cancelled)
+        for place, given in parse_verdicts(_text(answer), len(asked)).items():
+            number = asked[place - 1]
+            passage = ""
+            if given.verdict == "unsupported":
+                question = questions[place - 1]
+                passage = cut_excerpt("\n".join(question.passages), question.sentence, MAX_PASSAGE)
+            claims[number] = claims[number].model_copy(
+                update={
+                    "verdict": given.verdict,
+                    "judge": "model",
+                    "reason": given.reason,
+                    "passage": passage,
+                }
+            )
+        transcript.append(
+            VerificationFinished(
+                model_id=request.model_id, usage=usage, error=error, claims=tuple(claims)
+            )
+        )
+
+    def _request(
+        self, questions: Sequence[Question], state: State, spent_usd: float | None
+    ) -> ModelRequest | None:
+        """As many of the questions as the slice pays for; None if it pays for none."""
+        if self.judge is None or spent_usd is None:
+            return None
+        used = [
+            call.usage for call in state.billed_elsewhere if call.model_id == self.judge.model_id
+        ]
+        left = MAX_USD - self.judge.price.total(used)
+        if self.budget_usd is not None:
+            left = min(left, self.budget_usd - spent_usd)
+        while questions:
+            request = _build_request(questions, self.judge)
+            if self.judge.price.cost(_reserve(request)) <= left:
+                return request
+            questions = questions[: len(questions) // 2]
+        return None
+
+    def _ask(
+        self,
+        request: ModelRequest,
+        reserved: Usage,
+        deadline: Deadline,
+        cancelled: Callable[[], bool],
+    ) -> tuple[ModelAnswer | None, Usage, str]:
+        watcher = StreamWatcher(
+            _NoSink(), deadline, cancelled, step=0, gathering=False, search_tokens=0
+        )
+        try:
+            answer = self.model.answer(request, watcher, deadline)
+        except (ExternalError, Interrupted) as error:
+            return None, watcher.billed(error, reserved), str(error)
+        return answer, answer.usage, ""
+
+
+def _recall(claims: list[Claim], state: State) -> list[Claim]:
+    """Sentences that a correction left as they were keep the verdict that a model has given."""
+    before = state.before_correction
+    earlier = before.verification.claims if before and before.verification else ()
+    known = {claim.text: claim for claim in earlier if claim.judge == "model"}
+    return [
+        known.get(claim.text, claim) if claim.verdict == "unchecked" else claim for claim in claims
+    ]
+
+
+def _build_request(questions: Sequence[Question], judge: Judge) -> ModelRequest:
+    batch = build_batch(questions)
+    profile = judge.profile or ModelProfile()
+    listed: list[Block] = [document_block(TITLE, dump_canonical([*batch]))]
+    ask: Block = {"type": "text", "text": f"Give a verdict on each of the {len(batch)} sentences."}
+    return ModelRequest(
+        model_id=judge.model_id,
+        system=[{"type": "text", "text": prompt("verify")}],
+        tools=[],
+        messages=[{"role": "user", "content": [*listed, ask]}],
+        max_tokens=limits.THINKING_TOKENS + TOKENS_PER_VERDICT * len(batch),
+        writing=True,
+        thinking=profile.thinking,
+        effort=None if profile.gathering is None else "low",
+        schema=SCHEMA,
+    )
+
+
+def _reserve(request: ModelRequest) -> Usage:
+    schema = int(len(dump_canonical(SCHEMA)) / BYTES_PER_TOKEN)
+    return Usage(
+        cache_write_tokens=estimate_tokens(request) + schema, output_tokens=request.max_tokens
+    )
+
+
+def _text(answer: ModelAnswer | None) -> str:
+    blocks = answer.content if answer else []
+    return "".join(text_of(block.get("text")) for block in blocks if block.get("type") == "text")
+
+
+class _NoSink:
+    """The verdicts are no part of the report, so nobody watches them arrive."""
+
+    def emit(self, event: RunEvent) -> None:
+        pass
+
+
+def read_checked_report(
+    written: str, state: State, page: str | None
+) -> tuple[CheckedReport, Passages]:
+    """The report as it is stored, except for marks, and what its sources say. `page` is the web address of
+    the team's repository."""
+    given = find_request_texts(state.opening)
+    text = clean_markup(cut_report(strip_preamble(written)))
+    removed = 0
+    if has_private_text(state.entries):
+        # whatever the run did not find might carry private text to its server
+        text, removed = remove_unknown_links(text, KnownLinks(state.evidence, given, page))
+    content = [block for answer in state.answers for block in answer.content]
+    checked = check_citations(text, state.evidence, collect_quotes(content), page=page, given=given)
+    counted = CheckedReport(
+        checked.text, checked.citations + removed, checked.unmatched + removed, checked.numbers
+    )
+    return counted, Passages(state.evidence, content, page)

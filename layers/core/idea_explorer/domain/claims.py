@@ -1,0 +1,41 @@
+"""The verdicts on the cited sentences of a report, and their counts."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from idea_explorer.domain.base import DomainModel
+
+Verdict: TypeAlias = Literal["supported", "partly", "unsupported", "unchecked"]
+
+
+class Claim(DomainModel, frozen=True):
+    """A cited sentence, word for word as the report has it, and the verdict on it."""
+
+    text: str
+    sources: tuple[str, ...] = ()  # the targets of its links
+    verdict: Verdict = "unchecked"
+    judge: Literal["rule", "model", ""] = ""
+    reason: str = ""
+    passage: str = ""  # of an unsupported one: what its source says about it
+
+
+class Verification(DomainModel, frozen=True):
+    """How many cited sentences of a report have which verdict."""
+
+    supported: int = 0
+    partly: int = 0
+    unsupported: int = 0
+    unchecked: int = 0
+
+    @classmethod
+    def of(cls, claims: Iterable[Claim]) -> "Verification":
+        counts = Counter(claim.verdict for claim in claims)
+        return cls(**{name: counts[name] for name in counts})
+
+    @property
+    def total(self) -> int:
+        return self.supported + self.partly + self.unsupported + self.unchecked
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count} {name}" for name, count in self.model_dump().items())

@@ -1,0 +1,105 @@
+"""What a model is asked about cited sentences, and what its answer says."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from idea_explorer.domain.claims import Verdict
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.text import one_line
+from idea_explorer.domain.verification.words import content_words, find_words, split_sentences
+
+MAX_EXCERPT = 1_500  # characters of one passage for one sentence
+MAX_EXCERPTS = 3
+MAX_BATCH = 120_000  # characters of all sentences and excerpts: about 40,000 tokens
+MAX_REASON = 200
+MAX_READ = 100_000  # characters of a passage among which an excerpt is chosen
+VERDICTS: dict[str, Verdict] = {
+    "supported": "supported",
+    "partly": "partly",
+    "not": "unsupported",
+}
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "verdicts": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "number": {"type": "integer"},
+                    "verdict": {"type": "string", "enum": [*VERDICTS]},
+                    "reason": {"type": "string"},
+                },
+                "required": ["number", "verdict", "reason"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["verdicts"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    sentence: str
+    passages: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    verdict: Verdict
+    reason: str
+
+
+def build_batch(questions: Sequence[Question], room: int = MAX_BATCH) -> list[JsonObject]:
+    """The numbered sentences, each with excerpts of its passages; as many as fit."""
+    batch: list[JsonObject] = []
+    for number, question in enumerate(questions, start=1):
+        excerpts = [cut_excerpt(p, question.sentence) for p in question.passages[:MAX_EXCERPTS]]
+        room -= len(question.sentence) + sum(map(len, excerpts))
+        if room < 0:
+            break
+        batch.append({"number": number, "sentence": question.sentence, "passages": [*excerpts]})
+    return batch
+
+
+def cut_excerpt(passage: str, sentence: str, room: int = MAX_EXCERPT) -> str:
+    """The sentences of a passage that share most words with ours, in their order."""
+    if len(passage) <= room:
+        return passage
+    words = content_words(sentence) | {word for word in find_words(sentence) if word[0].isdigit()}
+    parts = [part[:room] for part in split_sentences(passage[:MAX_READ])]
+    shared = [
+        len(words & set(find_words(part))) + len(words & content_words(part)) for part in parts
+    ]
+    chosen: list[int] = []
+    for number in sorted(range(len(parts)), key=lambda n: -shared[n]):
+        room -= len(parts[number]) + 3
+        if room < 0:
+            break
+        chosen.append(number)
+    return " … ".join(parts[number] for number in sorted(chosen))
+
+
+def parse_verdicts(answer: str, count: int) -> dict[int, Answer]:
+    """The verdicts by number. What is not exactly what was asked for counts as not given."""
+    try:
+        given = json.loads(answer)
+    except (ValueError, RecursionError):
+        return {}
+    entries = given.get("verdicts") if isinstance(given, dict) else None
+    verdicts: dict[int, Answer] = {}
+    repeated: set[int] = set()
+    for entry in entries if isinstance(entries, list) else []:
+        if not isinstance(entry, dict):
+            continue
+        number, verdict, reason = (entry.get(name) for name in ("number", "verdict", "reason"))
+        if type(number) is not int or not 1 <= number <= count or verdict not in VERDICTS:
+            continue
+        if number in verdicts:
+            repeated.add(number)
+        words = one_line(reason, MAX_REASON) if isinstance(reason, str) else ""
+        verdicts[number] = Answer(VERDICTS[verdict], words)
+    return {number: answer for number, answer in verdicts.items() if number not in repeated}

@@ -1,0 +1,115 @@
+"""The cited sentences of a report: where they stand and what they cite."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from idea_explorer.domain.links import BREAK, Link, find_definitions, find_links, select_links
+from idea_explorer.domain.markdown import Span, find_headings, find_prose
+from idea_explorer.domain.source_lists import is_source_heading
+from idea_explorer.domain.sources import UNMATCHED, is_citation
+
+_END = re.compile(r"[.!?…][\"'”’»)*_]{0,3}(?=\s)")
+_NUMBERED = re.compile(r"\[?\d{1,3}\]?\Z")
+_LAST_WORD = re.compile(r"[\w.]{1,12}\Z")
+# words after which a full stop ends no sentence
+_ABBREVIATED = frozenset(
+    "e.g i.e vs approx inc ltd co corp dr mr mrs ms st no nr ca z.b d.h bzw u.s u.k p.a est vol fig"
+    " prof".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence, list item or table row with at least one link to a source."""
+
+    start: int
+    end: int
+    text: str
+    targets: tuple[str, ...]
+
+
+def find_cited_sentences(report: str) -> list[CitedSentence]:
+    """Of a report whose citations were checked, so that every one of them is a link."""
+    prose = find_prose(report)
+    definitions = find_definitions(report, prose)
+    defined = {d.name: d.target for d in definitions if not d.is_note}
+    links = find_links(report, prose, definitions)
+    end = _sources_start(report)
+    found: list[CitedSentence] = []
+    for start, stop in _units(report, [span for span in prose if span[0] < end], links):
+        cited = [_target(link, defined) for link in select_links(links, start, min(stop, end))]
+        if targets := tuple(dict.fromkeys(t for t in cited if t and is_citation(t))):
+            found.append(CitedSentence(start, stop, report[start:stop], targets))
+    return found
+
+
+def _sources_start(report: str) -> int:
+    headings = [h for h in find_headings(report) if is_source_heading(h.title)]
+    return headings[-1].start if headings else len(report)
+
+
+def _target(link: Link, defined: dict[str, str]) -> str:
+    if link.form in {"number", "note"}:
+        return ""
+    return defined.get(link.target, "") if link.form == "reference" else link.target
+
+
+def _units(report: str, prose: Sequence[Span], links: Sequence[Link]) -> Iterator[Span]:
+    """Sentences; of a table, its rows."""
+    for start, end in prose:
+        breaks = [found.start() for found in BREAK.finditer(report, start, end)]
+        for first, last in pairwise([start, *breaks, end]):
+            block = report[first:last].strip()
+            if not block or block.startswith("#"):
+                continue
+            begin = first + report[first:last].index(block[0])
+            stop = begin + len(block)
+            if block.startswith("|"):
+                yield begin, stop
+            else:
+                yield from _sentences(report, begin, stop, select_links(links, begin, stop))
+
+
+def _sentences(report: str, start: int, end: int, links: Sequence[Link]) -> Iterator[Span]:
+    begins = {link.start: link for link in links}
+    spans = iter(sorted((link.start, link.end) for link in links))
+    span = next(spans, None)
+    for found in _END.finditer(report, start, end):
+        while span and span[1] < found.end():
+            span = next(spans, None)
+        inside_link = span is not None and span[0] <= found.start() < span[1]
+        if inside_link or found.start() < start or _is_abbreviation(report, start, found.start()):
+            continue
+        stop = _take_citations(report, found.end(), end, begins)
+        following = report[stop:end].lstrip()[:1]
+        if following and not following.islower():
+            yield start, stop
+            start = end - len(report[stop:end].lstrip())
+    if start < end:
+        yield start, end
+
+
+def _is_abbreviation(report: str, start: int, at: int) -> bool:
+    word = _LAST_WORD.search(report[max(start, at - 12) : at])
+    if report[at] != "." or word is None:
+        return False
+    is_list_number = word[0].isdigit() and not report[start : at - len(word[0])].strip()
+    return (
+        is_list_number
+        or word[0].lower() in _ABBREVIATED
+        or (len(word[0]) == 1 and word[0].isupper())
+    )
+
+
+def _take_citations(report: str, at: int, end: int, links: dict[int, Link]) -> int:
+    """Where the numbered links after a full stop end; they belong to the sentence before them."""
+    while True:
+        gap = len(report[at:end][:4]) - len(report[at:end][:4].lstrip(" "))
+        link = links.get(at + gap)
+        if link is None or not _NUMBERED.match(link.label):
+            return at
+        at = link.end
+        if report.startswith(f" {UNMATCHED}", at):
+            at += len(UNMATCHED) + 1

@@ -1,0 +1,145 @@
+"""Verify a report by rule, mark what is not supported, and say how strong the evidence for each claim is."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from idea_explorer.domain.claims import Claim
+from idea_explorer.domain.json import Block, citations_of, text_of
+from idea_explorer.domain.sources import Ledger, normalize_source
+from idea_explorer.domain.text import escape_markdown, one_line
+from idea_explorer.domain.tools import Passage
+from idea_explorer.domain.verification.batch import cut_excerpt
+from idea_explorer.domain.verification.cited import find_cited_sentences
+from idea_explorer.domain.verification.evidence import Evidence
+from idea_explorer.domain.verification.rules import Unsupported, find_unsupported
+from idea_explorer.domain.verification.words import plain_text
+
+MARK = "⚠ not supported by its source"
+HEADING = "## Evidence"
+SOURCES = "\n## Sources\n"
+MAX_CLAIMS = 60  # that the section lists
+MAX_CLAIM = 160  # characters of each
+MAX_PASSAGE = 600  # characters of what the source says instead
+_NOT_IN_PASSAGE = {
+    "number": "the source does not say {}",
+    "date": "the source does not name {}",
+    "name": "the source does not name {} there",
+    "quotation": "the source does not have the words “{}”",
+}
+
+
+class Passages:
+    """The readable texts of a run's sources, by source."""
+
+    def __init__(
+        self, evidence: Sequence[Passage], content: Iterable[Block], page: str | None = None
+    ) -> None:
+        self._ledger = Ledger(evidence, page)
+        self._texts: dict[str, dict[str, None]] = {}
+        self._read: dict[tuple[str, ...], Evidence] = {}
+        for passage in evidence:
+            if passage.text:
+                self._add(normalize_source(passage.source, page), passage.title, passage.text)
+        for block in content:
+            for citation in citations_of(block):
+                source = text_of(citation.get("url")) or text_of(citation.get("source"))
+                if source and (words := text_of(citation.get("cited_text"))):
+                    key = normalize_source(source, page)
+                    self._add(key, text_of(citation.get("title")), words)
+
+    def _add(self, key: str, title: str, text: str) -> None:
+        texts = self._texts.setdefault(key, {})
+        texts |= {part: None for part in (title, text) if part}
+
+    def key(self, target: str) -> str:
+        return self._ledger.key(target)
+
+    def find(self, targets: Iterable[str]) -> list[str]:
+        """Every text of these sources, the titles among them."""
+        keys = dict.fromkeys(map(self.key, targets))
+        return [text for key in keys for text in self._texts.get(key, ())]
+
+    def read(self, targets: tuple[str, ...]) -> Evidence:
+        """The texts of these sources as the rules read them, once for all sentences that cite them."""
+        if targets not in self._read:
+            self._read[targets] = Evidence(self.find(targets))
+        return self._read[targets]
+
+
+def check_by_rule(report: str, passages: Passages) -> list[Claim]:
+    """The cited sentences of a report. One that no rule objects to is unchecked: whether the rest of it
+    follows from its passages is for a model to say."""
+    claims: list[Claim] = []
+    for cited in find_cited_sentences(report):
+        claim = Claim(text=cited.text, sources=cited.targets)
+        evidence = passages.read(cited.targets)
+        if evidence.text and (wrong := find_unsupported(cited.text, evidence)):
+            claim = claim.model_copy(
+                update={
+                    "verdict": "unsupported",
+                    "judge": "rule",
+                    "reason": "; ".join(map(_explain, wrong)),
+                    "passage": cut_excerpt(evidence.text, plain_text(cited.text), MAX_PASSAGE),
+                }
+            )
+        claims.append(claim)
+    return claims
+
+
+def _explain(wrong: Unsupported) -> str:
+    return _NOT_IN_PASSAGE[wrong.kind].format(wrong.text)
+
+
+def mark_unsupported(report: str, claims: Iterable[Claim]) -> str:
+    """The report with a mark after every sentence that its source does not support."""
+    parts: list[str] = []
+    position = 0
+    for claim in claims:
+        at = report.find(claim.text, position)
+        if at < 0:
+            continue
+        end = at + len(claim.text)
+        if claim.verdict == "unsupported":
+            cell_end = (
+                len(claim.text.rstrip(" |")) if claim.text.startswith("|") else len(claim.text)
+            )
+            parts += [report[position : at + cell_end], f" {MARK}", report[at + cell_end : end]]
+        else:
+            parts.append(report[position:end])
+        position = end
+    return "".join([*parts, report[position:]])
+
+
+def add_evidence(report: str, claims: Sequence[Claim], numbers: Mapping[str, int]) -> str:
+    """The report with a section that says how well each claim is supported, before the list of sources.
+    `numbers` are those of the sources in that list, by their targets."""
+    if not claims:
+        return report
+    lines = [_describe(claim, numbers) for claim in claims[:MAX_CLAIMS]]
+    if len(claims) > MAX_CLAIMS:
+        lines.append(f"- and {len(claims) - MAX_CLAIMS} more")
+    section = f"{HEADING}\n\n" + "\n".join(lines)
+    before, found, after = report.rpartition(SOURCES)
+    if not found:
+        return f"{report.rstrip()}\n\n{section}"
+    return f"{before.rstrip()}\n\n{section}\n{found}{after}"
+
+
+def _describe(claim: Claim, numbers: Mapping[str, int]) -> str:
+    cited = sorted({numbers[target] for target in claim.sources if target in numbers})
+    sources = ", ".join(map(str, cited))
+    named = f" (source {sources})" if len(cited) == 1 else f" (sources {sources})" if cited else ""
+    text = escape_markdown(one_line(plain_text(claim.text).strip(" |"), MAX_CLAIM))
+    return f"- **{name_strength(claim)}**{named}: {text}"
+
+
+def name_strength(claim: Claim) -> str:
+    """How strong the evidence for a claim is, in words."""
+    match claim.verdict:
+        case "supported":
+            return "strong" if len(set(claim.sources)) > 1 else "one source"
+        case "partly":
+            return "partly supported"
+        case "unsupported":
+            return "not supported"
+        case _:
+            return "unchecked"
