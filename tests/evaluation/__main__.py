@@ -17,6 +17,7 @@ from tests.evaluation.live import LiveEvaluation
 from tests.evaluation.recordings import Recording, load_all
 from tests.evaluation.run import run_recorded
 from tests.evaluation.tables import (
+    Floors,
     compare,
     describe_prompts,
     find_failures,
@@ -45,11 +46,11 @@ def main(arguments: Sequence[str] | None = None, docs: Path = DOCS) -> int:
         if options.cap is None or options.cap <= 0:
             parser.error("--live spends money: say how much it may spend with --cap DOLLARS")
         return LiveEvaluation.from_environment(options.judge, options.cap).run(recordings, docs)
-    return evaluate(recordings, docs, whole=not options.only)
+    return evaluate(recordings, None if options.only else docs, load_floors())
 
 
-def evaluate(recordings: Sequence[Recording], docs: Path, *, whole: bool) -> int:
-    """Only a whole run is compared and stored."""
+def evaluate(recordings: Sequence[Recording], docs: Path | None, floors: Floors) -> int:
+    """Run, score and compare. With `docs`, the tables there are compared with and replaced."""
     began = time.monotonic()
     with ThreadPoolExecutor(WORKERS) as pool:
         runs = list(pool.map(run_recorded, recordings))
@@ -57,14 +58,14 @@ def evaluate(recordings: Sequence[Recording], docs: Path, *, whole: bool) -> int
     tables = render(scores, describe_prompts(recordings, runs))
     print(tables)
     print(f"\n{len(runs)} items in {time.monotonic() - began:.0f} s")
-    if not whole:
+    if docs is None:
         return 0
     page = docs / "evaluation.md"
     changed = compare(read_stored(page), tables)
     print(f"\nChanged since the stored tables:\n{changed}" if changed else "\nNothing changed.")
     write_stored(page, tables)
     (docs / "images" / "evaluation.svg").write_text(draw(scores, "Recorded reports"), "utf-8")
-    failures = find_failures(summarize(scores), load_floors())
+    failures = find_failures(summarize(scores), floors)
     print("\n".join(f"FAILED: {failure}" for failure in failures))
     return 1 if failures else 0
 

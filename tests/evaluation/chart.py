@@ -6,8 +6,8 @@ from html import escape
 from tests.evaluation.scores import QUALITIES, Score
 from tests.evaluation.tables import Summary, summarize
 
-LABEL, PANEL, GAP, ROW = 196, 150, 26, 44  # pixels: names, width of a panel, between panels, row
-TOP, BOTTOM = 92, 46
+LABEL, PANEL, GAP, ROW = 232, 124, 58, 42  # pixels: names, width of a panel, between panels, row
+TOP, BOTTOM = 96, 40
 BAR = 12
 TITLES = {
     "structure": "Structure",
@@ -36,7 +36,7 @@ def draw(scores: Sequence[Score], title: str) -> str:
     ring an item."""
     groups = summarize(scores)
     panels = [*QUALITIES, "dollars"]
-    width = LABEL + len(panels) * (PANEL + GAP) + 34
+    width = LABEL + len(panels) * (PANEL + GAP) + 4
     height = TOP + len(groups) * ROW + BOTTOM
     most = max((each.dollars for each in scores), default=0.0) or 1.0
     parts = [
@@ -57,7 +57,7 @@ def draw(scores: Sequence[Score], title: str) -> str:
         parts += _draw_panel(panel, x, groups, scores, scale)
     parts.append(
         f'<text class="dim small" x="20" y="{height - 16}">Bar: mean of the group. Ring: one item.'
-        " Qualities from 0 to 1; a panel without a bar has nothing to score.</text>"
+        " Qualities are shares from 0 to 1. No bar: nothing to score.</text>"
     )
     return "\n".join([*parts, "</svg>", ""])
 
@@ -69,7 +69,7 @@ def _draw_panel(
     parts = [f'<text class="text head" x="{x}" y="{TOP - 24}">{TITLES[panel]}</text>']
     for share in (0.0, 0.5, 1.0):
         at = x + share * PANEL
-        label = f"${share * scale:.2f}" if panel == "dollars" else f"{share:g}"
+        label = (f"${share * scale:.2f}" if share else "$0") if panel == "dollars" else f"{share:g}"
         anchor = {0.0: "start", 0.5: "middle", 1.0: "end"}[share]
         parts.append(
             f'<text class="dim small" x="{at:g}" y="{TOP - 8}" text-anchor="{anchor}">{label}</text>'
@@ -89,23 +89,23 @@ def _draw_panel(
         parts += [
             f'<rect class="track" x="{x}" y="{y}" width="{PANEL}" height="{BAR}" rx="3"/>',
             f'<rect class="{kind}" x="{x}" y="{y}" width="{length:.1f}" height="{BAR}" rx="3"/>',
-            f'<text class="text small" x="{x}" y="{y + BAR + 14}">{shown}</text>',
+            f'<text class="text small" x="{x + PANEL + 8}" y="{y + BAR - 2}">{shown}</text>',
         ]
         parts += _draw_items(panel, x, y, [s for s in scores if s.group == group.group], scale)
     return parts
 
 
 def _draw_items(panel: str, x: int, y: int, scores: Sequence[Score], scale: float) -> list[str]:
-    """Rings below the bar; those at the same place stand above one another, up to three."""
+    """Rings below the bar; where several are at the same place, the second stands below the first."""
     placed: dict[int, int] = {}
     rings: list[str] = []
     values = [s.dollars if panel == "dollars" else s.quality(panel) for s in scores]
     for value in sorted(v for v in values if v is not None):
         at = round(x + value / scale * PANEL)
-        slot = round(at / 7)
+        slot = at // 7
         level = placed[slot] = placed.get(slot, 0) + 1
-        if level <= 3:
+        if level <= 2:
             rings.append(
-                f'<circle class="item" cx="{at}" cy="{y + BAR + 4 + (level - 1) * 6}" r="2.6"/>'
+                f'<circle class="item" cx="{at}" cy="{y + BAR + 6 + (level - 1) * 7}" r="2.8"/>'
             )
     return rings

@@ -104,7 +104,7 @@ class Recording(_Part):
     @property
     def fields(self) -> dict[str, str]:
         """The fields of the request."""
-        wanted = {"toolset": self.toolset}
+        wanted: dict[str, str] = {"toolset": self.toolset}
         if self.toolset == "research":
             wanted |= {"mode": self.mode, "depth": self.depth}
         return wanted | ({"context": self.context} if self.context else {})

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from idea_explorer.domain.depths import DEPTHS
 from tests.evaluation.recordings import Recording, Source
 from tests.fakes.anthropic_turns import (
     TOKENS,
@@ -19,6 +20,8 @@ from tests.fakes.anthropic_wire import Block, JsonObject, content_blocks, digest
 
 PAGE_CHARACTERS = 4_000  # of what a search reads of one page: about a thousand tokens
 THINKING_TOKENS = 300
+PLAN = "write_plan"  # the tool by which depths that plan begin
+BRANCHES = DEPTHS["deep"].branches
 _CITATION = re.compile(r"[ \t]*\[@([a-z0-9_]+(?:; ?@[a-z0-9_]+)*)\]")
 # What a citation belongs to: the text since the last sentence, list item, table cell or heading ended.
 _START = re.compile(r"(?:[.!?:]\s+|\n[ \t]*(?:[-*]|\d+[.)])?[ \t]+|\n+|\|\s*)(?=\S)")
@@ -36,7 +39,10 @@ class RecordedModel:
         answers = [message for message in messages if message["role"] == "assistant"]
         written = sum(_has_report(message) for message in answers)
         told = bool(answers) and _is_instruction(messages)
-        pending = self._look_ups[len(answers) :]
+        if not answers and _has_tool(request, PLAN):
+            return answer(_thinking(), tool_use(PLAN, self._plan))
+        planned = sum(_calls(message, PLAN) for message in answers)
+        pending = self._look_ups[len(answers) - planned :]
         if not written and not told and not tools_are_off(request) and pending:
             blocks = pending[0]
             if any(block["type"] == "tool_use" for block in blocks):
@@ -44,6 +50,22 @@ class RecordedModel:
             return answer(*blocks, *self._write(self.recording.report))
         reports = self.recording.reports
         return answer(_thinking(), *self._write(reports[min(written, len(reports) - 1)]))
+
+    @property
+    def _plan(self) -> JsonObject:
+        """A plan made of what the recording looks up: it asks for each search, and for no more than a deep
+        run has branches."""
+        queries = [query for step in self.recording.steps for query in step.search]
+        questions = [
+            {"question": query, "tool": "web_search", "why": "The verdict rests on it."}
+            for query in queries[:BRANCHES]
+        ]
+        return {
+            "must_know": [point.point for point in self.recording.rubric],
+            "sub_questions": questions,
+            "known": [f"ideas/{path}" for path in self.recording.research],
+            "would_turn": ["Figures of a second source that differ by half."],
+        }
 
     @cached_property
     def _look_ups(self) -> list[list[Block]]:
@@ -87,6 +109,14 @@ def _thinking() -> Block:
 
 def _has_report(message: JsonObject) -> bool:
     return any(block["type"] == "text" for block in content_blocks(message))
+
+
+def _calls(message: JsonObject, tool: str) -> bool:
+    return any(block.get("name") == tool for block in content_blocks(message))
+
+
+def _has_tool(request: JsonObject, name: str) -> bool:
+    return any(tool.get("name") == name for tool in request.get("tools") or ())
 
 
 def _is_instruction(messages: list[JsonObject]) -> bool:

@@ -23,6 +23,7 @@ from tests.fakes.anthropic_wire import canonical, digest
 FLOORS = Path(__file__).parent / "floors.yaml"
 BEGIN, END = "<!-- written by make eval -->", "<!-- end -->"
 Row = Sequence[str]
+Floors = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -172,9 +173,7 @@ def _prompt_row(name: str, text: str, tools: str) -> Row:
     ]
 
 
-def find_failures(
-    summaries: Sequence[Summary], floors: Mapping[str, Mapping[str, float]]
-) -> list[str]:
+def find_failures(summaries: Sequence[Summary], floors: Floors) -> list[str]:
     """Every mean that is below its floor, and every group that has none."""
     failures: list[str] = []
     known = {summary.group: summary for summary in summaries}
@@ -191,8 +190,8 @@ def find_failures(
     return failures
 
 
-def load_floors(path: Path = FLOORS) -> dict[str, dict[str, float]]:
-    floors: dict[str, dict[str, float]] = yaml.safe_load(path.read_text("utf-8"))
+def load_floors(path: Path = FLOORS) -> Floors:
+    floors: Floors = yaml.safe_load(path.read_text("utf-8"))
     return floors
 
 

@@ -178,7 +178,7 @@ def translate_phrases(report: str) -> str:
 
 
 def _split_at(heading: str, text: str) -> tuple[str, str, str]:
-    """The text before and after the last such heading, with the line ends; all of it before if there is none."""
+    """The text before the last such heading, the heading, and the text after it, if it is there."""
     at = text.rfind(f"\n{heading}\n")
     if at < 0:
         return text, "", ""
