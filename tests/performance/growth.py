@@ -3,9 +3,9 @@
     python -m tests.performance.growth [surface ...]
 
 Each surface is given each shape at four sizes up to 1 MB. CPU time is measured, so that other programs on
-the machine hardly matter. The exponent is that of the curve through the sizes that take long enough to
-measure: 1 is linear, 2 quadratic. A surface passes with an exponent of at most 1.25 and less than a second
-at 1 MB.
+the machine hardly matter; a curve that fails is measured once more. The exponent is that of the curve through
+the sizes that take long enough to measure: 1 is linear, 2 quadratic. A surface passes with an exponent of at
+most 1.25 and less than a second at 1 MB.
 """
 
 import math
@@ -20,7 +20,7 @@ MEGABYTE = 1_000_000
 SIZES = (MEGABYTE // 64, MEGABYTE // 16, MEGABYTE // 4, MEGABYTE)
 MAX_EXPONENT = 1.25  # n log n is about 1.08 here; the rest is noise
 MAX_SECONDS = 1.0
-NOISE_SECONDS = 0.004  # below this, a measurement says nothing about growth
+NOISE_SECONDS = 0.01  # below this, a measurement says nothing about growth
 LONG_SECONDS = 1.0  # too long already; once is enough
 GIVE_UP_SECONDS = 4.0  # a size that takes this long is the last one
 
@@ -78,11 +78,17 @@ def grow(surface: Surface, shape: str, sizes: Sequence[int] = SIZES) -> Growth:
     return Growth(shape, sizes[: len(seconds)], seconds)
 
 
+def grow_twice(surface: Surface, shape: str) -> Growth:
+    """A single measurement may be off; a defect is slow both times."""
+    curve = grow(surface, shape)
+    return curve if curve.passes else grow(surface, shape)
+
+
 def main(names: Sequence[str]) -> int:
     failed = 0
     print(f"{'surface':<28}{'worst shape':<20}{'exponent':>9}{'ms at 1 MB':>12}")
     for name in names or SURFACES:
-        curves = [grow(SURFACES[name], shape) for shape in SHAPES]
+        curves = [grow_twice(SURFACES[name], shape) for shape in SHAPES]
         bad = [curve for curve in curves if not curve.passes]
         for curve in bad or [max(curves, key=lambda curve: curve.at_a_megabyte)]:
             row = f"{name:<28}{curve.shape:<20}{curve.exponent:>9.2f}"

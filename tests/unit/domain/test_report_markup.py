@@ -39,6 +39,8 @@ CLEANED = [
     ("[x](https&#58;//a.example/b)", "[x](https://a.example/b)"),
     ("[x](https://a.example/?utm_source=m&id=3&fbclid=z#p)", "[x](https://a.example/?id=3#p)"),
     ("https://a.example/?utm_source=m", "https://a.example/"),
+    ("[x](localhost:5001/foo) [y](tel:5550100100)", "[x](#) [y](#)"),
+    ("[a](Makefile:12) [b](Makefile:12-20)", "[a](Makefile:12) [b](Makefile:12-20)"),
     (
         "[notes](notes.md:12) [mail](mailto:a@b.example)",
         "[notes](notes.md:12) [mail](mailto:a@b.example)",

@@ -53,7 +53,8 @@ _DEFINITION = re.compile(
 )
 _SPECIAL = re.compile(r"[:&\\]|//|www\.", re.IGNORECASE)  # in anything but a plain path
 _SPACE = re.compile(r"\s")
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+:(?!\d)", re.IGNORECASE)
+# `Makefile:12` is a line of a file; `tel:5550100100` is not.
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+:(?!\d{1,6}+(?:[-:]\d{1,6}+)?(?:[?#]|\Z))", re.IGNORECASE)
 _QUERY = re.compile(r"https?://[^\s<>\[\]{}|\\^`\"()]++", re.IGNORECASE)
 
 PLAIN = frozenset(
