@@ -177,6 +177,10 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.discover
 	@$(BIN)/python -m tests.performance.caching
 
+.PHONY: verification
+verification: $(DEV) ## How many altered sentences of two planted sets the rules of verification find
+	@$(BIN)/python -m tests.performance.verification
+
 .PHONY: growth
 growth: $(DEV) ## How the time of everything that reads foreign text grows, up to 1 MB; about ten minutes
 	@$(BIN)/python -m tests.performance.growth

@@ -82,11 +82,16 @@ class Tally:
 
 def measure(world: World, model: int) -> tuple[int, int]:
     """How many boundaries an undisturbed run passes, and how many model calls it makes."""
-    before = int(world.servers.bill(model)["requests"])
+    before = count_calls(world.servers.bill(model))
     exploration = world.submit(f"Measuring {model}")
     code, passed = world.live(exploration, model, kill_at=None)
     assert code == SURVIVED
-    return int(passed), int(world.servers.bill(model)["requests"]) - before
+    return int(passed), count_calls(world.servers.bill(model)) - before
+
+
+def count_calls(bill: dict[str, object]) -> int:
+    """Of every model: those of the run, and those that verify its report."""
+    return int(str(bill["requests"])) + int(str(bill["verifications"]))
 
 
 def run_case(world: World, tally: Tally, model: int, first: int, seed: int, calls: int) -> None:
@@ -108,7 +113,7 @@ def run_case(world: World, tally: Tally, model: int, first: int, seed: int, call
         again = seed > 0 and life < MAX_LIVES - 2 and rng.random() < 0.5
         kill_at = rng.randint(1, first + 10) if again else None
     after = world.servers.bill(model)
-    made = int(after["requests"]) - int(before["requests"])
+    made = count_calls(after) - count_calls(before)
     tally.repeated_calls += made - calls
     found = check(world, exploration, _billed(before, after), made - calls, kills)
     tally.violations += [f"model {model}, boundary {first}, seed {seed}: {what}" for what in found]

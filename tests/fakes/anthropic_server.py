@@ -74,7 +74,8 @@ class FakeAnthropic:
         judge: Judge = judge_by_words,
     ) -> None:
         """`repeat_last`: the last turn goes on for ever instead of a 500. `force_json`: no stream,
-        even if asked for. `judge` answers requests to verify sentences, which no script has. `count`: usage with prompt caching, and max_tokens kept."""
+        even if asked for. `count`: usage with prompt caching, and max_tokens kept. `judge` answers
+        requests to verify sentences, which no script has."""
         self._model = script if callable(script) else in_order(script, repeat_last=repeat_last)
         self._judge = judge
         self._force_json = force_json
@@ -93,6 +94,7 @@ class FakeAnthropic:
         self.rejections: list[str] = []
         self.violations: list[str] = []
         self._bills: dict[str, Usage] = {}
+        self._models: dict[str, str] = {}  # by request
         self._listener = Listener(self, port, host)
 
     @property
@@ -117,6 +119,14 @@ class FakeAnthropic:
         """What all answers cost, with output only as far as it was sent."""
         with self._lock:
             return sum(self._bills.values(), Usage())
+
+    def billed_by_model(self) -> dict[str, list[Usage]]:
+        """What each answer of each model cost."""
+        with self._lock:
+            bills: dict[str, list[Usage]] = {}
+            for request_id, usage in self._bills.items():
+                bills.setdefault(self._models[request_id], []).append(usage)
+            return bills
 
     def state(self) -> JsonObject:
         return {
@@ -194,6 +204,7 @@ class FakeAnthropic:
     def _message(self, request: JsonObject, headers: dict[str, str], number: int) -> Reply:
         with self._lock:
             self._record(request, headers)
+            self._models[f"req_{number:06d}"] = str(request.get("model"))
             betas = headers.get("anthropic-beta", "")
             complaint = complaint_about(
                 request, self._histories.paused_calls, betas

@@ -60,6 +60,9 @@ from idea_explorer.domain.text import (
 )
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import Opening
+from idea_explorer.domain.verification import Evidence, find_unsupported
+from idea_explorer.domain.verification.batch import cut_excerpt
+from idea_explorer.domain.verification.cited import find_cited_sentences
 from idea_explorer.ports import ModelRequest, UploadedFile
 from idea_explorer.tools.assistant import MAX_EXPRESSION
 from idea_explorer.tools.calculator import calculate
@@ -73,6 +76,8 @@ Surface = Callable[[str], object]
 OWN = new_id(0)
 DAY = date(2026, 11, 17)
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
+SENTENCE = "In 2024 Ridely, led by Ada Byron, took 18 % of fares, three in four of them \"in the big city\"."
+PASSAGE = "Ridely took 19 % in 2023, Hopp 12 % in 2024, led by Bo Chen and 3 others, respectively."
 PAGE = "https://example.org/a/b"
 
 
@@ -193,6 +198,10 @@ SURFACES: dict[str, Surface] = {
     "evidence": lambda text: check_citations(
         "See https://a.b/c.", [make_passage(PAGE, text, title=text)]
     ),
+    "verified sentence": lambda text: find_unsupported(text, Evidence([PASSAGE])),
+    "verified passage": lambda text: find_unsupported(SENTENCE, Evidence([text])),
+    "verified report": lambda text: find_cited_sentences(f"{text} [a](https://a.b/c). {text}"),
+    "excerpt": lambda text: cut_excerpt(text, SENTENCE),
     "framework": lambda text: framework("business").missing(text),
     "report": lambda text: (strip_preamble(text), find_title(text, "a"), find_verdict(text)),
     "index": lambda text: index_document("ideas/a/research.md", text),

@@ -41,7 +41,9 @@ def test_only_what_was_read_or_found_is_a_source(tmp_path: Path) -> None:
     body, _, sources = text.partition("\n\n## Sources\n\n")
     assert f"[listed](../listed.md) {UNMATCHED} and [made up](../none.md) {UNMATCHED};" in body
     assert "As [read](../market/2024-06.md), [found](../interviews.md), " in body
-    assert body.endswith("/market/2024-06.md) and in https://asked.example/tea.")
+    written, _, evidence = body.partition("\n\n## Evidence\n\n")
+    assert written.endswith("/market/2024-06.md) and in https://asked.example/tea.")
+    assert evidence.startswith("- **strong** (sources 1, 2, 3, 4): As read, found, listed and made up;")
     assert [line.partition(" `")[0] for line in sources.splitlines()] == [
         "1. [ideas/market/2024-06.md](../market/2024-06.md)",
         "2. [Interviews](../interviews.md)",

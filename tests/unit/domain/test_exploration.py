@@ -17,7 +17,7 @@ from idea_explorer.domain.report_text import find_title, find_verdict, strip_pre
 from idea_explorer.domain.request import ExploreRequest, invalid_request
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.text import slug
-from idea_explorer.domain.usage import Usage, compute_cost
+from idea_explorer.domain.usage import ModelUsage, Usage, compute_cost
 from idea_explorer.settings import PRICES
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -116,8 +116,11 @@ def test_only_legal_transitions_are_possible() -> None:
 
 
 def test_an_unknown_price_is_unknown() -> None:
-    assert compute_cost([Usage(input_tokens=1)], "mystery", PRICES) is None
-    assert compute_cost([Usage(input_tokens=1_000_000)], "claude-sonnet-5-5", PRICES) == 2.0
+    known = ModelUsage(model_id="claude-sonnet-5-5", usage=Usage(input_tokens=1_000_000))
+    cheap = ModelUsage(model_id="claude-haiku-5-5", usage=Usage(output_tokens=1_000_000))
+    unknown = ModelUsage(model_id="mystery", usage=Usage(input_tokens=1))
+    assert compute_cost([known, cheap], PRICES) == 2.5
+    assert compute_cost([known, unknown], PRICES) is None
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,32 @@ MEASURED = {
         domain.sources._TRACKING domain.sources._UNSAFE domain.sources._TAG_LIKE
     """,
     "evidence": "domain.sources._ADDRESS domain.sources._fold_title",
+    "verified sentence": """
+        domain.verification.rules._QUOTE domain.verification.words._CITATION
+        domain.verification.words._LINK domain.verification.words._ADDRESS
+        domain.verification.words._MARKUP domain.verification.words._JOINTS
+        domain.verification.substitution._SUBJECT domain.verification.numbers._COMPUTES
+        domain.verification.numbers._REST
+    """,
+    "verified passage": """
+        domain.verification.words._SENTENCE_END domain.verification.words.TOKEN
+        domain.verification.dates._YEAR_BEFORE domain.verification.dates._ISO
+        domain.verification.dates._DAY_FIRST domain.verification.dates._MONTH_FIRST
+        domain.verification.dates._SLASHED domain.verification.dates._QUARTER
+        domain.verification.dates._QUARTER_IN_WORDS domain.verification.dates._SPAN
+        domain.verification.dates._YEAR domain.verification.numbers._NUMBER
+        domain.verification.numbers._JOINED domain.verification.numbers._IN
+        domain.verification.numbers._FRACTION domain.verification.numbers._TABLE_SCALE
+        domain.verification.numbers._in_digits domain.verification.facts._SEPARATORS
+        domain.verification.facts._SENTENCE_END domain.verification.facts._AFTER_NUMBER
+        domain.verification.facts._MARKER domain.verification.facts._NEGATION
+        domain.verification.facts._CLAUSE_END domain.verification.facts._RESPECTIVELY
+        domain.verification.facts._LIST_ITEM domain.verification.substitution._AGENT
+    """,
+    "verified report": """
+        domain.verification.cited._END domain.verification.cited._VISIBLE
+        domain.verification.cited._NUMBERED domain.verification.cited._LAST_WORD
+    """,
     "framework": """
         domain.languages._WORD domain.completeness.Framework
         domain.markdown._ATX domain.markdown._SETEXT domain.markdown._BOLD

@@ -141,7 +141,7 @@ def format_summary(details: Details, stats: Stats) -> str:
         parts.append(calls + (f" ({failed} failed)" * bool(failed)))
     if usage.searches:
         parts.append(pluralize(usage.searches, "search", "searches"))
-    if stats.verification and stats.verification.total:
+    if stats.verification and stats.verification.judged:
         parts.append(_format_verification(stats.verification))
     parts.append(format_cost(stats.cost_usd))
     if stats.unconfirmed_usd:

@@ -14,6 +14,7 @@ class Claim(DomainModel, frozen=True):
 
     text: str
     sources: tuple[str, ...] = ()  # the targets of its links
+    readable: int = 0  # how many of its sources the run has text of
     verdict: Verdict = "unchecked"
     judge: Literal["rule", "model", ""] = ""
     reason: str = ""
@@ -36,6 +37,10 @@ class Verification(DomainModel, frozen=True):
     @property
     def total(self) -> int:
         return self.supported + self.partly + self.unsupported + self.unchecked
+
+    @property
+    def judged(self) -> int:
+        return self.total - self.unchecked
 
     def __str__(self) -> str:
         return ", ".join(f"{count} {name}" for name, count in self.model_dump().items())

@@ -96,7 +96,9 @@ def parse_verdicts(answer: str, count: int) -> dict[int, Answer]:
         if not isinstance(entry, dict):
             continue
         number, verdict, reason = (entry.get(name) for name in ("number", "verdict", "reason"))
-        if type(number) is not int or not 1 <= number <= count or verdict not in VERDICTS:
+        if type(number) is not int or not 1 <= number <= count:
+            continue
+        if not isinstance(verdict, str) or verdict not in VERDICTS:
             continue
         if number in verdicts:
             repeated.add(number)

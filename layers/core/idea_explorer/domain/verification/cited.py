@@ -11,6 +11,8 @@ from idea_explorer.domain.source_lists import is_source_heading
 from idea_explorer.domain.sources import UNMATCHED, is_citation
 
 _END = re.compile(r"[.!?…][\"'”’»)*_]{0,3}(?=\s)")
+MARKER = 10  # characters before the number of a list item
+_VISIBLE = re.compile(r"\S")
 _NUMBERED = re.compile(r"\[?\d{1,3}\]?\Z")
 _LAST_WORD = re.compile(r"[\w.]{1,12}\Z")
 # words after which a full stop ends no sentence
@@ -61,15 +63,23 @@ def _units(report: str, prose: Sequence[Span], links: Sequence[Link]) -> Iterato
     for start, end in prose:
         breaks = [found.start() for found in BREAK.finditer(report, start, end)]
         for first, last in pairwise([start, *breaks, end]):
-            block = report[first:last].strip()
-            if not block or block.startswith("#"):
+            begin, stop = _trim(report, first, last)
+            if report.startswith("#", begin):
+                heading = report.find("\n", begin, stop)
+                begin, stop = _trim(report, stop if heading < 0 else heading, stop)
+            block = report[begin:stop]
+            if not block:
                 continue
-            begin = first + report[first:last].index(block[0])
-            stop = begin + len(block)
             if block.startswith("|"):
                 yield begin, stop
             else:
                 yield from _sentences(report, begin, stop, select_links(links, begin, stop))
+
+
+def _trim(report: str, start: int, end: int) -> Span:
+    text = report[start:end]
+    begin = start + len(text) - len(text.lstrip())
+    return begin, max(begin, start + len(text.rstrip()))
 
 
 def _sentences(report: str, start: int, end: int, links: Sequence[Link]) -> Iterator[Span]:
@@ -83,10 +93,10 @@ def _sentences(report: str, start: int, end: int, links: Sequence[Link]) -> Iter
         if inside_link or found.start() < start or _is_abbreviation(report, start, found.start()):
             continue
         stop = _take_citations(report, found.end(), end, begins)
-        following = report[stop:end].lstrip()[:1]
-        if following and not following.islower():
+        following = _VISIBLE.search(report, stop, end)
+        if following and not following[0].islower():
             yield start, stop
-            start = end - len(report[stop:end].lstrip())
+            start = following.start()
     if start < end:
         yield start, end
 
@@ -95,18 +105,19 @@ def _is_abbreviation(report: str, start: int, at: int) -> bool:
     word = _LAST_WORD.search(report[max(start, at - 12) : at])
     if report[at] != "." or word is None:
         return False
-    is_list_number = word[0].isdigit() and not report[start : at - len(word[0])].strip()
-    return (
-        is_list_number
-        or word[0].lower() in _ABBREVIATED
-        or (len(word[0]) == 1 and word[0].isupper())
+    begin = at - len(word[0])
+    is_list_number = (
+        word[0].isdigit() and begin - start < MARKER and not report[start:begin].strip()
     )
+    is_initial = len(word[0]) == 1 and word[0].isupper()
+    return is_list_number or is_initial or word[0].lower() in _ABBREVIATED
 
 
 def _take_citations(report: str, at: int, end: int, links: dict[int, Link]) -> int:
     """Where the numbered links after a full stop end; they belong to the sentence before them."""
     while True:
-        gap = len(report[at:end][:4]) - len(report[at:end][:4].lstrip(" "))
+        before = report[at : min(at + 4, end)]
+        gap = len(before) - len(before.lstrip(" "))
         link = links.get(at + gap)
         if link is None or not _NUMBERED.match(link.label):
             return at

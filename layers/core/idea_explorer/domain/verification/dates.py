@@ -63,13 +63,15 @@ class Date:
     month: int | None = None
     day: int | None = None
     quarter: int | None = None
+    start: int = 0
+    end: int = 0
 
 
 Reader: TypeAlias = Callable[[re.Match[str]], Date | None]
 
 
 def take_dates(text: str) -> tuple[list[Date], str]:
-    """The dates, and the text without them, so that their digits are not read as numbers."""
+    """The dates, and the text with spaces in their place, so that their digits are not read as numbers."""
     found: list[Date] = []
     for pattern, read in _READERS:
         kept: list[str] = []
@@ -77,8 +79,10 @@ def take_dates(text: str) -> tuple[list[Date], str]:
         for match in pattern.finditer(text):
             date = read(match)
             if date is not None:
-                found.append(replace(date, text=match[0].strip(" ,")))
-                kept += [text[end : match.start()], " "]
+                words = match[0].strip(" ,")
+                end_of_words = match.start() + len(match[0].rstrip(" ,"))
+                found.append(replace(date, text=words, start=match.start(), end=end_of_words))
+                kept += [text[end : match.start()], " " * len(match[0])]
                 end = match.end()
         text = "".join([*kept, text[end:]])
     return found, text

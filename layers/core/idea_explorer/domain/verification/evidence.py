@@ -6,6 +6,7 @@ from functools import cached_property
 
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import Date, take_dates
+from idea_explorer.domain.verification.facts import Fact, read_facts
 from idea_explorer.domain.verification.names import CURRENCIES
 from idea_explorer.domain.verification.numbers import (
     Number,
@@ -19,7 +20,6 @@ from idea_explorer.domain.verification.words import (
     content_words,
     find_words,
     language,
-    split_clauses,
     split_sentences,
 )
 
@@ -64,10 +64,8 @@ class Evidence:
         return [Evidence([sentence]) for sentence in split_sentences(self.text)]
 
     @cached_property
-    def clauses(self) -> list["Evidence"]:
-        """The parts of its sentences and lists that have a number of their own."""
-        parts = [Evidence([clause]) for clause in split_clauses(self.text)]
-        return [part for part in parts if part.numbers]
+    def facts(self) -> list[Fact]:
+        return read_facts(self.text)
 
     @cached_property
     def content(self) -> set[str]:

@@ -43,7 +43,10 @@ _PEOPLES = (
     "un united nations",
 )
 _PEOPLE = {word: frozenset(group.split()) for group in _PEOPLES for word in group.split()}
-CURRENCIES = {"a$": "australian", "c$": "canadian", "us$": "us", "nz$": "zealand", "hk$": "hong"}
+CURRENCIES = {
+    "a$": "australian", "c$": "canadian", "us$": "us", "nz$": "zealand", "hk$": "hong", "chf": "swiss",
+    "nok": "norwegian", "sek": "swedish", "dkk": "danish", "pln": "polish", "¥": "japanese", "₹": "indian",
+}  # fmt: skip
 _ENDINGS = ("s", "es", "n", "ns", "an", "ans", "ian", "ians", "ish", "ese", "i")
 
 
@@ -63,7 +66,8 @@ def _names(sentence: str) -> Iterator[str]:
         name = match[0].removesuffix("'s").removesuffix("’s")
         folded = fold(name)
         known = folded in _ORDINARY or folded in MONTHS or folded in WORDS or folded in SCALES
-        if known or len(name) < 2 or name[0].isdigit() or folded in FUNCTION_WORDS:
+        is_word = folded in FUNCTION_WORDS and not (name.isupper() and len(name) > 2)  # WHO
+        if known or len(name) < 2 or name[0].isdigit() or is_word:
             continue
         clear = any(char.isupper() for char in name[1:]) and name[0].isalpha()
         is_owner = name != match[0]  # Estonia's

@@ -45,14 +45,25 @@ _COMPUTES = re.compile(
     r"|\bfrom\b.{1,40}\bto\b|difference|remaining|\brest\b|se partagent|de plus|in addition|\bof our\b",
     re.IGNORECASE,
 )
-_TABLE_SCALE = re.compile(r"\b(thousand|million|billion)s?\b(?=\)| units| tonnes|\s*$)|\bin (thousand|million)s\b", re.IGNORECASE | re.MULTILINE)  # fmt: skip
+_REST = re.compile(
+    r"\b(?:not|no|never|without|others?|rest|remain\w{0,5}|only|nicht|kein\w{0,3}|ohne|pas|sans|autres?)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
+_TABLE_SCALE = re.compile(
+    r"\b(thousand|million|billion)s?\b(?=\)| units| tonnes|[ \t]{0,9}$)|\bin (thousand|million)s\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 _ABOUT = frozenset(
     "about around roughly approximately some circa ca approx rund etwa environ cerca gut près unos".split()
 )
 _ABOVE = frozenset("over exceeding above exceeds exceeded".split())
 _BELOW = frozenset("under below nearly almost just fast knapp presque casi".split())
-_SCALE = r"thousand|millions?|billions?|trillion|millionen|milliarden?|milliards|millones|tausend|mille|bn|mn|tn|mio|mrd|[kmb]"
+_SCALE = (
+    r"thousand|millions?|billions?|trillion|millionen|milliarden?|milliards|millones|tausend|mille"
+)
+_SCALE += r"|bn|mn|tn|mio|mrd|[kmb]"
 _UNIT = r"%|per ?cent(?!age)|percent(?!age)|prozent|dollars?|euros?|pounds?|francs?|usd|eur|€"
 _NUMBER = re.compile(
     r"(?P<money>[$€£¥]|\b(?:USD|EUR|GBP|CHF|Rp) ?)?"
@@ -61,11 +72,13 @@ _NUMBER = re.compile(
     rf"(?:[ \u00a0\u202f-]?(?P<unit>{_UNIT}))?(?P<points> ?(?:percentage )?points?\b)?",
     re.IGNORECASE,
 )
+_JOINED = re.compile(r"\s{0,2}(?:[–-]|,|,? ?(?:and|to|or|und|bis|oder|et|à|ou|y|a)\b)\s{0,2}")
 _IN = re.compile(rf"\b({'|'.join(WORDS)}|\d{{1,2}}) (?:in|out of) ({'|'.join(WORDS)}|\d{{1,3}})\b")
 _FRACTION = re.compile(
     r"(?P<hedge>\b(?:more|less|fewer) than |\bover |\bunder |\balmost |\bnearly )?"
     r"\b(?:(?:a|one|two|three|the|of) )?(?P<part>half|thirds?|quarters?|fifth|tenth)\b"
-    r"(?! of (?:19|20)\d\d| 20| an? (?:year|hour|day|month|million|dozen|century)| of an? (?:hour|year|day|century))"
+    r"(?! of (?:19|20)\d\d| 20| an? (?:year|hour|day|month|million|dozen|century)"
+    r"| of an? (?:hour|year|day|century))"
 )
 
 
@@ -77,11 +90,23 @@ class Number:
     unit: Unit = ""
     hedge: Hedge = ""
     is_share: bool = False  # `a third`, `six in ten`
+    start: int = 0
+    end: int = 0
 
 
 def find_numbers(text: str) -> list[Number]:
     """The numbers in digits and the shares in words."""
-    return [*_in_digits(text), *_shares(text)]
+    return [*_share_units(list(_in_digits(text)), text), *_shares(text)]
+
+
+def _share_units(numbers: list[Number], text: str) -> list[Number]:
+    """The numbers of a range or list have the unit of the last one: `13–16 %`, `9, 8 and 11 %`."""
+    for place in range(len(numbers) - 2, -1, -1):
+        number, following = numbers[place], numbers[place + 1]
+        joined = _JOINED.fullmatch(text, number.end, following.start)
+        if not number.unit and following.unit and joined:
+            numbers[place] = replace(number, unit=following.unit)
+    return numbers
 
 
 def find_all_numbers(text: str) -> list[Number]:
@@ -92,21 +117,27 @@ def find_all_numbers(text: str) -> list[Number]:
         for number in found
         if number.step == Decimal("0.001") and number.value < 1000
     ]
-    if scale := _TABLE_SCALE.search(text):
-        factor = Decimal(10) ** SCALES[fold(scale[1] or scale[2])]
+    if factor := find_table_scale(text):
         plain = [number for number in found if not number.unit and number.value < 1_000_000]
         found += [replace(n, value=n.value * factor, step=n.step * factor) for n in plain]
     return found
 
 
+def find_table_scale(text: str) -> Decimal | None:
+    """Of a text that says that its numbers are thousands or millions."""
+    scale = _TABLE_SCALE.search(text)
+    return Decimal(10) ** SCALES[fold(scale[1] or scale[2])] if scale else None
+
+
 def find_counts(text: str) -> Iterator[tuple[Number, str]]:
     """Numbers in words, each with the word that follows: what is counted."""
-    tokens = [match[0] for match in TOKEN.finditer(fold(text))]
-    for first, second in pairwise([*tokens, ""]):
+    tokens = [(fold(match[0]), match.start(), match.end()) for match in TOKEN.finditer(text)]
+    for (first, start, end), (second, _, _) in pairwise([*tokens, ("", 0, 0)]):
         if first in WORDS:
             scale = Decimal(10) ** SCALES.get(second, 0)
             unit: Unit = "%" if second in {"percent", "per"} else ""
-            yield Number(first, WORDS[first] * scale, scale, unit), second
+            value = WORDS[first] * scale
+            yield Number(first, value, scale, unit, start=start, end=end), second
 
 
 def _in_digits(text: str) -> Iterator[Number]:
@@ -127,7 +158,15 @@ def _in_digits(text: str) -> Iterator[Number]:
         hedge = _hedge(
             text[max(0, match.start() - 30) : match.start("whole")], text[match.end() :][:6]
         )
-        yield Number(match[0].strip(" -"), value * scale, step, kind, hedge)
+        yield Number(
+            match[0].strip(" -."),
+            value * scale,
+            step,
+            kind,
+            hedge,
+            start=match.start(),
+            end=match.end(),
+        )
 
 
 def _hedge(before: str, after: str) -> Hedge:
@@ -203,7 +242,7 @@ def is_computed(
     if any(_gives(number, *pair) for pair in combinations(own[:10], 2)):
         return True
     if number.is_share:
-        return _is_share_of(number, found)
+        return _is_share_of(number, found, text)
     if not (number.unit == "points" or _COMPUTES.search(text)):
         return False
     alike = [other for other in found if _may_combine(number, other)][:MAX_COMBINED]
@@ -213,11 +252,12 @@ def is_computed(
     )
 
 
-def _is_share_of(share: Number, found: Sequence[Number]) -> bool:
+def _is_share_of(share: Number, found: Sequence[Number], text: str) -> bool:
     """Whether two amounts of the passage stand in this relation, or one per cent is the rest to it."""
     amounts = [n.value for n in found if not n.unit and n.value > SMALLEST_AMOUNT][:MAX_COMBINED]
     parts = (100 * min(pair) / max(pair) for pair in combinations(amounts, 2))
-    rest = (100 - number.value for number in found if number.unit == "%")
+    says_rest = _REST.search(text) is not None
+    rest = (100 - number.value for number in found if says_rest and number.unit == "%")
     return any(_is_about(share, value) for value in (*parts, *rest))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from idea_explorer.domain.claims import Claim
 from idea_explorer.domain.json import Block, citations_of, text_of
-from idea_explorer.domain.sources import Ledger, normalize_source
+from idea_explorer.domain.sources import UNMATCHED, Ledger, normalize_source
 from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.tools import Passage
 from idea_explorer.domain.verification.batch import cut_excerpt
@@ -58,6 +58,9 @@ class Passages:
         keys = dict.fromkeys(map(self.key, targets))
         return [text for key in keys for text in self._texts.get(key, ())]
 
+    def count_readable(self, targets: Iterable[str]) -> int:
+        return len({key for target in targets if (key := self.key(target)) in self._texts})
+
     def read(self, targets: tuple[str, ...]) -> Evidence:
         """The texts of these sources as the rules read them, once for all sentences that cite them."""
         if targets not in self._read:
@@ -70,7 +73,8 @@ def check_by_rule(report: str, passages: Passages) -> list[Claim]:
     follows from its passages is for a model to say."""
     claims: list[Claim] = []
     for cited in find_cited_sentences(report):
-        claim = Claim(text=cited.text, sources=cited.targets)
+        readable = passages.count_readable(cited.targets)
+        claim = Claim(text=cited.text, sources=cited.targets, readable=readable)
         evidence = passages.read(cited.targets)
         if evidence.text and (wrong := find_unsupported(cited.text, evidence)):
             claim = claim.model_copy(
@@ -128,7 +132,8 @@ def _describe(claim: Claim, numbers: Mapping[str, int]) -> str:
     cited = sorted({numbers[target] for target in claim.sources if target in numbers})
     sources = ", ".join(map(str, cited))
     named = f" (source {sources})" if len(cited) == 1 else f" (sources {sources})" if cited else ""
-    text = escape_markdown(one_line(plain_text(claim.text).strip(" |"), MAX_CLAIM))
+    said = plain_text(claim.text.replace(f" {UNMATCHED}", "")).strip(" |")
+    text = escape_markdown(one_line(said, MAX_CLAIM))
     return f"- **{name_strength(claim)}**{named}: {text}"
 
 
@@ -136,7 +141,7 @@ def name_strength(claim: Claim) -> str:
     """How strong the evidence for a claim is, in words."""
     match claim.verdict:
         case "supported":
-            return "strong" if len(set(claim.sources)) > 1 else "one source"
+            return "strong" if claim.readable > 1 else "one source"
         case "partly":
             return "partly supported"
         case "unsupported":

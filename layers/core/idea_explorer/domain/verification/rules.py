@@ -4,14 +4,17 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from idea_explorer.domain.verification.attribution import find_other_name, find_swapped_numbers
+from idea_explorer.domain.verification.attribution import find_other_name, find_swapped_values
 from idea_explorer.domain.verification.dates import has_date, take_dates
 from idea_explorer.domain.verification.evidence import Evidence, quotable, wrong_numbers
 from idea_explorer.domain.verification.names import find_names, has_name
+from idea_explorer.domain.verification.numbers import Number
+from idea_explorer.domain.verification.substitution import find_other_agent, find_other_word
 from idea_explorer.domain.verification.words import plain_text
 
 Kind: TypeAlias = Literal["number", "date", "name", "quotation"]
 
+MAX_SENTENCE = 2_000  # characters that are read of a sentence
 _QUOTE = re.compile(r"[“\"„«]([^“”\"„«»]{8,600})[”\"“»]")
 
 
@@ -25,7 +28,7 @@ class Unsupported:
 
 def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
     """Everything in the sentence that its evidence does not have; empty if a rule finds no fault."""
-    text = plain_text(sentence)
+    text = plain_text(sentence[:MAX_SENTENCE])
     dates, rest = take_dates(text)
     names = find_names(text)
     found = [Unsupported("number", number.text) for number in wrong_numbers(rest, evidence)]
@@ -39,11 +42,18 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
         for name in names
         if not has_name(name, evidence.words, evidence.initials)
     ]
-    if not found and (name := find_other_name(text, names, evidence)):
+    if not found:
+        found += [Unsupported("name", word) for word in find_other_word(text, evidence.text)]
+    if not found and (
+        name := find_other_agent(text, evidence.text) or find_other_name(text, names, evidence)
+    ):
         found.append(Unsupported("name", name))
     if not found:
-        swapped = find_swapped_numbers(text, evidence)
-        found += [Unsupported("number", number.text) for number in swapped]
+        swapped = find_swapped_values(text, evidence)
+        found += [
+            Unsupported("number" if isinstance(value, Number) else "date", value.text)
+            for value in swapped
+        ]
     found += [
         Unsupported("quotation", match[1].strip())
         for match in _QUOTE.finditer(text)

@@ -18,17 +18,16 @@ FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
     "only just nearly almost around roughly some more most less fewer many few each every all any both"
     " also still now then there here they he she we you if although though because so such other another"
     " between among during under below above per up down out off into one our my your his her"
-    " according million billion thousand year years month months percent".split()
+    " according million billion thousand year years month months percent"
+    " pres presque environ selon chez dans au aux sur pour plus moins seul seule cerca segun algo cada"
+    " rund etwa knapp fast mehr laut seit insgesamt durchschnittlich".split()
 )  # fmt: skip
 
 _CITATION = re.compile(r"\[\^?\d{1,4}\]|\[unverified\]")
 _LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)")
 _ADDRESS = re.compile(r"https?://\S{1,2000}")
 _MARKUP = re.compile(r"[*_`]{1,3}|^[#>\s-]{1,10}|^\d{1,3}[.)] ")
-_SENTENCE_END = re.compile(r"(?<=[^\d][.!?;])\s+(?=[^\sa-z])|\n+")
-_CLAUSE_END = re.compile(
-    r"[.;,:|](?=\s)|\n+|\b(?:and|while|whereas|versus|against|compared with|but|und|et|y)\b|[()]"
-)
+_SENTENCE_END = re.compile(r"(?<=[^\d][.!?;])\s+(?=[^\sa-z])|(?<=\d\d\d[.;])\s+(?=[^\W\d_a-z])|\n+")
 TOKEN = re.compile(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
 _JOINTS = re.compile(r"[.'’&-]")
 
@@ -41,11 +40,6 @@ def plain_text(markdown: str) -> str:
 
 def split_sentences(text: str) -> list[str]:
     return [part for part in _SENTENCE_END.split(text) if part.strip()]
-
-
-def split_clauses(text: str) -> list[str]:
-    """Parts of sentences, list entries and table rows."""
-    return [part for part in _CLAUSE_END.split(text) if part.strip()]
 
 
 def find_words(text: str) -> list[str]:

@@ -1,0 +1,71 @@
+"""Names that stand in a sentence where its passage has another one, in the same words."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from idea_explorer.domain.text import fold
+from idea_explorer.domain.verification.dates import MONTHS
+from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, content_words
+
+_NAME = r"[A-ZÀ-Þ][\w&'’.-]{1,40}(?: [A-ZÀ-Þ][\w&'’.-]{1,40}){0,3}"
+_AGENT = re.compile(rf"\b(\w{{2,20}}) (?:by|par|durch) ({_NAME})")
+_SUBJECT = re.compile(rf"({_NAME}) (?:\w{{2,12}} )??(\w{{2,20}})\b")
+
+
+def find_other_word(text: str, passage: str) -> Iterator[str]:
+    """Capitalised words that the passage does not have, between words between which it has another. In
+    German this finds the names, which look like every other noun."""
+    between, after = _read_contexts(passage)
+    ours = [match[0] for match in TOKEN.finditer(text)]
+    folded = [fold(token) for token in ours]
+    known = set(folded)
+    theirs = {fold(match[0]) for match in TOKEN.finditer(passage)}
+    for place in range(1, len(ours)):
+        word = folded[place]
+        if not ours[place][0].isupper() or word in theirs or len(word) < 4 or word in MONTHS:
+            continue
+        following = folded[place + 1] if place + 1 < len(folded) else ""
+        start = max(0, place - 2)
+        before = folded[start:place]
+        found = between.get((before[-1], following), set()) if _is_content(following) else set()
+        if any(token[0].isupper() for token in ours[start:place]):
+            found = found | after.get(tuple(before), set())  # Bremen and …
+        if found and not found & known:
+            yield ours[place]
+
+
+def _is_content(word: str) -> bool:
+    return len(word) > 2 and word not in FUNCTION_WORDS
+
+
+@lru_cache(maxsize=64)
+def _read_contexts(
+    passage: str,
+) -> tuple[dict[tuple[str, str], set[str]], dict[tuple[str, ...], set[str]]]:
+    """The capitalised words of a passage by the words around them, and by the two words before them."""
+    tokens = [match[0] for match in TOKEN.finditer(passage)]
+    folded = [fold(token) for token in tokens]
+    between: dict[tuple[str, str], set[str]] = {}
+    after: dict[tuple[str, ...], set[str]] = {}
+    for place in range(2, len(tokens)):
+        if not tokens[place][0].isupper():
+            continue
+        following = folded[place + 1] if place + 1 < len(folded) else ""
+        between.setdefault((folded[place - 1], following), set()).add(folded[place])
+        after.setdefault((folded[place - 2], folded[place - 1]), set()).add(folded[place])
+    return between, after
+
+
+def find_other_agent(text: str, passage: str) -> str | None:
+    """The subject of a sentence, if the passage says that somebody else did it: `led by …`."""
+    agents: dict[str, list[str]] = {}
+    for match in _AGENT.finditer(passage):
+        agents.setdefault(fold(match[1]), []).append(match[2])
+    for match in _SUBJECT.finditer(text):
+        names = agents.get(fold(match[2]), [])
+        if not names or text[match.end() :].startswith((" by ", " par ", " durch ")):
+            continue
+        if not any(content_words(name) & content_words(text) for name in names):
+            return match[1]
+    return None

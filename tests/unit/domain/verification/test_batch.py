@@ -1,0 +1,72 @@
+"""What a model is asked, and what of its answer counts."""
+
+import json
+
+import pytest
+
+from idea_explorer.domain.verification.batch import (
+    MAX_REASON,
+    Question,
+    build_batch,
+    cut_excerpt,
+    parse_verdicts,
+)
+
+
+def test_sentences_are_numbered_and_come_with_their_passages() -> None:
+    batch = build_batch([Question("Tea is up.", ["Tea rose."]), Question("So.", ["Yes.", "No."])])
+    assert batch == [
+        {"number": 1, "sentence": "Tea is up.", "passages": ["Tea rose."]},
+        {"number": 2, "sentence": "So.", "passages": ["Yes.", "No."]},
+    ]
+
+
+def test_a_batch_ends_where_its_room_does() -> None:
+    questions = [Question("a" * 10, ["b" * 10])] * 5
+    assert len(build_batch(questions, room=45)) == 2
+
+
+def test_an_excerpt_has_what_the_sentence_is_about() -> None:
+    filler = "Coffee is another matter altogether. " * 100
+    excerpt = cut_excerpt(f"{filler}Tea sales rose by 12 %. {filler}", "Tea sales rose 12 %.", 200)
+    assert "Tea sales rose by 12 %." in excerpt
+    assert len(excerpt) <= 200
+
+
+def answer(*verdicts: object) -> str:
+    return json.dumps({"verdicts": verdicts})
+
+
+def test_verdicts_are_read_by_number() -> None:
+    text = answer(
+        {"number": 2, "verdict": "not", "reason": "It says\nless."},
+        {"number": 1, "verdict": "partly", "reason": "x" * 1_000},
+    )
+    verdicts = parse_verdicts(text, 2)
+    assert (verdicts[2].verdict, verdicts[2].reason) == ("unsupported", "It says less.")
+    assert verdicts[1].verdict == "partly"
+    assert len(verdicts[1].reason) <= MAX_REASON
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Sure! Here you go.",
+        "[]",
+        "[" * 100_000,
+        '{"verdicts": 3}',
+        answer("supported", None),
+        answer({"number": 0, "verdict": "supported", "reason": ""}),
+        answer({"number": 3, "verdict": "supported", "reason": ""}),
+        answer({"number": True, "verdict": "supported", "reason": ""}),
+        answer({"number": 1, "verdict": "certainly", "reason": ""}),
+        answer({"number": 1, "verdict": ["supported"], "reason": ""}),
+        answer(
+            {"number": 1, "verdict": "supported", "reason": ""},
+            {"number": 1, "verdict": "not", "reason": ""},
+        ),
+    ],
+)
+def test_whatever_else_a_model_says_is_no_verdict(text: str) -> None:
+    assert parse_verdicts(text, 2) == {}

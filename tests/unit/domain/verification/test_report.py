@@ -1,0 +1,90 @@
+"""A report with marks and a section on its evidence."""
+
+from idea_explorer.domain.citations import check_citations
+from idea_explorer.domain.claims import Claim, Verification
+from idea_explorer.domain.tools import make_passage
+from idea_explorer.domain.verification.report import (
+    MARK,
+    MAX_CLAIMS,
+    Passages,
+    add_evidence,
+    check_by_rule,
+    mark_unsupported,
+)
+
+TEA = "https://tea.example/report"
+EVIDENCE = [make_passage(TEA, "Tea sales rose by 12 % in 2024.", title="Tea report")]
+CITED = {
+    "type": "text",
+    "text": "x",
+    "citations": [{"url": TEA, "cited_text": "Only 9 % drink it cold."}],
+}
+
+
+def test_a_sentence_is_checked_against_the_passages_and_quotations_of_its_source() -> None:
+    report = f"Sales rose by 12% [a]({TEA}). Just 9% drink it cold [a]({TEA}). It fell by 30% [a]({TEA})."
+    claims = check_by_rule(report, Passages(EVIDENCE, [CITED]))
+    assert [claim.verdict for claim in claims] == ["unchecked", "unchecked", "unsupported"]
+    assert (claims[2].judge, claims[2].reason) == ("rule", "the source does not say 30%")
+    assert "12 %" in claims[2].passage
+
+
+def test_a_source_without_text_supports_and_refutes_nothing() -> None:
+    (claim,) = check_by_rule(f"Sales fell by 30% [a]({TEA}).", Passages([], []))
+    assert claim.verdict == "unchecked"
+
+
+def test_marks_stand_after_their_sentences_and_in_the_last_cell_of_a_row() -> None:
+    row, text = f"| Tea | 30% [a]({TEA}) |", f"It fell [a]({TEA})."
+    report = f"{row}\n\nFine [a]({TEA}). {text}\n"
+    claims = [
+        Claim(text=row, verdict="unsupported"),
+        Claim(text=f"Fine [a]({TEA}).", verdict="supported"),
+        Claim(text=text, verdict="unsupported"),
+    ]
+    marked = mark_unsupported(report, claims)
+    assert f"30% [a]({TEA}) {MARK} |\n" in marked
+    assert f"Fine [a]({TEA}). {text} {MARK}\n" in marked
+
+
+def test_a_checked_report_with_marks_and_evidence_stays_as_it_is_when_checked_again() -> None:
+    written = f"# Tea\n\nSales rose by 12% [a]({TEA}). They fell by 30% [[1]]({TEA})."
+    checked = check_citations(written, EVIDENCE)
+    claims = check_by_rule(checked.text, Passages(EVIDENCE, []))
+    report = add_evidence(mark_unsupported(checked.text, claims), claims, {TEA: 1})
+    again = check_citations(report, EVIDENCE)
+    assert again.text == report
+    assert (again.citations, again.unmatched) == (checked.citations, checked.unmatched)
+
+
+def test_the_section_says_how_strong_the_evidence_for_each_claim_is() -> None:
+    other = "https://other.example"
+    claims = [
+        Claim(text=f"A_b [[1]]({TEA}) [[2]]({other})", sources=(TEA, other), readable=2, verdict="supported"),
+        Claim(text="B", sources=(TEA,), verdict="supported"),
+        Claim(text="C", sources=(TEA,), verdict="partly"),
+        Claim(text="D", sources=(TEA,), verdict="unsupported"),
+        Claim(text="E", sources=("nowhere.md",)),
+    ]
+    report = add_evidence("# T\n\nText.\n\n## Sources\n\n1. x", claims, {TEA: 1, other: 2})
+    assert report == (
+        "# T\n\nText.\n\n## Evidence\n\n"
+        "- **strong** (sources 1, 2): Ab\n"
+        "- **one source** (source 1): B\n"
+        "- **partly supported** (source 1): C\n"
+        "- **not supported** (source 1): D\n"
+        "- **unchecked**: E\n"
+        "\n## Sources\n\n1. x"
+    )
+    assert add_evidence("# T", [], {}) == "# T"
+
+
+def test_a_report_with_very_many_claims_lists_the_first() -> None:
+    claims = [Claim(text=f"Claim {n}") for n in range(MAX_CLAIMS + 5)]
+    assert add_evidence("# T", claims, {}).endswith("- and 5 more")
+
+
+def test_counts_are_told_in_words() -> None:
+    counts = Verification.of([Claim(text="a", verdict="partly"), Claim(text="b"), Claim(text="c")])
+    assert str(counts) == "0 supported, 1 partly, 0 unsupported, 2 unchecked"
+    assert counts.total == 3

@@ -1,0 +1,83 @@
+"""What the rules object to, kind by kind; each pair is a sentence that is right and one that is not."""
+
+import pytest
+
+from idea_explorer.domain.verification import Evidence, find_unsupported
+
+NUMBERS = (
+    "Hopp had 9,412 drivers and sales of $1.25bn; 13–16 % of rides were shared, one in five pooled."
+)
+DATES = "The plant opened on 12 March 2024. Sales fell in Q2 2025, compared with the previous year."
+NAMES = (
+    "Chief executive Katrin Lohse of VeloHaus spoke in Brno. The United Nations and Estonia paid."
+)
+QUOTE = "She said the new line would “shorten delivery times by three weeks”, at the latest."
+
+
+def kinds(sentence: str, *passages: str) -> list[tuple[str, str]]:
+    return [(found.kind, found.text) for found in find_unsupported(sentence, Evidence(passages))]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "text"),
+    [
+        ("Hopp has 9,412 drivers.", "Hopp has 9,421 drivers.", "9,421"),
+        ("Hopp has about 9,400 drivers.", "Hopp has about 8,400 drivers.", "8,400"),
+        ("Sales came to $1.25 billion.", "Sales came to $1.52 billion.", "$1.52 billion"),
+        ("Between 13% and 16% were shared.", "Between 13% and 28% were shared.", "28%"),
+        ("A fifth was pooled.", "A third was pooled.", "a third"),
+        ("More than 9,000 people drive.", "More than 12,000 people drive.", "12,000"),
+    ],
+)
+def test_numbers(right: str, wrong: str, text: str) -> None:
+    assert kinds(right, NUMBERS) == []
+    assert kinds(wrong, NUMBERS) == [("number", text)]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "text"),
+    [
+        ("It opened in March 2024.", "It opened in May 2024.", "May 2024"),
+        ("It opened on 2024-03-12.", "It opened on 2024-03-21.", "2024-03-21"),
+        ("Am 12. März 2024 eröffnet.", "Am 12. März 2025 eröffnet.", "12. März 2025"),
+        ("Sales fell in the second quarter.", "Sales fell in the third quarter.", "third quarter"),
+        ("In 2024 they were higher.", "In 2022 they were higher.", "2022"),
+    ],
+)
+def test_dates(right: str, wrong: str, text: str) -> None:
+    assert kinds(right, DATES) == []
+    assert kinds(wrong, DATES) == [("date", text)]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "text"),
+    [
+        ("At VeloHaus, Lohse decides.", "At VeloHaus, Krüger decides.", "Krüger"),
+        ("The UN paid a part.", "The WHO paid a part.", "WHO"),
+        ("An Estonian grant helped.", "A Latvian grant helped.", "Latvian"),
+    ],
+)
+def test_names(right: str, wrong: str, text: str) -> None:
+    assert kinds(right, NAMES) == []
+    assert kinds(wrong, NAMES) == [("name", text)]
+
+
+def test_quotations() -> None:
+    assert kinds('It is to "shorten delivery times … weeks".', QUOTE) == []
+    wrong = kinds('It is to "shorten delivery times by six weeks".', QUOTE)
+    assert ("quotation", "shorten delivery times by six weeks") in wrong
+
+
+def test_what_follows_from_numbers_of_the_passage_is_no_fault() -> None:
+    passage = "Quitoc holds 28 % of the market, Les Marmites 19 %. In 2024 it sold 23,500, in 2023 19,200."
+    assert kinds("Together they hold 47% of the market.", passage) == []
+    assert kinds("Together they hold 52% of the market.", passage) == [("number", "52%")]
+
+
+def test_links_and_marks_are_not_part_of_what_a_sentence_says() -> None:
+    sentence = "Hopp has 9,412 **drivers** [[7]](https://a.example/2031/99)."
+    assert kinds(sentence, NUMBERS) == []
+
+
+def test_only_the_beginning_of_an_endless_sentence_is_read() -> None:
+    assert kinds("word " * 1_000 + "99,999", NUMBERS) == []
