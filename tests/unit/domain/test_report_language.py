@@ -107,7 +107,7 @@ def test_what_is_added_to_a_report_is_in_its_language(language: str) -> None:
 
 def test_the_section_on_evidence_is_in_the_language_of_the_report() -> None:
     claims = [
-        Claim(text="A", sources=("x", "y"), verdict="supported"),
+        Claim(text="A", sources=("x", "y"), readable=2, verdict="supported"),
         Claim(text="B", sources=("x",), verdict="unsupported"),
         Claim(text="C"),
     ]
