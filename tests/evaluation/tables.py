@@ -154,14 +154,18 @@ def describe_prompts(recordings: Sequence[Recording], runs: Sequence[Run]) -> li
         )
     for name in ("code", "discover"):
         tools = canonical(toolset(Settings(), name, log=SilentLog()).definitions)
-        rows[name] = _prompt_row(name, prompts.prompt(name), tools)
+        rows[name] = _prompt_row(name, _read_prompt(name), tools)
     ours = sorted(prompts.SHARED - {"common"})
     return [*rows.values(), *(_instruction_row(name) for name in ours)]
 
 
 def _instruction_row(name: str) -> Row:
-    file = resources.files(prompts) / f"{name}.md"
-    return _prompt_row(f"instruction {name}", file.read_text("utf-8"), "")
+    return _prompt_row(f"instruction {name}", _read_prompt(name), "")
+
+
+def _read_prompt(name: str) -> str:
+    """As it is written, with its placeholders."""
+    return (resources.files(prompts) / f"{name}.md").read_text("utf-8")
 
 
 def _prompt_row(name: str, text: str, tools: str) -> Row:
