@@ -148,6 +148,10 @@ adversarial: $(DEV) ## A thousand models that spend all they can, against small 
 chaos: $(DEV) ## Kill a run before and after each of its side effects
 	@$(BIN)/python -m tests.chaos.run
 
+.PHONY: eval
+eval: $(DEV) ## Score recorded reports and say what changed; with a key, LIVE=1 CAP=dollars asks the real model; JUDGE=… ONLY=…
+	@$(BIN)/python -m tests.evaluation $(if $(LIVE),--live $(if $(CAP),--cap $(CAP)) --judge $(or $(JUDGE),haiku)) $(if $(ONLY),--only $(ONLY))
+
 .PHONY: injection
 injection: $(DEV) ## A model that obeys every planted instruction, over each toolset: what leaves
 	@$(BIN)/python -m tests.adversarial.injection

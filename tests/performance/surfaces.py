@@ -47,6 +47,7 @@ from idea_explorer.domain.publication import find_folders, hash_idea, parse_log
 from idea_explorer.domain.related_research import describe_document
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
+from idea_explorer.domain.report_phrases import translate_phrases
 from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.domain.similar_research import Index, Similar, find_similar, index_document
@@ -194,7 +195,7 @@ SURFACES: dict[str, Surface] = {
     "update section": lambda text: render_update(OWN, DAY, text),
     "add a section": lambda text: add_section(text, "## Update", OWN, set()),
     "remove a section": lambda text: remove_section(text, OWN, set()),
-    "citations": lambda text: check_citations(text, []),
+    "citations": lambda text: translate_phrases(check_citations(text, []).text),
     "citations of a list": lambda text: check_citations(
         f"# A\n\n[1] [2]\n\n## Sources\n\n1. {text}\n2. b", []
     ),

@@ -80,6 +80,14 @@ def test_a_follow_up_names_the_document_it_builds_on() -> None:
     assert parse_document(silent).matter["continue_from"] == subject.request.continue_from
 
 
+def test_a_follow_up_names_its_document_in_the_language_of_the_report() -> None:
+    subject = exploration(continue_from=new_id(1), builds_on="ideas/2026-04-22-tee/research.md")
+    text = "# Tee\n\nDie Bibliotheken suchen Mieter, und das ist für die Stadt nicht neu: der Rat und die"
+    assert "\n> Fortsetzung von [ideas/" in render_document(
+        subject, f"{text} Häuser sind mit dem Plan."
+    )
+
+
 def test_a_section_keeps_its_headings_below_its_own() -> None:
     whole = "# Title\n\n## Problem\n\n```\n# not a heading\n```\n\n### Detail\n\n## Sources"
     section = render_update(new_id(0), DAY, whole)

@@ -57,6 +57,8 @@ MEASURED = {
         domain.links._ANGLED domain.links._ADDRESS domain.links._TAG domain.links._HREF
         domain.links._DEFINITION domain.links.Link domain.source_lists._PLAIN
         domain.source_lists._NOT_TITLE domain.source_lists._AMBIGUOUS
+        domain.report_phrases._TRANSLATED domain.report_phrases._FOUND_IN_ENGLISH
+        domain.report_phrases._LINE
     """,
     "citations of a list": """
         domain.source_entries._OUR_ENTRY domain.source_entries._ANGLED domain.source_entries._PATH
@@ -97,7 +99,7 @@ MEASURED = {
         domain.verification.cited._NUMBERED domain.verification.cited._LAST_WORD
     """,
     "framework": """
-        domain.completeness._WORD domain.completeness.Framework
+        domain.languages._WORD domain.completeness.Framework
         domain.markdown._ATX domain.markdown._SETEXT domain.markdown._BOLD
     """,
     "report": """

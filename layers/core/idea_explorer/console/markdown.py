@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from idea_explorer.domain.citations import UNMATCHED
+from idea_explorer.domain.report_phrases import WARNINGS
 
 SCHEMES = {"http", "https", "mailto"}
 TAGS = set(
@@ -91,8 +91,10 @@ class _Renderer(RendererHTML):
     """markdown-it calls the public methods by token type."""
 
     def text(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
-        marked = f'<mark class="unverified">{UNMATCHED}</mark>'
-        return marked.join(_escape(part) for part in tokens[idx].content.split(UNMATCHED))
+        shown = _escape(tokens[idx].content)
+        for mark in WARNINGS:
+            shown = shown.replace(_escape(mark), f'<mark class="unverified">{mark}</mark>')
+        return shown
 
     def image(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         """A link instead of the image: loading it would tell its server who reads the report."""

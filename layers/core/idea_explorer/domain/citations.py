@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from idea_explorer.domain.links import Link, find_definitions, find_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings, find_prose
+from idea_explorer.domain.report_phrases import SOURCES, spell_in_english
 from idea_explorer.domain.report_text import cut_report
 from idea_explorer.domain.source_entries import EntryReader
 from idea_explorer.domain.source_lists import ListedSource, SourceList, find_source_lists
@@ -28,7 +29,6 @@ from idea_explorer.domain.tools import Passage
 
 __all__ = ["UNMATCHED", "CheckedReport", "check_citations", "collect_quotes"]
 
-HEADING = "## Sources"
 # The output of a check may parse differently from its input, so it is checked until it stays the same.
 ROUNDS = 5
 MAX_CHECKED = 400_000  # characters in all rounds: less than a second. An answer has at most 80,000
@@ -59,9 +59,9 @@ def check_citations(
 ) -> CheckedReport:
     """Number the sources, mark citations that match no evidence, and end the report with the list. `page`
     is the address of the team's repository on the web, below which an address means a file. `given` are
-    the texts of the request."""
+    the texts of the request. What this adds is in English, whatever the language of the report."""
     ledger = Ledger(evidence, page, given)
-    checked = _Check(cut_report(report), ledger, quotes or {}).run()
+    checked = _Check(spell_in_english(cut_report(report)), ledger, quotes or {}).run()
     for _ in range(1, min(ROUNDS, MAX_CHECKED // max(len(report), 1))):
         again = _Check(checked.text, ledger, quotes or {}).run()
         if again == checked:
@@ -109,7 +109,7 @@ class _Check:
         lines = "\n".join(s.render(self.quotes.get(key, "")) for key, s in self.sources.items())
         parts = [
             close_code(report),
-            HEADING,
+            SOURCES,
             *(close_code(text.strip("\n")) for text in prose),
             lines,
         ]

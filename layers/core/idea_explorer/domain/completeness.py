@@ -1,9 +1,9 @@
 """Check whether a report is complete: it has the sections that its mode's prompt asks for, and a verdict.
 
 People base decisions on complete reports, so one without its verdict must not pass. A complete report
-must not be paid for twice, so any heading that names a section is enough. Headings in other languages
-cannot be compared with English words: there, as many sections as the framework has are enough, besides
-the verdict, which the prompt keeps in English.
+must not be paid for twice, so any heading that names a section is enough. A report is written in the
+language of its idea, headings included. The prompt lists words for the headings in a few languages; in all
+others, as many sections as the framework has are enough. The verdict is in English in every language.
 """
 
 import re
@@ -12,16 +12,12 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.languages import is_english
 from idea_explorer.domain.markdown import Heading, find_headings
 from idea_explorer.domain.report_text import cut_report
 from idea_explorer.domain.source_lists import is_source_heading
 
 VERDICT = "Verdict"  # the last section of a framework with verdicts
-_WORD = re.compile(r"[^\W\d_]+")
-_SAMPLE = 20_000  # characters, enough to recognise the language
-# Frequent in English, and rare in other languages with the same letters.
-_ENGLISH = frozenset("the and of to that with are this it be which from would they what".split())
-_ENGLISH_SHARE = 0.04  # English text has three times as many, even in tables and lists
 
 
 class Framework(DomainModel, frozen=True):
@@ -38,7 +34,7 @@ class Framework(DomainModel, frozen=True):
         found = find_headings(text)
         body = _drop_title(found)
         absent = [name for name in self.sections if not self._find_section(name, body, found)]
-        if absent and _count_sections(body) >= len(self.sections) and not _is_english(text):
+        if absent and _count_sections(body) >= len(self.sections) and not is_english(text):
             absent = []
         if self.verdicts and not self._has_verdict(text, body):
             absent = [name for name in absent if name != VERDICT]
@@ -77,8 +73,3 @@ def _count_sections(body: Sequence[Heading]) -> int:
     """The number of headings on the highest level below the title."""
     levels = [heading.level for heading in body if not heading.run_in]
     return levels.count(min(levels)) if levels else 0
-
-
-def _is_english(text: str) -> bool:
-    words = [word.casefold() for word in _WORD.findall(text[:_SAMPLE])]
-    return sum(word in _ENGLISH for word in words) >= _ENGLISH_SHARE * max(len(words), 1)

@@ -18,6 +18,7 @@ from idea_explorer.domain.front_matter import (
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.markdown import find_prose
+from idea_explorer.domain.report_phrases import FOLLOWS_UP, translate
 from idea_explorer.domain.text import hash_text
 
 UPDATE = "## Update - "
@@ -76,7 +77,7 @@ def _link_parent(report: str, exploration: Exploration) -> str:
     link = f"../{exploration.builds_on.partition('/')[2]}"
     if link in report:
         return report
-    line = f"> Follows up on [{exploration.builds_on}]({link})."
+    line = f"> {translate(FOLLOWS_UP, report)} [{exploration.builds_on}]({link})."
     title = _TITLE_LINE.match(report)
     if title is None:
         return f"{line}\n\n{report}"

@@ -10,10 +10,12 @@ Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
 
 _FIRST_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
-_VERDICT_SECTION = re.compile(r"^#{1,6} .*verdict.*$", re.MULTILINE | re.IGNORECASE)
+# How a report in another language may name its verdict. The verdict itself is in English.
+_NAMES = "verdict|verdikt|urteil|fazit|verdetto|veredicto|veredito|oordeel"
+_VERDICT_SECTION = re.compile(rf"^#{{1,6}} .*\b(?:{_NAMES}).*$", re.MULTILINE | re.IGNORECASE)
 _VERDICT = re.compile(r"\b(" + "|".join(get_args(Verdict)) + r")\b")
 _VERDICT_LINE = re.compile(
-    rf"^[\W_]{{0,8}}verdict[\W_]{{1,8}}({'|'.join(get_args(Verdict))})\b",
+    rf"^[\W_]{{0,8}}(?:{_NAMES})[\W_]{{1,8}}({'|'.join(get_args(Verdict))})\b",
     re.MULTILINE | re.IGNORECASE,
 )
 
@@ -42,8 +44,8 @@ def find_title(report: str, idea: str) -> str:
 
 
 def find_verdict(report: str) -> str | None:
-    """The verdict of the business framework: from its section, or else from the line `Verdict: …`, which
-    is in English in every language."""
+    """The verdict of the business framework: from its section, or else from the line `Verdict: …`. Its words
+    are in English in every language."""
     sections = list(_VERDICT_SECTION.finditer(report))
     section = sections[-1].end() if sections else len(report)
     found = _VERDICT.search(report, section) or _VERDICT_LINE.search(report)

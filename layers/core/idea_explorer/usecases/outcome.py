@@ -16,6 +16,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.private_text import has_private_text
 from idea_explorer.domain.report import choose_report, find_verified, read_final_turn
+from idea_explorer.domain.report_phrases import translate_phrases
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
@@ -183,7 +184,7 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
         numbers = {t: checked.numbers[key] for t, key in cited.items() if key in checked.numbers}
         text = add_evidence(mark_unsupported(text, claims), claims, numbers)
     return Conclusion(
-        text,
+        translate_phrases(text),
         find_verdict(checked.text),
         checked.citations,
         checked.unmatched,
