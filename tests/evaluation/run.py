@@ -16,6 +16,7 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Model, WebPage
 from idea_explorer.settings import Settings
+from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
 from idea_explorer.tools.fetch_rules import FetchRules
 from idea_explorer.usecases.engine import Engine
@@ -86,6 +87,6 @@ def _toolset_for(
         if recording.toolset == "research":
             return research(ToolsetContext(settings, SilentLog(), files, exploration, entries))
         pages = RecordedPages(recording.pages)
-        return assistant_tools(pages, files, settings.web_search_version, FetchRules())
+        return assistant_tools(pages, files, DIRECT_VERSION, FetchRules())
 
     return make

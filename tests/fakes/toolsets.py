@@ -8,12 +8,14 @@ from typing import Any
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain import toolsets as specs
+from idea_explorer.domain.plan import count_questions
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import WebPage
 from idea_explorer.settings import Settings
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
 from idea_explorer.tools.pages import PageCalls
+from idea_explorer.tools.plan import plan_tool
 from idea_explorer.tools.research import research_tools
 from idea_explorer.wiring.toolsets import toolset
 from tests.fakes.fetching import Files
@@ -35,7 +37,8 @@ def _assistant(_: Path) -> Toolset:
 
 def _research(folder: Path) -> Toolset:
     pages = Tool.of(PageCalls(OnePage()).http_fetch)
-    return research_tools(Folder(folder), DIRECT_VERSION, reads_pages=pages)
+    plan = plan_tool(most=count_questions(None), is_reviewed=False)
+    return research_tools(Folder(folder), DIRECT_VERSION, reads_pages=pages, plan=plan)
 
 
 def _wired(name: str) -> Callable[[Path], Toolset]:

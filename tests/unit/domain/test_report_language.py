@@ -20,6 +20,7 @@ from idea_explorer.domain.report_phrases import (
     translate_phrases,
 )
 from idea_explorer.domain.report_text import find_verdict
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import index_document
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -211,10 +212,9 @@ def test_where_the_language_cannot_be_told_our_words_stay_english(text: str) -> 
 
 
 def test_every_prompt_asks_for_the_language_of_the_request() -> None:
-    for toolset, spec in TOOLSETS.items():
-        said = system_prompt(toolset, "business" if spec.takes("mode") else "")
-        assert "language" in said
-    assert "in English in every language" in system_prompt("research", "business")
+    for toolset in TOOLSETS:
+        assert "language" in system_prompt(ExploreRequest(idea="Tea", toolset=toolset))
+    assert "in English in every language" in system_prompt(ExploreRequest(idea="Tea"))
 
 
 def test_a_report_in_german_is_complete_and_keeps_its_verdict(tmp_path: Path) -> None:
