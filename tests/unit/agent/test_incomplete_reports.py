@@ -87,7 +87,8 @@ def test_what_a_report_must_have_is_kept_with_the_transcript(tmp_path: Path) -> 
     assert opening.framework.missing(BARE)
 
 
-LONG = business("A tea room").replace("## Verdict\nPASS.", "## What next\nWait.") + " More." * 40
+VERDICT = "## Verdict\n**Verdict: PASS**"
+LONG = business("A tea room").replace(VERDICT, "## What next\nWait.") + " More." * 40
 THOUGHT = raw({"type": "thinking", "thinking": "", "signature": "s"}, stop_reason="end_turn")
 
 
