@@ -216,3 +216,7 @@ licences: $(DEV) ## Write docs/licences.md from the locks and the installed pack
 .PHONY: github-openapi
 github-openapi: $(DEV) ## Update the test GitHub from GitHub's OpenAPI description; needs npm
 	@$(BIN)/python scripts/refresh-github-openapi.py
+
+.PHONY: tidal-openapi
+tidal-openapi: $(DEV) ## Update the test Tidal from Tidal's OpenAPI description; DESCRIPTION=file instead of the address
+	@$(BIN)/python scripts/refresh-tidal-openapi.py $(DESCRIPTION)

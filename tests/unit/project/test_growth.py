@@ -184,6 +184,8 @@ NOT_MEASURED = {
     "api.hosts._HOST": "a header, which the server bounds",
     "cli.arguments.SUFFIX": FIXED,
     "console.assets._NAME": SHORT,
+    "adapters.music.tidal_documents._ADDRESS": SHORT,
+    "adapters.music.tidal_documents._DURATION": SHORT,
     "domain.approvals._ADDRESS": SHORT,
     "domain.ids._FILE_ID": FIXED,
     "domain.ids._FILE_NAME": SHORT,

@@ -96,6 +96,10 @@ class CatalogueTrack:
     title: str
     artist: str
     album: str | None
+    tidal_id: str | None = None
+    duration_seconds: int | None = None
+    url: str | None = None
+    artwork_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

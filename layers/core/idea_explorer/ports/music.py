@@ -82,12 +82,18 @@ CatalogueKind: TypeAlias = Literal["tracks", "albums"]
 
 @dataclass(frozen=True, slots=True)
 class FoundInCatalogue:
+    """`cut_short` if the catalogue was too slow for all that was wanted."""
+
     tracks: Sequence[CatalogueTrack]
     albums: Sequence[CatalogueAlbum]
+    cut_short: bool = False
 
 
 class Catalogue(Protocol):
     """A streaming service's catalogue; raises ExternalError. Results are untrusted data."""
+
+    def prepare(self) -> None:
+        """Do in the background what the first search would otherwise wait for."""
 
     def search(
         self, query: str, kinds: Collection[CatalogueKind], limit: int
@@ -95,3 +101,6 @@ class Catalogue(Protocol):
 
     def album(self, album_id: str) -> tuple[CatalogueAlbum, Sequence[CatalogueTrack]]:
         """The album and its tracks in order; raises MissingError for an unknown id."""
+
+    def tracks(self, isrcs: Collection[str]) -> Sequence[CatalogueTrack]:
+        """Those that are in the catalogue, one for each ISRC."""

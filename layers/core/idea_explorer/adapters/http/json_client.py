@@ -1,6 +1,6 @@
 """JSON over HTTP with a service of the deployment, and how its failures map to our errors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -20,10 +20,14 @@ class NotThereError(errors.ExternalError):
     """404 from a service."""
 
 
+class UnauthorizedError(errors.AuthFailedError):
+    """401 from a service: another token may be accepted."""
+
+
 # The error types say what is worth retrying: 429, 500, 502, 503 and 504, and nothing else.
 STATUS_ERRORS: dict[int, Callable[[str], errors.ExternalError]] = {
     400: errors.RejectedError,
-    401: errors.AuthFailedError,
+    401: UnauthorizedError,
     403: errors.AuthFailedError,
     404: NotThereError,
     413: errors.RejectedError,
@@ -56,7 +60,7 @@ class JsonHttp:
         path: str,
         *,
         seconds: float,
-        parameters: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str | Sequence[str]] | None = None,
         headers: Mapping[str, str] | None = None,
         form: Mapping[str, str] | None = None,
         body: JsonObject | None = None,

@@ -26,7 +26,7 @@ from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 MEANING, WORDS = "meaning", "words"
 BM25 = "qdrant/bm25"
 BATCH = 100  # points in one upsert: about 200 KB
-SEARCH_SECONDS = 0.8  # two attempts and the pause between them stay within three seconds
+SEARCH_SECONDS = 2.5  # most of the three seconds that a call has
 WRITE_SECONDS = 30.0
 
 T = TypeVar("T")
