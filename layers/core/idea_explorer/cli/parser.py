@@ -161,6 +161,10 @@ def _add_explorations(commands: "Commands") -> None:
         if name == "webhook":
             command.add_argument("action", choices=["resend"])
         command.add_argument("id", help="the exploration's id")
+        if name == "report":
+            command.add_argument(
+                "--format", choices=["m3u", "csv", "json"], help="the playlist alone, as a file"
+            )
         if name == "resume":
             command.add_argument(
                 "--max-steps", type=int, metavar="N", help="model calls from now on"

@@ -12,12 +12,14 @@ from idea_explorer.domain.citations import check_citations, collect_quotes
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
+from idea_explorer.domain.playlist import add_playlist, playlist_of
 from idea_explorer.domain.private_text import find_request_texts, has_private_text
 from idea_explorer.domain.report import choose_report, read_final_turn
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
 from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats
+from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.domain.usage import Price, Usage, compute_cost
 
@@ -157,11 +159,20 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
     quotes = collect_quotes([block for answer in state.answers for block in answer.content])
     checked = check_citations(cleaned, state.evidence, quotes, page=page, given=given)
     return Conclusion(
-        checked.text,
+        _add_result(checked.text, state),
         find_verdict(checked.text),
         checked.citations + removed,
         checked.unmatched + removed,
     )
+
+
+def _add_result(text: str, state: State) -> str:
+    """The report with what the toolset's result tool returned last, if it has such a tool."""
+    names = {spec.result_tool for spec in TOOLSETS.values() if spec.result_tool}
+    if not any(tool.get("name") in names for tool in state.opening.tools):
+        return text
+    found = [result for result in state.results if result.name in names and result.record.ok]
+    return add_playlist(text, playlist_of(found[-1].payload) if found else None)
 
 
 def _clean(written: str, state: State, page: str | None, given: Sequence[str]) -> tuple[str, int]:

@@ -9,7 +9,7 @@ import pytest
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.music import tidal as tidal_module
 from idea_explorer.adapters.music.tidal import MAX_QUERY, Tidal
-from idea_explorer.adapters.music.tidal_documents import parse_duration, tidal_address
+from idea_explorer.adapters.music.tidal_documents import parse_duration
 from idea_explorer.adapters.music.tidal_sign_in import ClientCredentials
 from idea_explorer.domain.errors import (
     AuthFailedError,
@@ -20,7 +20,7 @@ from idea_explorer.domain.errors import (
     UnavailableError,
     UpstreamTimeoutError,
 )
-from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack
+from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, tidal_address
 from tests.fakes.clock import ManualClock
 from tests.fakes.discovering import catalogue_of
 from tests.fakes.json_server import Fault, Reply

@@ -7,15 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import AliasPath, BaseModel, Field
 
-from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, normalize_isrc
+from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, normalize_isrc, tidal_address
 from idea_explorer.domain.text import one_line
 
 MAX_TEXT = 300  # no title is longer than this
 MAX_DURATION = 20
 ARTWORK_WIDTH = 320  # in pixels; enough for a list of tracks
 _DURATION = re.compile(r"PT(?:([0-9]{1,4})H)?(?:([0-9]{1,5})M)?(?:([0-9]{1,6})(?:[.][0-9]+)?S)?")
-# Letters, digits and what joins them: nothing that would end a link in Markdown.
-_ADDRESS = re.compile(r"https://(?:[a-z]+[.])?tidal[.]com/[A-Za-z0-9/_.-]+")
 
 
 class Identifier(BaseModel):
@@ -128,13 +126,6 @@ def parse_duration(text: str) -> int | None:
         return None
     hours, minutes, seconds = (int(each or 0) for each in found.groups())
     return hours * 3_600 + minutes * 60 + seconds
-
-
-def tidal_address(text: object) -> str | None:
-    """The text if it is an address at Tidal: nothing else is shown to a listener as a link."""
-    if not isinstance(text, str) or len(text) > MAX_TEXT or not _ADDRESS.fullmatch(text):
-        return None
-    return text
 
 
 def _image_files(files: object) -> Iterator[tuple[int, str]]:
