@@ -87,11 +87,11 @@ def add_playlist(text: str, playlist: Playlist | None) -> str:
     and what the text left open ends before it."""
     said = "\n".join(
         f"#{line}" if line.startswith(HEADING.strip()) else line
-        for line in close_code(text).splitlines()
+        for line in close_code(text).split("\n")
     )
     if playlist is None:
         return said
-    return f"{said or f'# {_cell(playlist.title)}'}\n\n{_render(playlist)}\n"
+    return f"{said.rstrip() or f'# {_cell(playlist.title)}'}\n\n{_render(playlist)}\n"
 
 
 def parse_playlist(report: str) -> Playlist | None:
