@@ -220,3 +220,7 @@ github-openapi: $(DEV) ## Update the test GitHub from GitHub's OpenAPI descripti
 .PHONY: tidal-openapi
 tidal-openapi: $(DEV) ## Update the test Tidal from Tidal's OpenAPI description; DESCRIPTION=file instead of the address
 	@$(BIN)/python scripts/refresh-tidal-openapi.py $(DESCRIPTION)
+
+.PHONY: qdrant-openapi
+qdrant-openapi: $(DEV) ## Update the test Qdrant from Qdrant's OpenAPI description; DESCRIPTION=file instead of the address
+	@$(BIN)/python scripts/refresh-qdrant-openapi.py $(DESCRIPTION)

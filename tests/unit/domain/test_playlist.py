@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from pydantic import JsonValue
 
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.json import JsonObject
@@ -35,8 +36,8 @@ HOSTILE = [
 ]
 
 
-def result(named: str = "Rain", **changes: object) -> JsonObject:
-    track = {
+def result(named: str = "Rain", **changes: JsonValue) -> JsonObject:
+    track: JsonObject = {
         "isrc": "ZZHRR1900001",
         "title": "Wet Asphalt Hymn",
         "artist": "Harrow Lane",
@@ -49,7 +50,7 @@ def result(named: str = "Rain", **changes: object) -> JsonObject:
         "artworkUrl": "https://resources.tidal.com/images/a/320x320.jpg",
         "reasoning": "It drives home.",
     }
-    return {"title": named, "tracks": [{**track, **changes}]}  # type: ignore[list-item]
+    return {"title": named, "tracks": [{**track, **changes}]}
 
 
 def report_of(payload: JsonObject, text: str = CLOSING) -> str:

@@ -159,7 +159,7 @@ def outcome_of(details: Details, content: str) -> JsonObject:
         "id": details.id,
         "status": details.status,
         "content": content or None,
-        **({"playlist": playlist and playlist.as_json()} if has_playlist else {}),
+        **({"playlist": playlist.as_json() if playlist else None} if has_playlist else {}),
         "path": details.path,
         "stats": details.stats,
         "error": {"code": failure.code, "message": failure.message} if failure else None,

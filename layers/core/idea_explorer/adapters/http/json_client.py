@@ -12,6 +12,9 @@ from idea_explorer.adapters.http.connections import certificates, map_httpx_erro
 from idea_explorer.domain import errors
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.retry import parse_retry_after
+from idea_explorer.domain.text import make_printable, one_line
+
+MAX_REASON = 200
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -93,5 +96,22 @@ class JsonHttp:
                 retry_after=parse_retry_after(response.headers, datetime.now(UTC)),
             )
         return STATUS_ERRORS.get(status, errors.ExternalError)(
-            f"{self._service} answered {status}."
+            f"{self._service} answered {status}{_find_reason(response)}."
         )
+
+
+def _find_reason(response: httpx.Response) -> str:
+    """What the service says of its refusal, in the forms of Qdrant, JSON:API and OAuth."""
+    try:
+        body = response.json()
+    except ValueError:
+        return ""
+    match body:
+        case (
+            {"status": {"error": str(reason)}}
+            | {"errors": [{"detail": str(reason)}, *_]}
+            | {"error_description": str(reason)}
+        ):
+            said = make_printable(one_line(reason, MAX_REASON)).rstrip(".")
+            return f": {said}" if said else ""
+    return ""
