@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
-from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 from idea_explorer.adapters.music.tidal import Tidal
 from idea_explorer.adapters.music.tidal_sign_in import ClientCredentials, SignIn
 from idea_explorer.agent.tool_calls import Executed, Recorded, Retried

@@ -27,7 +27,8 @@ from typing import Any
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
-from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
 from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.json import JsonObject

@@ -74,7 +74,14 @@ class TrackIndex(Membership, Protocol):
 class Library(Membership, Protocol):
     """The tracks that the listener owns."""
 
-    def add(self, tracks: Sequence[OwnedTrack]) -> None: ...
+    def add(self, tracks: Sequence[OwnedTrack]) -> None:
+        """Add tracks, replacing those with the same ISRC. Idempotent."""
+
+    def tracks(self) -> Sequence[OwnedTrack]:
+        """All of them, by artist, album and title."""
+
+    def remove(self, isrcs: Collection[str]) -> None:
+        """Remove those that are there."""
 
 
 CatalogueKind: TypeAlias = Literal["tracks", "albums"]

@@ -84,7 +84,7 @@ def library(settings: Settings, owner: str, clock: Clock) -> Library:
 
         connect = partial(client, "dynamodb", settings.aws_endpoint_url)
         return DynamoLibrary(settings.table_name, connect, clock, owner)
-    from idea_explorer.adapters.music.sqlite import SqliteLibrary
+    from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 
     return SqliteLibrary(music_file(settings))
 

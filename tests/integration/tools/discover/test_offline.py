@@ -46,6 +46,24 @@ def test_a_mood_becomes_a_playlist_with_reasons_and_flags(
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_library_is_imported_listed_and_removed_from(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"isrc": "ZZTST1900001", "title": "Crust", "artist": "Vine"}\n')
+    assert main(["library", "import", str(file)]) == 0
+    assert capsys.readouterr().out == "Added 1 track, replaced 0, removed 0, left 0 unchanged\n"
+    assert main(["library", "list"]) == 0
+    assert capsys.readouterr().out == "ZZTST1900001  Crust – Vine\n"
+    assert main(["library", "remove", "ZZTST0000000"]) != 0
+    assert "Not in the library: ZZTST0000000" in capsys.readouterr().err
+    assert main(["library", "remove", "zztst1900001"]) == 0
+    assert capsys.readouterr().out == "Removed 1 track\n"
+    assert main(["library", "import", str(MUSIC / "tracks.jsonl")]) == 2
+    assert "'idea index' takes" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
 def test_an_empty_index_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explore", "anything", "--toolset", "discover", "--json", "--quiet"]) == 0
     assert "idea index FILE.jsonl" in json.loads(capsys.readouterr().out)["content"]

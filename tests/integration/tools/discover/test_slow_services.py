@@ -37,6 +37,12 @@ class Down:
     def add(self, tracks: Sequence[OwnedTrack]) -> None:
         raise NotImplementedError
 
+    def tracks(self) -> Sequence[OwnedTrack]:
+        raise NotImplementedError
+
+    def remove(self, isrcs: Collection[str]) -> None:
+        raise NotImplementedError
+
 
 @pytest.mark.slow
 def test_slow_services_give_results_and_flags_that_are_true(tidal: FakeTidal) -> None:

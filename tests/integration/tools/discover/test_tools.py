@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
-from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 from idea_explorer.agent.tool_calls import Bounded, Executed
 from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError
