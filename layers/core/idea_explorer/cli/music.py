@@ -43,7 +43,7 @@ def list_owned(arguments: argparse.Namespace) -> int:
         return 0
     for track in tracks:
         named = " – ".join(filter(None, (track.title, track.artist, track.album)))
-        print(make_printable(one_line(f"{track.isrc}  {named}", 2_000)))
+        print(make_printable(one_line(f"{track.isrc} {named}", 2_000)))
     if not tracks:
         warn("The library is empty. Import tracks with: idea library import FILE")
     return 0

@@ -54,7 +54,7 @@ def test_the_library_is_imported_listed_and_removed_from(
     assert main(["library", "import", str(file)]) == 0
     assert capsys.readouterr().out == "Added 1 track, replaced 0, removed 0, left 0 unchanged\n"
     assert main(["library", "list"]) == 0
-    assert capsys.readouterr().out == "ZZTST1900001  Crust – Vine\n"
+    assert capsys.readouterr().out == "ZZTST1900001 Crust – Vine\n"
     assert main(["library", "remove", "ZZTST0000000"]) != 0
     assert "Not in the library: ZZTST0000000" in capsys.readouterr().err
     assert main(["library", "remove", "zztst1900001"]) == 0
