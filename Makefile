@@ -229,3 +229,11 @@ licences: $(DEV) ## Write docs/licences.md from the locks and the installed pack
 .PHONY: github-openapi
 github-openapi: $(DEV) ## Update the test GitHub from GitHub's OpenAPI description; needs npm
 	@$(BIN)/python scripts/refresh-github-openapi.py
+
+.PHONY: tidal-openapi
+tidal-openapi: $(DEV) ## Update the test Tidal from Tidal's OpenAPI description; DESCRIPTION=file instead of the address
+	@$(BIN)/python scripts/refresh-tidal-openapi.py $(DESCRIPTION)
+
+.PHONY: qdrant-openapi
+qdrant-openapi: $(DEV) ## Update the test Qdrant from Qdrant's OpenAPI description; DESCRIPTION=file instead of the address
+	@$(BIN)/python scripts/refresh-qdrant-openapi.py $(DESCRIPTION)

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
-from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
-from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
+from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
+from idea_explorer.adapters.music.tidal import Tidal
+from idea_explorer.adapters.music.tidal_sign_in import ClientCredentials, SignIn
 from idea_explorer.agent.tool_calls import Executed, Recorded, Retried
 from idea_explorer.agent.validation import Validated
+from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.ports.music import Catalogue, Library, TrackIndex
@@ -35,7 +38,7 @@ class Bench:
         index: TrackIndex,
         library: Library,
         catalogue: Catalogue | None = None,
-        lookup_seconds: float = 10.0,
+        lookup_seconds: float | None = 10.0,
     ) -> None:
         self.clock = ManualClock()
         self.log = RecordedLog()
@@ -77,13 +80,12 @@ def sample_tidal() -> Iterator[FakeTidal]:
         yield tidal
 
 
-def catalogue_of(server: FakeTidal) -> Tidal:
-    return Tidal(
-        lambda: ClientCredentials("id", "secret"),
-        ManualClock(),
-        api_url=server.api_url,
-        auth_url=server.auth_url,
-    )
+def catalogue_of(
+    server: FakeTidal, clock: Clock | None = None, *, secret: str = "secret", country: str = "US"
+) -> Tidal:
+    clock = clock or ManualClock()
+    sign_in = SignIn(lambda: ClientCredentials("id", secret), clock, server.auth_url)
+    return Tidal(sign_in, clock, country=country, api_url=server.api_url)
 
 
 def playlist(**changes: Any) -> JsonObject:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from tests.fakes.github_wire import ApiError, JsonObject, ReceivedRequest
+from tests.fakes.openapi_contract import close_schema, path_pattern
 
 EXTRACT = Path(__file__).with_name("github_openapi.json")
 _NUMBER = re.compile(r"-?\d+")
@@ -88,10 +88,10 @@ def refusal(request: ReceivedRequest, found: Match | None) -> ApiError | None:
 @cache
 def _operations() -> tuple[Operation, ...]:
     extract = json.loads(EXTRACT.read_text())
-    schemas = {name: _closed(schema) for name, schema in extract["schemas"].items()}
+    schemas = {name: close_schema(schema) for name, schema in extract["schemas"].items()}
 
     def validator(schema: JsonObject) -> Draft202012Validator:
-        return Draft202012Validator({**_closed(schema), "schemas": schemas})
+        return Draft202012Validator({**close_schema(schema), "schemas": schemas})
 
     found = []
     for name, facts in extract["operations"].items():
@@ -100,7 +100,7 @@ def _operations() -> tuple[Operation, ...]:
             Operation(
                 name=name,
                 docs=facts["docs"],
-                pattern=_pattern(name.partition(" ")[2], facts["path"]),
+                pattern=path_pattern(name.partition(" ")[2], facts["path"]),
                 path={key: validator(value["schema"]) for key, value in facts["path"].items()},
                 query={key: validator(schema) for key, schema in facts["query"].items()},
                 body=validator(body["schema"]) if body else None,
@@ -108,33 +108,6 @@ def _operations() -> tuple[Operation, ...]:
             )
         )
     return tuple(found)
-
-
-def _pattern(path: str, parameters: Mapping[str, Any]) -> re.Pattern[str]:
-    """A value is a segment of the path or, where the description says so, several; none is empty."""
-
-    def values(named: re.Match[str]) -> str:
-        segments = "[^/]+(?:/[^/]+)*" if parameters[named[1]]["many_segments"] else "[^/]+"
-        return f"(?P<{named[1]}>{segments})"
-
-    return re.compile(re.sub(r"\{(\w+)\}", values, path))
-
-
-def _closed(schema: Any) -> Any:
-    """The schema with every object limited to the properties that it names."""
-    if isinstance(schema, list):
-        return [_closed(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    closed = {
-        key: {name: _closed(part) for name, part in value.items()}
-        if key == "properties"
-        else _closed(value)
-        for key, value in schema.items()
-    }
-    if "properties" in closed:
-        closed.setdefault("additionalProperties", False)
-    return closed
 
 
 def _typed(text: str) -> str | int:

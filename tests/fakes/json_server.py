@@ -22,6 +22,7 @@ class Request:
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
+    target: str = ""  # path and query as they came over the wire
 
     def json(self) -> Any:
         return json.loads(self.body)
@@ -45,7 +46,8 @@ class Fault:
 
 
 class JsonServer(Serving, ABC):
-    """Serves from the moment it is entered. `faults` are used up one by one; `broken` stays."""
+    """Serves from the moment it is entered. `faults` are used up one by one; `broken` stays. `delays` are
+    the seconds that an answer takes, by the beginning of the path."""
 
     _server: "_Server"
 
@@ -53,6 +55,7 @@ class JsonServer(Serving, ABC):
         self.requests: list[Request] = []
         self.faults: deque[Fault] = deque()
         self.broken: Fault | None = None
+        self.delays: dict[str, float] = {}
         self.stopping = threading.Event()
         self._server = _Server(("127.0.0.1", port), self)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -77,6 +80,12 @@ class JsonServer(Serving, ABC):
         if self.faults and request.path.startswith(self.faults[0].path):
             return self.faults.popleft()
         return None
+
+    def delay_for(self, request: Request) -> float:
+        return next(
+            (seconds for path, seconds in self.delays.items() if request.path.startswith(path)),
+            0.0,
+        )
 
     def __exit__(self, *_: object) -> None:
         self.stopping.set()
@@ -115,8 +124,10 @@ class _Handler(BaseHTTPRequestHandler):
             query={name: values[0] for name, values in parse_qs(url.query).items()},
             headers={name.lower(): value for name, value in self.headers.items()},
             body=self.rfile.read(int(self.headers.get("Content-Length") or 0)),
+            target=self.path,
         )
         service.requests.append(request)
+        service.stopping.wait(service.delay_for(request))
         match service.fault_for(request):
             case Fault(what="hang"):
                 service.stopping.wait(30)

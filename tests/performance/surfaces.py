@@ -42,6 +42,7 @@ from idea_explorer.domain.paths import (
     encode_name,
 )
 from idea_explorer.domain.plan import MAX_PLAN_CHARS, parse_plan
+from idea_explorer.domain.playlist import add_playlist, parse_playlist, playlist_of
 from idea_explorer.domain.private_text import NamedAddresses, find_request_texts
 from idea_explorer.domain.publication import find_folders, hash_idea, parse_log
 from idea_explorer.domain.related_research import describe_document
@@ -253,6 +254,9 @@ SURFACES: dict[str, Surface] = {
         album_key(text, text),
         build_matcher(extract_words(text))(text),
         shorten(text),
+    ),
+    "playlist": lambda text: parse_playlist(
+        add_playlist(text, playlist_of({"title": text, "tracks": [{"title": text}]}))
     ),
     "music meaning": lambda text: LexiconEmbedder().embed([text], "query"),
     "addresses of a page": read_addresses,

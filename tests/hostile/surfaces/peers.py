@@ -10,7 +10,8 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.research import GitHub
 from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
-from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
+from idea_explorer.adapters.music.tidal import Tidal
+from idea_explorer.adapters.music.tidal_sign_in import ClientCredentials, SignIn
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.paths import check_research_path
 from tests.fakes.serving import Listening
@@ -47,7 +48,8 @@ def peers(folder: Path) -> Iterator[Check]:
     server.daemon_threads = True
     url = f"http://127.0.0.1:{server.server_address[1]}"
     github = GitHubClient("acme/ideas", lambda: "token", url)
-    tidal = Tidal(lambda: ClientCredentials("a", "b"), SystemClock(), api_url=url, auth_url=url)
+    sign_in = SignIn(lambda: ClientCredentials("a", "b"), SystemClock(), url)
+    tidal = Tidal(sign_in, SystemClock(), api_url=url)
     qdrant = QdrantTrackIndex(url, "tracks")
     calls: list[Callable[[], object]] = [
         github.about,

@@ -147,6 +147,8 @@ CASES: Mapping[str, Sequence[Sequence[str]]] = {
     "replay": [["replay", EVIL]],
     "index": [["index", EVIL]],
     "library import": [["library", "import", EVIL]],
+    "library list": [["library", "list", "--research", EVIL]],
+    "library remove": [["library", "remove", EVIL]],
     "serve": [["serve", "--research", EVIL], ["serve", "--port", EVIL]],
     "doctor": [["doctor", "--research", EVIL], ["doctor", "--research", EVIL, "--json"]],
     "admin": [["admin", EVIL]],

@@ -253,6 +253,39 @@ def test_a_tool_that_hangs_is_cut_off() -> None:
     release.set()
     assert result.payload["error_type"] == "timeout"
     assert result.payload["message"] == "echo did not answer in 0.05 s."
+    assert (result.transient, result.was_retried) == (True, False)
+
+
+def test_a_retry_that_is_cut_off_was_a_retry() -> None:
+    release = threading.Event()
+
+    class HangingSecond(Scripted):
+        def __call__(self, arguments: Echo) -> ToolResult:
+            self.ran += 1
+            if self.ran == 1:
+                raise UnavailableError("503")
+            release.wait(10)
+            return ToolResult.success({}, summary="")
+
+    log = RecordedLog()
+    runner = Bounded(Retried(Executed(log), ManualClock(), log))
+    result = runner.run(tool(HangingSecond(), time_limit=1.1), Echo(words="w"))
+    release.set()
+    assert (result.error_type, result.transient, result.was_retried) == ("timeout", True, True)
+
+
+def test_a_slow_failure_is_not_retried_when_another_one_would_not_fit() -> None:
+    clock, log = ManualClock(), RecordedLog()
+
+    class Slow(Scripted):
+        def __call__(self, arguments: Echo) -> ToolResult:
+            self.ran += 1
+            clock.pass_time(2.6)
+            raise UpstreamTimeoutError("slow")
+
+    body = Slow()
+    result = Retried(Executed(log), clock, log).run(tool(body, time_limit=6.0), Echo(words="w"))
+    assert (body.ran, result.transient, result.was_retried) == (1, True, False)
 
 
 def test_a_tool_that_hangs_is_cut_off_where_the_time_for_writing_begins() -> None:

@@ -11,6 +11,8 @@ from idea_explorer.domain.events import (
     ToolCallStart,
 )
 from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.playlist import add_playlist, playlist_of
 from idea_explorer.domain.run import Stats
 from tests.fakes.api import Api
 from tests.fakes.explorations import RECEIPT
@@ -193,6 +195,33 @@ def test_the_report_is_markdown(api: Api) -> None:
     assert reply.status == 200
     assert reply.text == "# Bees\n\nGrün."
     assert reply.headers["content-type"] == "text/markdown; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("form", "media_type", "part"),
+    [
+        ("m3u", "audio/x-mpegurl; charset=utf-8", "#EXTM3U"),
+        ("csv", "text/csv; charset=utf-8", "position,title"),
+        ("json", "application/json", '"title": "Rain"'),
+    ],
+)
+def test_a_playlist_is_exported(api: Api, form: str, media_type: str, part: str) -> None:
+    running = api.run_to(api.submitted(), "running")
+    track: JsonObject = {"isrc": "ZZHRR1900001", "title": "Hymn", "artist": "Lane"}
+    report = add_playlist("# Rain", playlist_of({"title": "Rain", "tracks": [track]}))
+    api.store.save_report(running.id, running.lease, report)
+
+    reply = api.get(f"/explorations/{running.id}/report?format={form}")
+
+    assert (reply.status, reply.headers["content-type"]) == (200, media_type)
+    assert part in reply.text
+
+
+def test_what_is_no_playlist_is_not_exported(api: Api) -> None:
+    running = api.run_to(api.submitted(), "running")
+    api.store.save_report(running.id, running.lease, "# Bees")
+    assert api.get(f"/explorations/{running.id}/report?format=m3u").status == 404
+    assert api.get(f"/explorations/{running.id}/report?format=pdf").status == 422
 
 
 def test_without_a_report_there_is_none(api: Api) -> None:

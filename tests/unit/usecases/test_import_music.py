@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
-from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.usecases.import_music import import_library, index_tracks
+from idea_explorer.domain.music import album_key
+from idea_explorer.usecases.import_music import LibraryChange, import_library, index_tracks
 
 
 def line(number: int = 1, **changes: Any) -> str:
@@ -90,15 +92,50 @@ def test_a_file_that_is_empty_or_cannot_be_read_is_an_error(
         index_tracks(unreadable, index)
 
 
+def owned(number: int = 1, **changes: Any) -> str:
+    track = {"isrc": f"ZZTST19{number:05}", "title": "Song", "artist": "Artist", "album": "Album"}
+    return json.dumps(track | changes)
+
+
 def test_a_library_is_imported_and_a_track_that_stands_there_twice_counts_once(
     library: SqliteLibrary,
 ) -> None:
-    given = stream('{"isrc": "zztst1900001"}', line(1), '{"isrc": "ZZTST1900002"}')
-    assert import_library(given, library) == 2
+    given = stream('{"isrc": "zztst1900001"}', owned(1), '{"isrc": "ZZTST1900002"}')
+    assert import_library(given, library) == LibraryChange(2, 0, 0, 0)
     assert library.known_isrcs(["ZZTST1900001", "ZZTST1900002"]) == {"ZZTST1900001", "ZZTST1900002"}
+
+
+def test_an_import_says_what_it_adds_and_replaces(library: SqliteLibrary) -> None:
+    import_library(stream(owned(1), owned(2)), library)
+    again = stream(owned(1), owned(2, title="Other"), owned(3), '{"isrc": "ZZTST1900001"}')
+    assert import_library(again, library) == LibraryChange(1, 1, 1, 0)
+    assert [track.title for track in library.tracks()] == ["Other", "Song", "Song"]
+
+
+def test_a_replaced_library_holds_the_file_alone(library: SqliteLibrary) -> None:
+    import_library(stream(owned(1), owned(2, album="Gone")), library)
+    change = import_library(stream(owned(1), owned(3)), library, replace=True)
+    assert change == LibraryChange(1, 0, 1, 1)
+    assert [track.isrc for track in library.tracks()] == ["ZZTST1900001", "ZZTST1900003"]
+    assert library.known_albums([album_key("Artist", "Gone")]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (line(2), "line 2: is a line of a track file, which 'idea index' takes"),
+        ('{"isrc": "ZZTST1900002", "tags": ["rain"]}', "line 2: is not a line of a library"),
+        ('{"query": "rain"}', "line 2: is not a line of a library"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(library: SqliteLibrary, wrong: str, said: str) -> None:
+    with pytest.raises(InvalidRequestError, match="Nothing was imported") as caught:
+        import_library(stream(owned(1), wrong), library)
+    assert said in caught.value.message
+    assert library.tracks() == []
 
 
 def test_one_wrong_line_and_nothing_is_owned(library: SqliteLibrary) -> None:
     with pytest.raises(InvalidRequestError, match="line 2: isrc: invalid ISRC"):
-        import_library(stream(line(1), '{"isrc": "x"}'), library)
+        import_library(stream(owned(1), '{"isrc": "x"}'), library)
     assert library.known_isrcs(["ZZTST1900001"]) == frozenset()

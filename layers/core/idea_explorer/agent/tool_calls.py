@@ -78,7 +78,7 @@ class Executed:
 @dataclass(frozen=True)
 class Retried:
     """Retries a transient failure once: after a second, or after the wait that the service asked for,
-    unless there is no time for that."""
+    unless there is no time for that and for an attempt as long as the first."""
 
     inner: Runner
     clock: Clock
@@ -93,8 +93,7 @@ class Retried:
             return first
         wait = RETRY.pause(1, first.retry_after)
         left = min(tool.time_limit - took, _time_left(self.deadline))
-        # the retry may take as long as the first attempt
-        if first.retry_after is not None and wait + took > left:
+        if wait + took > left:
             return first
         self._log.warning(f"{tool.name}_retry_attempt", errorType=first.error_type)
         self.clock.sleep(wait)
@@ -112,13 +111,22 @@ class Bounded:
 
     def run(self, tool: Tool[Any], arguments: Arguments) -> ToolResult:
         limit = min(tool.time_limit, _time_left(self.deadline))
+        attempts = 0
+
+        def attempt(given: Arguments) -> ToolResult:
+            nonlocal attempts
+            attempts += 1
+            return tool.run(given)
+
+        counted = replace(tool, run=attempt)
         try:
             result = run_with_time_limit(
-                lambda: self.inner.run(tool, arguments), limit, name=f"tool-{tool.name}"
+                lambda: self.inner.run(counted, arguments), limit, name=f"tool-{tool.name}"
             )
         except TimeLimitExceededError:
             message = f"{tool.name} did not answer in {round(limit, 2):g} s."
-            return ToolResult.failure("timeout", message)
+            failure = ToolResult.failure("timeout", message, transient=tool.reads_only)
+            return replace(failure, was_retried=attempts > 1)
         return _shorten(result)
 
 

@@ -11,6 +11,7 @@ from idea_explorer.api.views import Details, ExplorationList, build_details, bui
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.playlist import MEDIA_TYPES, Format, export
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import CallbackSecret, ResumeRequest, WebhookUrl
 from idea_explorer.domain.run import Status
@@ -54,7 +55,14 @@ def show_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
     return ApiResponse(200, _describe(exploration, call, deps))
 
 
+class ReportQuery(DomainModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Format | None = None
+
+
 def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
+    wanted = call.parse_query(ReportQuery).format
     exploration = find_readable(call.path["exploration_id"], call.owner, deps)
     try:
         markdown = deps.reports.load_report(exploration.id)
@@ -62,6 +70,8 @@ def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
         raise RequestError(
             404, f"Exploration {exploration.id} is {exploration.status} and has no report."
         ) from error
+    if wanted:
+        return ApiResponse(200, export(markdown, wanted), content_type=MEDIA_TYPES[wanted])
     if "text/html" not in call.header("accept").lower():
         return ApiResponse(200, markdown, content_type="text/markdown; charset=utf-8")
     # slow to import; only this route needs it

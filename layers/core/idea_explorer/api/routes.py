@@ -117,7 +117,16 @@ ROUTES: tuple[Route, ...] = (
         f"{ONE}/report",
         "api.explorations:show_report",
         "Read the report",
-        returns={200: ("text/markdown", "text/html")},
+        returns={
+            200: (
+                "text/markdown",
+                "text/html",
+                "audio/x-mpegurl",
+                "text/csv",
+                "domain.playlist:Playlist",
+            )
+        },
+        asks="api.explorations:ReportQuery",
     ),
     Route(
         "POST",

@@ -28,6 +28,7 @@ from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.events import ApprovalRequested
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.playlist import export
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -114,7 +115,9 @@ def watch(arguments: argparse.Namespace) -> int:
 
 def report(arguments: argparse.Namespace) -> int:
     content = choose_target(arguments).report(arguments.id)
-    if arguments.json:
+    if arguments.format:
+        print(export(content, arguments.format), end="")
+    elif arguments.json:
         print_json({"id": arguments.id, "content": content})
     else:
         print(content)

@@ -1,4 +1,4 @@
-"""`idea index` and `idea library import`: music data for the discover toolset."""
+"""`idea index` and `idea library`: music data for the discover toolset."""
 
 import argparse
 import sys
@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import IO
 
 from idea_explorer.cli.arguments import read_settings
-from idea_explorer.domain.text import pluralize
+from idea_explorer.cli.output import print_json
+from idea_explorer.cli.streams import warn
+from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.music import normalize_isrc
+from idea_explorer.domain.text import make_printable, one_line, pluralize
+from idea_explorer.ports.music import Library
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.import_music import import_library, index_tracks
 from idea_explorer.wiring import music
@@ -24,12 +29,45 @@ def index(arguments: argparse.Namespace) -> int:
 
 
 def import_owned(arguments: argparse.Namespace) -> int:
-    settings = _read_settings(arguments)
-    library = music.library(settings, arguments.owner, system_clock())
+    library = _library(arguments)
     with _open(arguments.file) as lines:
-        count = import_library(lines, library)
-    print(f"Imported {pluralize(count, 'track')}")
+        change = import_library(lines, library, replace=arguments.replace)
+    print(
+        f"Added {pluralize(change.added, 'track')}, replaced {change.replaced},"
+        f" removed {change.removed}, left {change.unchanged} unchanged"
+    )
     return 0
+
+
+def list_owned(arguments: argparse.Namespace) -> int:
+    tracks = _library(arguments).tracks()
+    if arguments.json:
+        print_json({"tracks": [track.model_dump() for track in tracks]})
+        return 0
+    for track in tracks:
+        named = " – ".join(filter(None, (track.title, track.artist, track.album)))
+        print(make_printable(one_line(f"{track.isrc} {named}", 2_000)))
+    if not tracks:
+        warn("The library is empty. Import tracks with: idea library import FILE")
+    return 0
+
+
+def remove_owned(arguments: argparse.Namespace) -> int:
+    library = _library(arguments)
+    try:
+        wanted = [normalize_isrc(isrc) for isrc in arguments.isrc]
+    except ValueError as error:
+        raise InvalidRequestError(f"{str(error).capitalize()}.") from error
+    owned = library.known_isrcs(wanted)
+    if missing := [isrc for isrc in wanted if isrc not in owned]:
+        raise MissingError(f"Nothing was removed. Not in the library: {', '.join(missing)}.")
+    library.remove(owned)
+    print(f"Removed {pluralize(len(owned), 'track')}")
+    return 0
+
+
+def _library(arguments: argparse.Namespace) -> Library:
+    return music.library(_read_settings(arguments), arguments.owner, system_clock())
 
 
 def _read_settings(arguments: argparse.Namespace) -> Settings:

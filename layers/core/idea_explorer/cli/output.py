@@ -13,6 +13,7 @@ from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.playlist import parse_playlist
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
 from idea_explorer.domain.text import make_printable, one_line, pluralize
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -160,10 +161,13 @@ def _format_verification(counts: Verification) -> str:
 def outcome_of(details: Details, content: str) -> JsonObject:
     """The one object that scripts get of a run."""
     failure = details.failure
+    has_playlist = TOOLSETS[details.toolset].result_tool is not None
+    playlist = parse_playlist(content) if has_playlist else None
     return {
         "id": details.id,
         "status": details.status,
         "content": content or None,
+        **({"playlist": playlist.as_json() if playlist else None} if has_playlist else {}),
         "path": details.path,
         "stats": details.stats,
         "error": {"code": failure.code, "message": failure.message} if failure else None,

@@ -186,6 +186,10 @@ def _add_explorations(commands: "Commands") -> None:
         if name == "webhook":
             command.add_argument("action", choices=["resend"])
         command.add_argument("id", help="the exploration's id")
+        if name == "report":
+            command.add_argument(
+                "--format", choices=["m3u", "csv", "json"], help="the playlist alone, as a file"
+            )
         if name == "resume":
             command.add_argument(
                 "--max-steps", type=int, metavar="N", help="model calls from now on"
@@ -244,12 +248,25 @@ def _add_replay(commands: "Commands") -> None:
 
 def _add_music(commands: "Commands") -> None:
     index = _add(commands, "index", "music.index", "index tracks for music discovery")
-    library = commands.add_parser("library", help="import the music you own")
+    library = commands.add_parser("library", help="import, list and remove the music you own")
     library_commands = library.add_subparsers(title="commands", metavar="COMMAND", required=True)
     owned = _add(library_commands, "import", "music.import_owned", "import the tracks you own")
-    owned.add_argument("--owner", default="local", help="the owner; of a token, in a deployment")
+    owned.add_argument(
+        "--replace", action="store_true", help="remove the tracks that are not in the file"
+    )
+    listed = _add(library_commands, "list", "music.list_owned", "list the tracks you own")
+    _add_json(listed)
+    removed = _add(library_commands, "remove", "music.remove_owned", "remove tracks by ISRC")
+    removed.add_argument(
+        "isrc", nargs="+", help="the ISRC of a track, as 'idea library list' shows"
+    )
     for command in (index, owned):
         command.add_argument("file", help="a file of JSON lines; - for stdin")
+    for command in (owned, listed, removed):
+        command.add_argument(
+            "--owner", default="local", help="the owner; of a token, in a deployment"
+        )
+    for command in (index, owned, listed, removed):
         _add_research(command, "the folder that holds the index")
 
 

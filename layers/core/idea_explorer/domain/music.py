@@ -21,11 +21,14 @@ from idea_explorer.domain.text import fold
 
 MAX_NAME = 500
 MAX_DESCRIPTION = 1_500  # a hundred of these still fit into one tool result
+MAX_ADDRESS = 300
 MAX_SHORT_WORDS = 50  # enough to rule a track out
 ISRC_PATTERN = "^[A-Z0-9]{12}$"
 
 _ISRC = re.compile(r"[A-Z0-9]{12}")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
+# Letters, digits and what joins them: nothing that would end a link in Markdown.
+_TIDAL_ADDRESS = re.compile(r"https://(?:[a-z]{1,20}[.])?tidal[.]com/[A-Za-z0-9/_.-]+")
 _NOT_A_LETTER = re.compile(r"[^\w]+", re.UNICODE)
 
 
@@ -96,6 +99,10 @@ class CatalogueTrack:
     title: str
     artist: str
     album: str | None
+    tidal_id: str | None = None
+    duration_seconds: int | None = None
+    url: str | None = None
+    artwork_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,13 @@ class CatalogueAlbum:
     @property
     def key(self) -> str:
         return album_key(self.artist, self.title)
+
+
+def tidal_address(text: object) -> str | None:
+    """The text if it is an address at Tidal: nothing else is shown to a listener as a link."""
+    if not isinstance(text, str) or len(text) > MAX_ADDRESS or not _TIDAL_ADDRESS.fullmatch(text):
+        return None
+    return text
 
 
 def album_key(artist: str, title: str) -> str:

@@ -28,6 +28,8 @@ class ToolsetSpec:
     fields: Mapping[str, str] = field(default_factory=dict)
     # the tools whose results are private: what was uploaded, the team's code, research or library
     private_tools: frozenset[str] = frozenset()
+    # the tool whose last result is the result of the run, whatever its text says
+    result_tool: str | None = None
     # the setting without which it cannot run in a deployment, and the parameter that an operator sets
     needs: tuple[str, str] | None = None
 
@@ -135,6 +137,7 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "suggestPlaylist": "Putting a playlist together",
             },
             default_steps=5,
+            result_tool="suggestPlaylist",
             private_tools=frozenset(
                 "semanticSearch tidalSearch albumTracks batchMetadata suggestPlaylist".split()
             ),

@@ -19,8 +19,10 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.playlist import parse_playlist
 from idea_explorer.domain.request import key_of
 from idea_explorer.domain.text import one_line
+from idea_explorer.domain.toolsets import TOOLSETS
 
 GITHUB, GITHUB_RAW = "github.com", "https://raw.githubusercontent.com"
 EVENT = "idea_explored"
@@ -75,6 +77,7 @@ def build_message(
         "github_url": exploration.publication.url,
         "github_raw_url": build_raw_url(exploration),
         "report_excerpt": one_line(report, EXCERPT_CHARS) or None,
+        **_describe_playlist(exploration, report),
         "error": {"code": receipt.code, "message": receipt.message} if receipt else None,
         "repo": exploration.request.repository or repository,
         "branch": exploration.publication.branch or branch,
@@ -82,6 +85,14 @@ def build_message(
         "timestamp": moment.isoformat(),
     }
     return WebhookMessage(f"msg_{exploration.id}_{exploration.run.number}", _dump(fields))
+
+
+def _describe_playlist(exploration: Exploration, report: str) -> JsonObject:
+    """The result of a run whose toolset has a tool for it; other messages do not mention it."""
+    if TOOLSETS[exploration.request.toolset].result_tool is None:
+        return {}
+    playlist = parse_playlist(report)
+    return {"playlist": playlist.as_json() if playlist else None}
 
 
 def build_raw_url(exploration: Exploration) -> str | None:

@@ -74,7 +74,14 @@ class TrackIndex(Membership, Protocol):
 class Library(Membership, Protocol):
     """The tracks that the listener owns."""
 
-    def add(self, tracks: Sequence[OwnedTrack]) -> None: ...
+    def add(self, tracks: Sequence[OwnedTrack]) -> None:
+        """Add tracks, replacing those with the same ISRC. Idempotent."""
+
+    def tracks(self) -> Sequence[OwnedTrack]:
+        """All of them, by artist, album and title."""
+
+    def remove(self, isrcs: Collection[str]) -> None:
+        """Remove those that are there."""
 
 
 CatalogueKind: TypeAlias = Literal["tracks", "albums"]
@@ -82,12 +89,18 @@ CatalogueKind: TypeAlias = Literal["tracks", "albums"]
 
 @dataclass(frozen=True, slots=True)
 class FoundInCatalogue:
+    """`cut_short` if the catalogue was too slow for all that was wanted."""
+
     tracks: Sequence[CatalogueTrack]
     albums: Sequence[CatalogueAlbum]
+    cut_short: bool = False
 
 
 class Catalogue(Protocol):
     """A streaming service's catalogue; raises ExternalError. Results are untrusted data."""
+
+    def prepare(self) -> None:
+        """Do in the background what the first search would otherwise wait for."""
 
     def search(
         self, query: str, kinds: Collection[CatalogueKind], limit: int
@@ -95,3 +108,6 @@ class Catalogue(Protocol):
 
     def album(self, album_id: str) -> tuple[CatalogueAlbum, Sequence[CatalogueTrack]]:
         """The album and its tracks in order; raises MissingError for an unknown id."""
+
+    def tracks(self, isrcs: Collection[str]) -> Sequence[CatalogueTrack]:
+        """Those that are in the catalogue, one for each ISRC."""

@@ -1,9 +1,10 @@
 """Import music from a file of JSON lines, which is validated as a whole first."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
@@ -12,6 +13,7 @@ from idea_explorer.ports.music import Library, TrackIndex
 
 MAX_COMPLAINTS = 10  # enough to see the pattern
 MAX_LINE_BYTES = 1_000_000  # a track takes some hundreds
+NAMES = frozenset({"title", "artist", "album"})
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -75,17 +77,55 @@ def _reason(error: ValidationError) -> str:
     return f"{where}: {rule}" if where else rule
 
 
-def import_library(source: IO[bytes], library: Library) -> int:
-    """Add every track of the file; returns how many different ones there were.
+class LibraryLine(OwnedTrack, frozen=True):
+    """One line of a library file. Lines of the other files with ISRCs are refused."""
 
-    With one wrong line, nothing is added. Raises InvalidRequestError for the file and ExternalError for the
-    library.
+    @model_validator(mode="before")
+    @classmethod
+    def _check_kind(cls, line: object) -> object:
+        if isinstance(line, dict):
+            if "description" in line:
+                raise ValueError("is a line of a track file, which 'idea index' takes")
+            if line.keys() - OwnedTrack.model_fields and not line.keys() & NAMES:
+                raise ValueError("is not a line of a library: title, artist and album are missing")
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChange:
+    """How many tracks an import added, replaced, left as they were, and removed."""
+
+    added: int
+    replaced: int
+    unchanged: int
+    removed: int
+
+
+def import_library(source: IO[bytes], library: Library, *, replace: bool = False) -> LibraryChange:
+    """Add every track of the file. With `replace`, remove all others.
+
+    With one wrong line, nothing is changed. A name that the file leaves out stays as it was. Raises
+    InvalidRequestError for the file and ExternalError for the library.
     """
-    tracks = {track.isrc: track for _, track in read_json_lines(source, OwnedTrack)}
-    if not tracks:
+    lines = {track.isrc: track for _, track in read_json_lines(source, LibraryLine)}
+    if not lines:
         raise InvalidRequestError("The file holds no tracks.")
-    library.add([*tracks.values()])
-    return len(tracks)
+    before = {track.isrc: track for track in library.tracks()}
+    after = {isrc: _merge(line, before.get(isrc)) for isrc, line in lines.items()}
+    added = [track for isrc, track in after.items() if isrc not in before]
+    replaced = [track for isrc, track in after.items() if before.get(isrc, track) != track]
+    removed = [isrc for isrc in before if isrc not in after] if replace else []
+    if added or replaced:
+        library.add([*added, *replaced])
+    if removed:
+        library.remove(removed)
+    unchanged = len(after) - len(added) - len(replaced)
+    return LibraryChange(len(added), len(replaced), unchanged, len(removed))
+
+
+def _merge(line: OwnedTrack, before: OwnedTrack | None) -> OwnedTrack:
+    given = {name: getattr(line, name) or getattr(before, name, "") for name in NAMES}
+    return OwnedTrack(isrc=line.isrc, **given)
 
 
 def index_tracks(source: IO[bytes], index: TrackIndex) -> int:

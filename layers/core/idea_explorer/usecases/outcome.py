@@ -14,11 +14,13 @@ from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
+from idea_explorer.domain.playlist import add_playlist, playlist_of
 from idea_explorer.domain.private_text import has_private_text
 from idea_explorer.domain.report import choose_report, find_verified, read_final_turn
 from idea_explorer.domain.report_phrases import translate_phrases
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.run import Receipt, Stats
+from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.domain.usage import Price, Usage, compute_cost
 from idea_explorer.domain.verification.report import add_evidence, mark_unsupported
@@ -184,9 +186,18 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
         numbers = {t: checked.numbers[key] for t, key in cited.items() if key in checked.numbers}
         text = add_evidence(mark_unsupported(text, claims), claims, numbers)
     return Conclusion(
-        translate_phrases(text),
+        _add_result(translate_phrases(text), state),
         find_verdict(checked.text),
         checked.citations,
         checked.unmatched,
         Verification.of(claims) if verified else None,
     )
+
+
+def _add_result(text: str, state: State) -> str:
+    """The report with what the toolset's result tool returned last, if it has such a tool."""
+    names = {spec.result_tool for spec in TOOLSETS.values() if spec.result_tool}
+    if not any(tool.get("name") in names for tool in state.opening.tools):
+        return text
+    found = [result for result in state.results if result.name in names and result.record.ok]
+    return add_playlist(text, playlist_of(found[-1].payload) if found else None)

@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import ConfigurationError
@@ -12,7 +13,11 @@ from idea_explorer.wiring.cloud import cloud_secrets
 from idea_explorer.wiring.local import system_clock
 from idea_explorer.wiring.toolsets import ToolsetContext, missing_settings
 
+if TYPE_CHECKING:
+    from idea_explorer.adapters.music.tidal_sign_in import SignIn
+
 MUSIC = "music.db"
+_SIGN_INS: "dict[tuple[object, ...], SignIn]" = {}
 
 
 def discover(context: ToolsetContext) -> Toolset:
@@ -79,7 +84,7 @@ def library(settings: Settings, owner: str, clock: Clock) -> Library:
 
         connect = partial(client, "dynamodb", settings.aws_endpoint_url)
         return DynamoLibrary(settings.table_name, connect, clock, owner)
-    from idea_explorer.adapters.music.sqlite import SqliteLibrary
+    from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 
     return SqliteLibrary(music_file(settings))
 
@@ -90,7 +95,17 @@ def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:
         settings.tidal_secret_id
     ):
         return None
-    from idea_explorer.adapters.music.tidal import ClientCredentials, Tidal
+    from idea_explorer.adapters.music.tidal import API_URL, Tidal
+
+    url = settings.tidal_api_url or API_URL
+    return Tidal(
+        _tidal_sign_in(settings, clock), clock, country=settings.tidal_country, api_url=url
+    )
+
+
+def _tidal_sign_in(settings: Settings, clock: Clock) -> "SignIn":
+    """One for each account in this process: a token serves many explorations."""
+    from idea_explorer.adapters.music.tidal_sign_in import AUTH_URL, ClientCredentials, SignIn
 
     def credentials() -> ClientCredentials:
         if settings.tidal_secret_id:
@@ -105,10 +120,6 @@ def catalogue(settings: Settings, clock: Clock) -> Catalogue | None:
             settings.tidal_client_id, settings.tidal_client_secret.get_secret_value()
         )
 
-    return Tidal(
-        credentials,
-        clock,
-        country=settings.tidal_country,
-        **({"api_url": settings.tidal_api_url} if settings.tidal_api_url else {}),
-        **({"auth_url": settings.tidal_auth_url} if settings.tidal_auth_url else {}),
-    )
+    url = settings.tidal_auth_url or AUTH_URL
+    account = (settings.tidal_secret_id, settings.tidal_client_id, settings.tidal_client_secret)
+    return _SIGN_INS.setdefault((url, *account), SignIn(credentials, clock, url))

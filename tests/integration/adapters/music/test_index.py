@@ -5,12 +5,19 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+import httpx
 import pytest
 
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
-from idea_explorer.domain.errors import ConfigurationError, ExternalError, UnavailableError
+from idea_explorer.domain.errors import (
+    ConfigurationError,
+    ExternalError,
+    RejectedError,
+    UnavailableError,
+)
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import IndexedTrack, album_key
 from idea_explorer.ports.music import Embedder, TrackIndex, Vector
 from tests.fakes.qdrant_server import FakeQdrant
@@ -234,6 +241,55 @@ def test_qdrant_is_asked_once_for_a_search_and_once_for_each_look_up() -> None:
             "/collections/tracks/points",
             "/collections/tracks/facet",
         ]
+
+
+def test_every_filtered_field_has_an_index_also_in_a_collection_of_an_earlier_version() -> None:
+    with FakeQdrant() as qdrant:
+        QdrantTrackIndex(qdrant.url, "tracks", LEXICON).add(TRACKS)
+        collection = qdrant.collections["tracks"]
+        assert collection.indexed == {"model", "album_key"}
+        collection.indexed.discard("model")
+        with pytest.raises(RejectedError, match='Index required but not found for "model"'):
+            QdrantTrackIndex(qdrant.url, "tracks", LEXICON).search("storm", 10)
+        QdrantTrackIndex(qdrant.url, "tracks", LEXICON).add([RAIN])
+        assert QdrantTrackIndex(qdrant.url, "tracks", LEXICON).search("storm", 10).total
+
+
+def test_three_hundred_requests_break_no_rule_of_qdrant_s_description() -> None:
+    queries = ["sad storm", "rooftop", "newborn", "ümlaut", '" OR "', "x" * 2_000, "melancholic"]
+    with FakeQdrant() as qdrant:
+        index = QdrantTrackIndex(qdrant.url, "tracks", LEXICON)
+        index.add(TRACKS)
+        words = QdrantTrackIndex(qdrant.url, "tracks")
+        for number in range(85):
+            index.search(queries[number % len(queries)], 10)
+            words.search(queries[number % len(queries)], 50)
+            index.known_isrcs([f"ZZTST19{number:05}"])
+            index.known_albums([RAIN.album_key, "x|y"])
+        print(
+            f"{qdrant.contract.requests} requests to Qdrant,"
+            f" {len(qdrant.contract.violations)} violations"
+        )
+        assert qdrant.contract.requests >= 300
+        assert qdrant.contract.violations == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"searches": [{"query": {"fusion": "best"}, "limit": 5}]},
+        {"searches": [{"query": {"rrf": {"smoothing": 60}}, "limit": 5}]},
+        {"searches": [{"vector": [1.0], "limit": 5}]},
+        {"searches": [{"query": [1.0], "using": "meaning", "limit": 5000}]},
+        {"searches": [{"query": [1.0], "using": "meaning", "limit": 5}]},
+        {},
+    ],
+)
+def test_the_test_qdrant_refuses_what_the_real_one_refuses(body: JsonObject) -> None:
+    with FakeQdrant() as qdrant:
+        QdrantTrackIndex(qdrant.url, "tracks", LEXICON).add(TRACKS)
+        url = f"{qdrant.url}/collections/tracks/points/query/batch"
+        assert httpx.post(url, json=body, trust_env=False).status_code == 400
 
 
 def test_a_collection_of_another_size_is_not_written_to() -> None:

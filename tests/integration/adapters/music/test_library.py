@@ -10,7 +10,7 @@ from botocore.stub import ANY, Stubber
 
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.music.dynamodb import DynamoLibrary
-from idea_explorer.adapters.music.sqlite import SqliteLibrary
+from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.music import OwnedTrack, album_key
 from idea_explorer.ports.music import Library
@@ -56,6 +56,22 @@ def test_adding_again_changes_nothing(opening: Opening) -> None:
     library.add([OwnedTrack(isrc=BREAD.isrc), BREAD])
     assert library.known_isrcs([BREAD.isrc]) == {BREAD.isrc}
     assert library.known_albums([BREAD.album_key or ""]) == {BREAD.album_key}
+
+
+def test_what_is_owned_is_listed_with_its_names(opening: Opening) -> None:
+    named = BREAD.model_copy(update={"title": "Crust"})
+    opening().add([BARE, named])
+    assert opening().tracks() == [BARE, named]
+
+
+def test_what_is_removed_is_owned_no_longer_and_neither_is_its_album(opening: Opening) -> None:
+    other = OwnedTrack(isrc="ZZTST1900003", artist=BREAD.artist, album=BREAD.album)
+    opening().add([BREAD, BARE, other])
+    opening().remove([BREAD.isrc, "ZZTST0000000"])
+    assert opening().known_isrcs([BREAD.isrc, BARE.isrc]) == {BARE.isrc}
+    assert opening().known_albums([BREAD.album_key or ""]) == {BREAD.album_key}
+    opening().remove([other.isrc])
+    assert opening().known_albums([BREAD.album_key or ""]) == frozenset()
 
 
 def test_an_empty_library_owns_nothing(opening: Opening) -> None:

@@ -41,6 +41,12 @@ class Shaky:
     def add(self, tracks: Sequence[OwnedTrack]) -> None:
         raise NotImplementedError
 
+    def tracks(self) -> Sequence[OwnedTrack]:
+        raise NotImplementedError
+
+    def remove(self, isrcs: Collection[str]) -> None:
+        raise NotImplementedError
+
     def _answer(self, what: str) -> frozenset[str]:
         self.asked.append(what)
         if self.failure:

@@ -1,5 +1,7 @@
 """Music discovery from the command line, on the sample data, without a model."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -31,8 +33,34 @@ def test_a_mood_becomes_a_playlist_with_reasons_and_flags(
     names = [call["name"] for call in outcome["stats"]["tool_calls"]]
     assert names == ["semanticSearch", "batchMetadata", "suggestPlaylist"]
     assert outcome["content"].startswith("# Melancholic love songs")
-    assert "(owned)" in outcome["content"]
-    assert outcome["content"].count("** by ") == 8
+    assert outcome["content"].count("\n| ") == 9
+    assert len(outcome["playlist"]["tracks"]) == 8
+    assert {track["in_library"] for track in outcome["playlist"]["tracks"]} == {True, False}
+
+    assert main(["report", outcome["id"], "--format", "m3u"]) == 0
+    assert capsys.readouterr().out.count("#EXTINF:") == 8
+    assert main(["report", outcome["id"], "--format", "csv"]) == 0
+    assert len(list(csv.DictReader(io.StringIO(capsys.readouterr().out)))) == 8
+    assert main(["report", outcome["id"], "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == outcome["playlist"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_library_is_imported_listed_and_removed_from(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"isrc": "ZZTST1900001", "title": "Crust", "artist": "Vine"}\n')
+    assert main(["library", "import", str(file)]) == 0
+    assert capsys.readouterr().out == "Added 1 track, replaced 0, removed 0, left 0 unchanged\n"
+    assert main(["library", "list"]) == 0
+    assert capsys.readouterr().out == "ZZTST1900001 Crust – Vine\n"
+    assert main(["library", "remove", "ZZTST0000000"]) != 0
+    assert "Not in the library: ZZTST0000000" in capsys.readouterr().err
+    assert main(["library", "remove", "zztst1900001"]) == 0
+    assert capsys.readouterr().out == "Removed 1 track\n"
+    assert main(["library", "import", str(MUSIC / "tracks.jsonl")]) == 2
+    assert "'idea index' takes" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
-from idea_explorer.adapters.music.sqlite import SqliteLibrary, SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
+from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 from idea_explorer.agent.tool_calls import Bounded, Executed
 from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.tools import ToolCall
+from idea_explorer.domain.tools import ToolCall, ToolRecord
+from idea_explorer.domain.transcript import StoredResult, ToolsRan
 from idea_explorer.usecases.import_music import index_tracks
 from tests.fakes.discovering import (
     NOT_OWNED,
@@ -102,7 +104,7 @@ def test_the_catalogue_answers_with_tracks_and_albums(bench: Bench) -> None:
     assert set(found) == ALWAYS | {"query", "searchType", "tracks", "albums", "totalFound"}
     assert found["searchType"] == "both"
     assert found["totalFound"] == 4
-    assert found["summary"] == "Found 3 tracks and 1 albums matching 'harrow lane'"
+    assert found["summary"] == "Found 3 tracks and 1 album matching 'harrow lane'"
     owned, bonus, hidden = found["tracks"]
     assert set(owned) == TRACK
     assert (owned["inLibrary"], owned["isIndexed"]) == (True, True)
@@ -168,7 +170,7 @@ def test_without_a_catalogue_its_tools_say_what_is_missing(
     assert len(bench.tools.definitions) == 5
 
 
-@pytest.mark.parametrize("status", [429, 503, 504])
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_a_passing_failure_is_tried_once_more_after_a_second(
     bench: Bench, tidal: FakeTidal, status: int
 ) -> None:
@@ -196,16 +198,16 @@ def test_a_failure_that_lasts_is_told_after_one_more_try(
     assert (ended.retryable, ended.was_retried) == (True, True)
 
 
-def test_a_catalogue_that_hangs_is_tried_twice(bench: Bench, tidal: FakeTidal) -> None:
+def test_a_catalogue_that_hangs_is_a_timeout_that_another_call_may_overcome(
+    bench: Bench, tidal: FakeTidal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("idea_explorer.adapters.music.tidal.FIRST_PAGE_SECONDS", 0.2)
     tidal.broken = Fault("hang", path="/v2")
     result = bench.result("tidalSearch", query="harrow")
-    assert (result.error_type, result.was_retried) == ("timeout", True)
-    assert len(tidal.asked("/v2")) == 2
+    assert (result.error_type, result.transient) == ("timeout", True)
 
 
-@pytest.mark.parametrize(
-    ("status", "error_type"), [(401, "auth_failed"), (403, "auth_failed"), (404, "internal_error")]
-)
+@pytest.mark.parametrize(("status", "error_type"), [(403, "auth_failed"), (404, "internal_error")])
 def test_a_lasting_failure_is_not_tried_again(
     bench: Bench, tidal: FakeTidal, status: int, error_type: str
 ) -> None:
@@ -269,15 +271,47 @@ def test_a_playlist_comes_back_with_albums_flags_and_reasons(bench: Bench) -> No
         "album": "Wipers on Low",
         "inLibrary": True,
         "isIndexed": True,
+        "tidalId": "11001",
+        "durationSeconds": 185,
+        "url": "https://tidal.com/browse/track/11001",
+        "artworkUrl": "https://resources.tidal.com/images/art11/320x320.jpg",
         "reasoning": "It drives home in the rain.",
     }
-    assert shown["summary"] == "Suggested 'Rain' with 1 tracks"
+    assert shown["summary"] == "Suggested 'Rain' with 1 track"
 
 
 def test_a_playlist_names_the_album_of_a_track_that_the_catalogue_showed(bench: Bench) -> None:
     bench.call("tidalSearch", query="nobody yet")
     (track,) = bench.call("suggestPlaylist", **playlist(isrc="ZZNBD2000001"))["tracks"]
     assert (track["album"], track["isIndexed"], track["inLibrary"]) == ("Elsewhere", False, False)
+
+
+def test_what_the_catalogue_showed_is_not_looked_up_again(bench: Bench, tidal: FakeTidal) -> None:
+    bench.call("tidalSearch", query="nobody yet")
+    (track,) = bench.call("suggestPlaylist", **playlist(isrc="ZZNBD2000001"))["tracks"]
+    assert track["tidalId"] == "22001"
+    assert tidal.asked("/v2/tracks") == []
+
+
+def test_a_catalogue_that_fails_leaves_the_rest_of_the_playlist(
+    bench: Bench, tidal: FakeTidal
+) -> None:
+    tidal.broken = Fault("reset", path="/v2/tracks")
+    shown = bench.call("suggestPlaylist", **playlist())
+    (track,) = shown["tracks"]
+    assert (track["url"], track["durationSeconds"], track["inLibrary"]) == (None, None, True)
+    assert "links, artwork and durations are missing" in shown["summary"]
+
+
+def test_after_a_resume_the_transcript_names_the_albums(music: Music, tidal: FakeTidal) -> None:
+    found = Bench(*music, catalogue_of(tidal)).result("tidalSearch", query="nobody yet")
+    call = ToolCall(id="c", name="tidalSearch", input={})
+    record = ToolRecord(name="tidalSearch", duration_ms=1, ok=True, bytes=1)
+    stored = StoredResult.of(call, found, record)
+    resumed = Bench(*music)
+    resumed.tools.read_transcript([ToolsRan(step=1, results=(stored,))])
+    (track,) = resumed.call("suggestPlaylist", **playlist(isrc="ZZNBD2000001"))["tracks"]
+    assert track["album"] == "Elsewhere"
 
 
 def test_a_track_that_nobody_knows_has_no_album(bench: Bench) -> None:

@@ -1,6 +1,6 @@
 """JSON over HTTP with a service of the deployment, and how its failures map to our errors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -12,6 +12,9 @@ from idea_explorer.adapters.http.connections import certificates, map_httpx_erro
 from idea_explorer.domain import errors
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.retry import parse_retry_after
+from idea_explorer.domain.text import make_printable, one_line
+
+MAX_REASON = 200
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -20,10 +23,14 @@ class NotThereError(errors.ExternalError):
     """404 from a service."""
 
 
+class UnauthorizedError(errors.AuthFailedError):
+    """401 from a service: another token may be accepted."""
+
+
 # The error types say what is worth retrying: 429, 500, 502, 503 and 504, and nothing else.
 STATUS_ERRORS: dict[int, Callable[[str], errors.ExternalError]] = {
     400: errors.RejectedError,
-    401: errors.AuthFailedError,
+    401: UnauthorizedError,
     403: errors.AuthFailedError,
     404: NotThereError,
     413: errors.RejectedError,
@@ -56,7 +63,7 @@ class JsonHttp:
         path: str,
         *,
         seconds: float,
-        parameters: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str | Sequence[str]] | None = None,
         headers: Mapping[str, str] | None = None,
         form: Mapping[str, str] | None = None,
         body: JsonObject | None = None,
@@ -89,5 +96,22 @@ class JsonHttp:
                 retry_after=parse_retry_after(response.headers, datetime.now(UTC)),
             )
         return STATUS_ERRORS.get(status, errors.ExternalError)(
-            f"{self._service} answered {status}."
+            f"{self._service} answered {status}{_find_reason(response)}."
         )
+
+
+def _find_reason(response: httpx.Response) -> str:
+    """What the service says of its refusal, in the forms of Qdrant, JSON:API and OAuth."""
+    try:
+        body = response.json()
+    except ValueError:
+        return ""
+    match body:
+        case (
+            {"status": {"error": str(reason)}}
+            | {"errors": [{"detail": str(reason)}, *_]}
+            | {"error_description": str(reason)}
+        ):
+            said = make_printable(one_line(reason, MAX_REASON)).rstrip(".")
+            return f": {said}" if said else ""
+    return ""

@@ -13,6 +13,7 @@ from idea_explorer.ports import Clock
 
 SYSTEM = "DynamoDB"
 LIBRARY = "LIBRARY#"
+ISRC = "ISRC#"
 READ_BATCH = 100  # the most that BatchGetItem takes, enough for the longest result
 WRITE_BATCH = 25  # the most that BatchWriteItem takes
 ATTEMPTS = 8
@@ -30,13 +31,40 @@ class DynamoLibrary:
 
     def add(self, tracks: Sequence[OwnedTrack]) -> None:
         """In batches. After a failure, repeating the call completes it."""
-        names = dict.fromkeys(_isrc_name(track.isrc) for track in tracks)
-        names |= dict.fromkeys(_album_name(track.album_key) for track in tracks if track.album_key)
-        keys = [self._key(name) for name in names]
-        for start in range(0, len(keys), WRITE_BATCH):
-            self._write(
-                [{"PutRequest": {"Item": key}} for key in keys[start : start + WRITE_BATCH]]
-            )
+        items = {_isrc_name(track.isrc): _names(track) for track in tracks}
+        items |= {_album_name(track.album_key): {} for track in tracks if track.album_key}
+        self._write_all(
+            [{"PutRequest": {"Item": self._key(name, **more)}} for name, more in items.items()]
+        )
+
+    def tracks(self) -> Sequence[OwnedTrack]:
+        """Those that were added by an earlier version have no names."""
+        found: list[OwnedTrack] = []
+        start: dict[str, Any] = {}
+        while True:
+            with map_aws_errors(SYSTEM):
+                page = self._connect().query(
+                    TableName=self._table,
+                    KeyConditionExpression="#pk = :pk AND begins_with(#sk, :isrc)",
+                    ExpressionAttributeNames={"#pk": PK, "#sk": SK},
+                    ExpressionAttributeValues=encode(
+                        {":pk": f"{LIBRARY}{self._owner}", ":isrc": ISRC}
+                    ),
+                    **start,
+                )
+            found += [_track(decode(item)) for item in page["Items"]]
+            if "LastEvaluatedKey" not in page:
+                return sorted(found, key=lambda t: (t.artist, t.album, t.title, t.isrc))
+            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    def remove(self, isrcs: Collection[str]) -> None:
+        """Albums of which nothing is left go first: after a failure, repeating the call completes it."""
+        owned = self.tracks()
+        wanted = {track.isrc: track.album_key for track in owned if track.isrc in isrcs}
+        left = {track.album_key for track in owned if track.isrc not in wanted}
+        gone = {key for key in wanted.values() if key and key not in left}
+        names = [*map(_album_name, gone), *map(_isrc_name, wanted)]
+        self._write_all([{"DeleteRequest": {"Key": self._key(name)}} for name in names])
 
     def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]:
         return self._known({_isrc_name(isrc): isrc for isrc in isrcs})
@@ -62,6 +90,10 @@ class DynamoLibrary:
             found |= {asked[decode(item)[SK]] for item in items}
         return frozenset(found)
 
+    def _write_all(self, requests: list[dict[str, Any]]) -> None:
+        for start in range(0, len(requests), WRITE_BATCH):
+            self._write(requests[start : start + WRITE_BATCH])
+
     def _write(self, requests: list[dict[str, Any]]) -> None:
         for failed in range(1, ATTEMPTS + 1):
             with map_aws_errors(SYSTEM):
@@ -74,12 +106,22 @@ class DynamoLibrary:
             f"AWS {SYSTEM} stored only a part of the items.", hint="Import the file again."
         )
 
-    def _key(self, name: str) -> Item:
-        return encode({PK: f"{LIBRARY}{self._owner}", SK: name})
+    def _key(self, name: str, **attributes: str) -> Item:
+        return encode({PK: f"{LIBRARY}{self._owner}", SK: name, **attributes})
 
 
 def _isrc_name(isrc: str) -> str:
-    return f"ISRC#{isrc}"
+    return f"{ISRC}{isrc}"
+
+
+def _names(track: OwnedTrack) -> dict[str, str]:
+    named = {"title": track.title, "artist": track.artist, "album": track.album}
+    return {name: value for name, value in named.items() if value}
+
+
+def _track(item: Item) -> OwnedTrack:
+    named = {name: str(item.get(name) or "") for name in ("title", "artist", "album")}
+    return OwnedTrack(isrc=str(item[SK]).removeprefix(ISRC), **named)
 
 
 def _album_name(key: str) -> str:

@@ -1,10 +1,11 @@
-"""Tracks in a Qdrant collection, over its HTTP API (1.15.2 or later, where the server computes BM25).
+"""Tracks in a Qdrant collection, over its HTTP API (1.16 or later: the server computes BM25 and fuses).
 
 A point is a track; its id is derived from the ISRC. `meaning` holds the embedder's vector, `words` the
-server's BM25 vector. One request runs both searches; they are fused here, as in the SQLite index.
+server's BM25 vector. One request runs both searches, and the server fuses them. Every field that is filtered
+has an index, without which a server in strict mode refuses the filter.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
@@ -16,17 +17,18 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import (
     DEPTH,
+    RANK_SMOOTHING,
     IndexedTrack,
     build_matcher,
     extract_words,
-    fuse_rankings,
 )
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 
 MEANING, WORDS = "meaning", "words"
 BM25 = "qdrant/bm25"
+FILTERED = ("model", "album_key")
 BATCH = 100  # points in one upsert: about 200 KB
-SEARCH_SECONDS = 0.8  # two attempts and the pause between them stay within three seconds
+SEARCH_SECONDS = 2.5  # most of the three seconds that a call has
 WRITE_SECONDS = 30.0
 
 T = TypeVar("T")
@@ -51,13 +53,18 @@ class TrackPayload(BaseModel):
 
 class Point(BaseModel):
     payload: TrackPayload
+    score: float = 0.0
 
     def track(self) -> IndexedTrack:
         return IndexedTrack.model_construct(None, **self.payload.model_dump())
 
 
-class PointList(BaseModel):
-    points: list[Point]
+class PointId(BaseModel):
+    id: str
+
+
+class Ranking(BaseModel):
+    points: list[Point | PointId]
 
 
 class IsrcPoint(BaseModel):
@@ -80,6 +87,7 @@ class CollectionInfo(BaseModel):
     vectors: dict[str, VectorParams] = Field(
         {}, validation_alias=AliasPath("config", "params", "vectors")
     )
+    payload_schema: dict[str, object] = {}
 
 
 class QdrantTrackIndex:
@@ -111,19 +119,10 @@ class QdrantTrackIndex:
         words = extract_words(query)
         try:
             vector = self._query_vector(query)
-            found = self._run(self._searches(words, vector))
+            found = self._run(words, vector)
         except NotThereError:
             return FoundTracks(hits=[], total=0, by_meaning=False, index_is_empty=True)
-        enough = build_matcher(words)
-        by_words = [track for track in found.get(WORDS, []) if enough(track.text)]
-        rankings = [by_words] if vector is None else [by_words, found.get(MEANING, [])]
-        tracks = {track.isrc: track for ranking in rankings for track in ranking}
-        ranked = fuse_rankings([track.isrc for track in ranking] for ranking in rankings)
-        return FoundTracks(
-            hits=[ScoredTrack(tracks[isrc], score) for isrc, score in ranked[:limit]],
-            total=len(ranked),
-            by_meaning=vector is not None,
-        )
+        return FoundTracks(hits=found[:limit], total=len(found), by_meaning=vector is not None)
 
     def get(self, isrcs: Collection[str]) -> Sequence[IndexedTrack]:
         return [point.track() for point in self._retrieve(QdrantResponse[list[Point]], isrcs, True)]
@@ -172,35 +171,51 @@ class QdrantTrackIndex:
         (vector,) = self._embedder.embed([query], "query")
         return vector
 
-    def _searches(self, words: Sequence[str], vector: Vector | None) -> dict[str, JsonObject]:
-        searches: dict[str, JsonObject] = {}
-        if words:
-            searches[WORDS] = {"query": {"text": " ".join(words), "model": BM25}}
-        if self._embedder and vector is not None and any(vector):
-            same_model: JsonObject = {"key": "model", "match": {"value": self._embedder.name}}
-            searches[MEANING] = {
-                "query": [*vector],
-                "score_threshold": self._embedder.floor,
-                "filter": {"must": [same_model]},
-            }
-        return {
-            using: {**search, "using": using, "limit": DEPTH, "with_payload": True}
-            for using, search in searches.items()
+    def _run(self, words: Sequence[str], vector: Vector | None) -> list[ScoredTrack]:
+        """Both rankings fused, and in the same request those found by meaning, to tell the others apart: of
+        these, the ones with few of the words have them by accident."""
+        meaning = self._meaning_search(vector) if vector is not None and any(vector) else None
+        by_words: JsonObject = {"query": {"text": " ".join(words), "model": BM25}, "using": WORDS}
+        rankings = [
+            *([{**by_words, "limit": DEPTH}] if words else []),
+            *([meaning] * bool(meaning)),
+        ]
+        if not rankings:
+            return []
+        fused: JsonObject = {
+            "prefetch": [*rankings],
+            "query": {"rrf": {"k": RANK_SMOOTHING}},
+            "limit": 2 * DEPTH,
+            "with_payload": True,
         }
-
-    def _run(self, searches: Mapping[str, JsonObject]) -> Mapping[str, list[IndexedTrack]]:
-        if not searches:
-            return {}
-        response = self._http.call(
-            QdrantResponse[list[PointList]],
+        ids: list[JsonObject] = [{**meaning, "with_payload": False}] if meaning else []
+        answer = self._http.call(
+            QdrantResponse[list[Ranking]],
             "POST",
             f"{self._path}/points/query/batch",
             seconds=SEARCH_SECONDS,
-            body={"searches": [*searches.values()]},
-        )
+            body={"searches": [fused, *ids]},
+        ).result
+        near = {point.id for ranking in answer[1:] for point in _ids(ranking)}
+        enough = build_matcher(words)
+        # the first of every ranking has the score 1
+        share = RANK_SMOOTHING / (2 if vector is not None else 1)
+        return [
+            ScoredTrack(point.track(), round(min(1.0, point.score * share), 4))
+            for point in answer[0].points
+            if isinstance(point, Point)
+            and (_point_id(point.payload.isrc) in near or enough(point.track().text))
+        ]
+
+    def _meaning_search(self, vector: Vector) -> JsonObject:
+        assert self._embedder is not None
+        same_model: JsonObject = {"key": "model", "match": {"value": self._embedder.name}}
         return {
-            using: [point.track() for point in found.points]
-            for using, found in zip(searches, response.result, strict=True)
+            "query": [*vector],
+            "using": MEANING,
+            "limit": DEPTH,
+            "score_threshold": self._embedder.floor,
+            "filter": {"must": [same_model]},
         }
 
     def _points(self, tracks: Sequence[IndexedTrack]) -> list[JsonObject]:
@@ -221,12 +236,15 @@ class QdrantTrackIndex:
         return points
 
     def _prepare(self) -> None:
-        """Create the collection, or check that the existing one fits the embedder."""
+        """Create the collection, or check that the existing one fits the embedder. An index that is missing,
+        as in collections of earlier versions, is added."""
         try:
-            size = self._vectors().get(MEANING)
+            info = self._info()
         except NotThereError:
             self._create()
             return
+        size = info.vectors.get(MEANING)
+        self._add_indexes(name for name in FILTERED if name not in info.payload_schema)
         if self._embedder and (size is None or size.size != self._embedder.dimensions):
             raise ConfigurationError(
                 f"The Qdrant collection '{self._name}' was created for another embedder.",
@@ -237,8 +255,13 @@ class QdrantTrackIndex:
         size = self._embedder.dimensions if self._embedder else None
         vectors: JsonObject = {MEANING: {"size": size, "distance": "Cosine"}} if size else {}
         self._put(self._path, {"vectors": vectors, "sparse_vectors": {WORDS: {"modifier": "idf"}}})
-        self._put(f"{self._path}/index", {"field_name": "album_key", "field_schema": "keyword"})
+        self._add_indexes(FILTERED)
         self._known_vectors = None
+
+    def _add_indexes(self, names: Iterable[str]) -> None:
+        for name in names:
+            body: JsonObject = {"field_name": name, "field_schema": "keyword"}
+            self._put(f"{self._path}/index?wait=true", body)
 
     def _put(self, path: str, body: JsonObject) -> None:
         self._http.call(AnyResponse, "PUT", path, seconds=WRITE_SECONDS, body=body)
@@ -246,11 +269,17 @@ class QdrantTrackIndex:
     def _vectors(self) -> Mapping[str, VectorParams]:
         """The collection's dense vectors, which never change."""
         if self._known_vectors is None:
-            response = self._http.call(
-                QdrantResponse[CollectionInfo], "GET", self._path, seconds=SEARCH_SECONDS
-            )
-            self._known_vectors = response.result.vectors
+            self._known_vectors = self._info().vectors
         return self._known_vectors
+
+    def _info(self) -> CollectionInfo:
+        return self._http.call(
+            QdrantResponse[CollectionInfo], "GET", self._path, seconds=SEARCH_SECONDS
+        ).result
+
+
+def _ids(ranking: Ranking) -> list[PointId]:
+    return [point for point in ranking.points if isinstance(point, PointId)]
 
 
 def _point_id(isrc: str) -> str:

@@ -1,4 +1,4 @@
-"""The music index and library in a SQLite file."""
+"""The music index in a SQLite file."""
 
 import json
 import sqlite3
@@ -15,7 +15,6 @@ from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.music import (
     DEPTH,
     IndexedTrack,
-    OwnedTrack,
     build_matcher,
     extract_words,
     fuse_rankings,
@@ -111,32 +110,6 @@ def _map_errors(action: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise ExternalError(f"The music file could not be {action}: {error}.") from error
-
-
-LIBRARY_SCHEMA = """
-CREATE TABLE IF NOT EXISTS library (isrc TEXT PRIMARY KEY, album_key TEXT) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS library_by_album ON library (album_key);
-"""
-
-
-class SqliteLibrary:
-    def __init__(self, path: Path) -> None:
-        self._file = MusicFile(path, LIBRARY_SCHEMA)
-
-    def add(self, tracks: Sequence[OwnedTrack]) -> None:
-        """All of them or, where anything fails, none."""
-        with self._file.writing() as db:
-            db.executemany(
-                "INSERT INTO library VALUES (?, ?)"
-                " ON CONFLICT (isrc) DO UPDATE SET album_key = coalesce(excluded.album_key, album_key)",
-                [(track.isrc, track.album_key) for track in tracks],
-            )
-
-    def known_isrcs(self, isrcs: Collection[str]) -> frozenset[str]:
-        return self._file.present("library", "isrc", isrcs)
-
-    def known_albums(self, keys: Collection[str]) -> frozenset[str]:
-        return self._file.present("library", "album_key", keys)
 
 
 MAX_MATCHES = 10_000  # BM25 takes about five microseconds each

@@ -4,19 +4,16 @@ A page holds twenty items. A search requests the first page of everything at onc
 tracks and albums in parallel, by cursor. Addresses in a response are never followed.
 """
 
-import threading
-from base64 import b64encode
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError
+from idea_explorer.adapters.http.json_client import JsonHttp, NotThereError, UnauthorizedError
 from idea_explorer.adapters.music.tidal_documents import (
-    AccessToken,
     ManyDocument,
     OneDocument,
     PageDocument,
@@ -24,53 +21,45 @@ from idea_explorer.adapters.music.tidal_documents import (
     Resource,
     ResourcePool,
 )
+from idea_explorer.adapters.music.tidal_sign_in import SignIn
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.errors import AuthFailedError, ExternalError, MissingError, RejectedError
+from idea_explorer.domain.errors import ExternalError, MissingError, RejectedError
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack
 from idea_explorer.ports.music import CatalogueKind, FoundInCatalogue
 
 API_URL = "https://openapi.tidal.com/v2"
-AUTH_URL = "https://auth.tidal.com/v1"
 MEDIA_TYPE = "application/vnd.api+json"
-# A tool call has three seconds: an attempt, a second's pause, another attempt, and the look-ups after it.
-FIRST_PAGE_SECONDS = 0.8
-PAGING_SECONDS = 1.6  # from the start of an attempt; pages that arrive later are left out
+# Half a second to two is usual. An answer that takes longer than a listener likes is worth more than none.
+FIRST_PAGE_SECONDS = 4.0
+PAGING_SECONDS = (
+    1.8  # after the start; what would arrive later is left out, for an answer in three seconds
+)
+MAX_QUERY = 256  # Tidal refuses a longer one
 MAX_ALBUM_TRACKS = 300
-TOKEN_MARGIN_SECONDS = 60.0  # a token is replaced before it can expire during a request
+MAX_FILTER_VALUES = 20  # Tidal looks up at most this many tracks at once
+# A relationship comes only if it is asked for. A path may have three steps, and all of them ten resources.
 INCLUDES: dict[CatalogueKind, Sequence[str]] = {
-    "tracks": ("tracks", "tracks.artists", "tracks.albums"),
-    "albums": ("albums", "albums.artists"),
+    "tracks": ("tracks.artists", "tracks.albums.coverArt"),
+    "albums": ("albums.artists",),
 }
-ITEMS = ("items", "items.artists")
+ITEMS = ("items.artists",)
+TRACK = ("artists", "albums.coverArt")
 
 M = TypeVar("M", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCredentials:
-    client_id: str
-    client_secret: str = field(repr=False)
-
-
 class Tidal:
-    """Credentials are read for each new token, so rotation works."""
-
     def __init__(
-        self,
-        credentials: Callable[[], ClientCredentials],
-        clock: Clock,
-        *,
-        country: str = "US",
-        api_url: str = API_URL,
-        auth_url: str = AUTH_URL,
+        self, sign_in: SignIn, clock: Clock, *, country: str = "US", api_url: str = API_URL
     ) -> None:
-        self._credentials = credentials
+        self._sign_in = sign_in
         self._clock = clock
         self._country = country
         self._api = JsonHttp("Tidal", api_url, headers={"Accept": MEDIA_TYPE})
-        self._auth = JsonHttp("Tidal's sign-in", auth_url, headers={"Accept": "application/json"})
-        self._token: tuple[str, float] | None = None
-        self._signing_in = threading.Lock()
+
+    def prepare(self) -> None:
+        """Sign in ahead of the first search, in the background."""
+        self._sign_in.prepare()
 
     def search(self, query: str, kinds: Collection[CatalogueKind], limit: int) -> FoundInCatalogue:
         began = self._clock.monotonic()
@@ -79,8 +68,8 @@ class Tidal:
             ManyDocument,
             "/searchResults",
             [include for kind in wanted for include in INCLUDES[kind]],
-            began + FIRST_PAGE_SECONDS,
-            {"filter[query]": query, "explicitFilter": "INCLUDE"},
+            FIRST_PAGE_SECONDS,
+            {"filter[query]": query[:MAX_QUERY], "explicitFilter": "INCLUDE"},
         )
         if not document.data:
             return FoundInCatalogue(tracks=[], albums=[])
@@ -88,8 +77,7 @@ class Tidal:
 
         def fetch_all(kind: CatalogueKind) -> PageDocument:
             path = f"/searchResults/{quote(result.id, safe='')}/relationships/{kind}"
-            until = began + PAGING_SECONDS
-            return self._fetch_rest(result.related(kind), path, INCLUDES[kind], limit, until)
+            return self._fetch_rest(result.related(kind), path, INCLUDES[kind], limit, began)
 
         with ThreadPoolExecutor(len(wanted)) as executor:
             found = dict(zip(wanted, executor.map(fetch_all, wanted), strict=True))
@@ -102,13 +90,16 @@ class Tidal:
         return FoundInCatalogue(
             tracks=[pool.track(each) for each in tracks[:limit]],
             albums=[pool.album(each) for each in albums[:limit]],
+            cut_short=any(page.links.cursor for page in found.values()),
         )
 
     def album(self, album_id: str) -> tuple[CatalogueAlbum, Sequence[CatalogueTrack]]:
         began = self._clock.monotonic()
         path = f"/albums/{quote(album_id, safe='')}"
         try:
-            document = self._get(OneDocument, path, ("artists", *ITEMS), began + FIRST_PAGE_SECONDS)
+            document = self._get(
+                OneDocument, path, ("artists", "coverArt", *ITEMS), FIRST_PAGE_SECONDS
+            )
         except (NotThereError, RejectedError) as error:
             # Tidal rejects a malformed id instead of not finding it
             raise MissingError(f"Tidal has no album {album_id}.") from error
@@ -117,11 +108,31 @@ class Tidal:
             f"{path}/relationships/items",
             ITEMS,
             MAX_ALBUM_TRACKS,
-            began + PAGING_SECONDS,
+            began,
         )
-        pool = ResourcePool([*document.included, *items.included])
-        album = pool.album(document.data)
-        return album, [pool.track(each, album) for each in pool.find(items, "tracks")]
+        pool = ResourcePool([document.data, *document.included, *items.included])
+        found = pool.find(items, "tracks")
+        return pool.album(document.data), [pool.track(each, document.data) for each in found]
+
+    def tracks(self, isrcs: Collection[str]) -> Sequence[CatalogueTrack]:
+        wanted = list(dict.fromkeys(isrcs))
+        batches = [
+            wanted[start : start + MAX_FILTER_VALUES]
+            for start in range(0, len(wanted), MAX_FILTER_VALUES)
+        ]
+        if not batches:
+            return []
+        fetch = partial(self._get, ManyDocument, "/tracks", TRACK, FIRST_PAGE_SECONDS)
+        with ThreadPoolExecutor(len(batches)) as executor:
+            documents = list(executor.map(lambda batch: fetch({"filter[isrc]": batch}), batches))
+        found = [
+            ResourcePool(document.included).track(each)
+            for document in documents
+            for each in document.data
+        ]
+        # the same recording may be on several albums; Tidal lists the best match first
+        first = {track.isrc: track for track in reversed(found)}
+        return [first[isrc] for isrc in wanted if isrc in first]
 
     def _fetch_rest(
         self,
@@ -129,15 +140,24 @@ class Tidal:
         path: str,
         includes: Sequence[str],
         limit: int,
-        until: float,
+        began: float,
     ) -> PageDocument:
         """The first page and the following ones as one, up to the limit and as far as they arrive in time."""
         found, links, included = [*first.identifiers], first.links, list[Resource]()
+        until = began + PAGING_SECONDS
+        took = self._clock.monotonic() - began
         while len(found) < limit and (cursor := links.cursor):
+            start = self._clock.monotonic()
+            if start + took > until:
+                return PageDocument(data=found, included=included, links=links)
             try:
-                page = self._get(PageDocument, path, includes, until, {"page[cursor]": cursor})
+                page = self._get(
+                    PageDocument, path, includes, until - start, {"page[cursor]": cursor}
+                )
             except ExternalError:
-                break  # the pages so far are a result too
+                # the pages so far are a result too
+                return PageDocument(data=found, included=included, links=links)
+            took = self._clock.monotonic() - start
             found += page.identifiers
             included += page.included
             links = page.links
@@ -148,49 +168,32 @@ class Tidal:
         kind: type[M],
         path: str,
         includes: Sequence[str],
-        until: float,
-        parameters: Mapping[str, str] | None = None,
+        seconds: float,
+        parameters: Mapping[str, str | Sequence[str]] | None = None,
     ) -> M:
-        bearer = self._bearer(until)
+        """A token that Tidal no longer takes is replaced once; signing in is not counted as search time."""
+        # One parameter for each include: Tidal takes an escaped comma for a part of the name.
+        query = {"countryCode": self._country, "include": includes, **(parameters or {})}
+        bearer = self._sign_in.bearer()
         try:
-            return self._api.call(
-                kind,
-                "GET",
-                path,
-                seconds=until - self._clock.monotonic(),
-                parameters={
-                    "countryCode": self._country,
-                    "include": ",".join(includes),
-                    **(parameters or {}),
-                },
-                headers={"Authorization": f"Bearer {bearer}"},
-            )
-        except AuthFailedError:
-            self._token = None  # the next call signs in again
-            raise
+            return self._call(kind, path, query, seconds, bearer)
+        except UnauthorizedError:
+            self._sign_in.forget(bearer)
+            return self._call(kind, path, query, seconds, self._sign_in.bearer())
 
-    def _bearer(self, until: float) -> str:
-        with self._signing_in:
-            now = self._clock.monotonic()
-            if self._token is None or self._token[1] <= now:
-                token = self._sign_in(until - now)
-                self._token = (token.access_token, now + token.expires_in - TOKEN_MARGIN_SECONDS)
-            return self._token[0]
-
-    def _sign_in(self, seconds: float) -> AccessToken:
-        given = self._credentials()
-        basic = b64encode(f"{given.client_id}:{given.client_secret}".encode()).decode()
-        try:
-            return self._auth.call(
-                AccessToken,
-                "POST",
-                "/oauth2/token",
-                seconds=seconds,
-                headers={"Authorization": f"Basic {basic}"},
-                form={"grant_type": "client_credentials"},
-            )
-        except (AuthFailedError, RejectedError) as error:
-            raise AuthFailedError(
-                "Tidal refused the client credentials.",
-                hint="Check TIDAL_CLIENT_ID and TIDAL_CLIENT_SECRET.",
-            ) from error
+    def _call(
+        self,
+        kind: type[M],
+        path: str,
+        query: Mapping[str, str | Sequence[str]],
+        seconds: float,
+        bearer: str,
+    ) -> M:
+        return self._api.call(
+            kind,
+            "GET",
+            path,
+            seconds=seconds,
+            parameters=query,
+            headers={"Authorization": f"Bearer {bearer}"},
+        )

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
 from idea_explorer.domain.json import JsonObject, text_of
-from idea_explorer.domain.text import escape_markdown, one_line
+from idea_explorer.domain.text import escape_markdown, one_line, pluralize
 
 SUMS = PAGES = 3  # per question; a question with more is a list of tasks
 QUOTE = 300
@@ -176,7 +176,6 @@ def _line(item: JsonObject) -> str:
 SCANNED = 12
 READ_CLOSELY = 5
 PLAYLIST = 8
-FLAGS = {True: "owned", False: "not owned", None: "not known"}
 
 
 def discover(conversation: Conversation) -> Turn:
@@ -224,7 +223,7 @@ def _playlist(conversation: Conversation, tracks: list[JsonObject]) -> ToolUse:
 
 
 def _closing(conversation: Conversation) -> str:
-    """The playlist as text too, because only the console shows the tool's result."""
+    """A short text: the report lists the tracks without it."""
     playlists = conversation.answered("suggestPlaylist")
     if not playlists:
         failed = [text_of(result.payload.get("message")) for result in conversation.failed()]
@@ -234,15 +233,7 @@ def _closing(conversation: Conversation) -> str:
             f"{why} Index some with `idea index FILE.jsonl`."
         )
     playlist = playlists[-1]
-    lines = [
-        f"{number}. **{text_of(track.get('title'))}** by {text_of(track.get('artist'))}"
-        f" ({_flag(track)}): {text_of(track.get('reasoning'))}"
-        for number, track in enumerate(_tracks(playlist), start=1)
-    ]
+    owned = sum(track.get("inLibrary") is True for track in _tracks(playlist))
     title = text_of(playlist.payload.get("title"))
-    return f"# {title}\n\n{NOTICE}\n" + "\n".join(lines)
-
-
-def _flag(track: JsonObject) -> str:
-    owned = track.get("inLibrary")
-    return FLAGS[owned if isinstance(owned, bool) else None]
+    count = pluralize(len(_tracks(playlist)), "track")
+    return f"# {title}\n\n{NOTICE}\n{count} close to what was asked for, of which {owned} owned.\n"

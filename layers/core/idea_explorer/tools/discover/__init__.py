@@ -9,9 +9,9 @@ from idea_explorer.domain.tools import ToolResult
 from idea_explorer.ports import Log
 from idea_explorer.ports.music import Catalogue, Library, TrackIndex
 from idea_explorer.tools.discover.calls import DiscoverCalls
-from idea_explorer.tools.discover.flags import LOOKUP_SECONDS
 
-TIME_LIMIT = 3.0  # for both attempts and the pause between them: a listener is waiting
+TARGET_SECONDS = 3.0  # nearly every call is answered in this time: a listener is waiting
+TIME_LIMIT = 6.0  # an answer that comes later than that is of no use, and this late it still is
 
 
 def discover_tools(
@@ -21,10 +21,12 @@ def discover_tools(
     clock: Clock,
     log: Log,
     *,
-    lookup_seconds: float = LOOKUP_SECONDS,
+    lookup_seconds: float | None = None,
 ) -> Toolset:
     """All five tools; without a catalogue, its two answer with what is missing."""
     calls = DiscoverCalls(index, library, catalogue, log, lookup_seconds)
+    if catalogue:
+        catalogue.prepare()
     functions = (
         calls.semantic_search,
         calls.tidal_search,
@@ -32,7 +34,8 @@ def discover_tools(
         calls.batch_metadata,
         calls.suggest_playlist,
     )
-    return Toolset([_timed(Tool.of(function), clock) for function in functions])
+    tools = [_timed(Tool.of(function), clock) for function in functions]
+    return Toolset(tools, read_transcript=calls.read_transcript)
 
 
 def _timed(tool: Tool[Any], clock: Clock) -> Tool[Any]:

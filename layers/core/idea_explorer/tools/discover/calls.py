@@ -7,7 +7,9 @@ from idea_explorer.agent.toolset import tool
 from idea_explorer.domain.errors import MissingError, ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, IndexedTrack
+from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import Passage, ToolResult, make_passage
+from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import Log
 from idea_explorer.ports.music import Catalogue, CatalogueKind, Library, TrackIndex
 from idea_explorer.tools.discover.arguments import (
@@ -15,10 +17,22 @@ from idea_explorer.tools.discover.arguments import (
     AlbumTracks,
     BatchMetadata,
     SemanticSearch,
+    Suggestion,
     SuggestPlaylist,
     TidalSearch,
 )
-from idea_explorer.tools.discover.flags import Flag, Flags, Kind, Question, Source, any_of, look_up
+from idea_explorer.tools.discover.flags import (
+    LOOKUP_SECONDS,
+    PLAYLIST_SECONDS,
+    Flag,
+    Flags,
+    Kind,
+    Question,
+    Source,
+    any_of,
+    look_up,
+)
+from idea_explorer.tools.discover.memory import TrackMemory
 
 KINDS: dict[str, Sequence[CatalogueKind]] = {
     "tracks": ("tracks",),
@@ -29,19 +43,23 @@ NO_CATALOGUE = (
     "The Tidal catalogue is not set up: TIDAL_CLIENT_ID and TIDAL_CLIENT_SECRET are missing."
 )
 BY_WORDS = "by words only: nothing here tells what texts mean"
+CUT_SHORT = "Tidal was slow: there may be more"
 EMPTY = "the index is empty: add tracks with 'idea index FILE'"
 
 
 @dataclass(frozen=True)
 class DiscoverCalls:
-    """The tools. They remember the albums of tracks they have returned, to name them in a playlist."""
+    """The tools. They remember the tracks they have returned, to say more about them in a playlist."""
 
     index: TrackIndex
     library: Library
     catalogue: Catalogue | None
     log: Log
-    lookup_seconds: float
-    _albums: dict[str, str] = field(default_factory=dict)
+    lookup_seconds: float | None = None  # otherwise as long as the kind of call allows
+    _memory: TrackMemory = field(default_factory=TrackMemory)
+
+    def read_transcript(self, entries: Sequence[AnyEntry]) -> None:
+        self._memory.read(entries)
 
     @tool(
         example={"query": "quiet resignation after a breakup, night, empty streets"},
@@ -73,7 +91,9 @@ class DiscoverCalls:
                 ],
                 "totalFound": found.total,
             },
-            _summary(f"Found {found.total} tracks matching '{arguments.query}'", notes),
+            _summary(
+                f"Found {pluralize(found.total, 'track')} matching '{arguments.query}'", notes
+            ),
             result_count=len(tracks),
             passages=[_passage(track, track.short_description) for track in tracks],
         )
@@ -92,7 +112,7 @@ class DiscoverCalls:
             isrcs=_isrcs(found.tracks), albums=[album.key for album in found.albums]
         )
         counts = {"tracks": len(found.tracks), "albums": len(found.albums)}
-        said = " and ".join(f"{counts[kind]} {kind}" for kind in kinds)
+        said = " and ".join(pluralize(counts[kind], kind.removesuffix("s")) for kind in kinds)
         total = sum(counts.values())
         return ToolResult.success(
             {
@@ -102,7 +122,10 @@ class DiscoverCalls:
                 "albums": [_album(album, flags) for album in found.albums],
                 "totalFound": total,
             },
-            _summary(f"Found {said} matching '{arguments.query}'", flags.notes),
+            _summary(
+                f"Found {said} matching '{arguments.query}'",
+                [*([CUT_SHORT] if found.cut_short else []), *flags.notes],
+            ),
             result_count=total,
         )
 
@@ -116,7 +139,7 @@ class DiscoverCalls:
             raise ToolError("not_found", f"Album not found: {arguments.albumId}") from error
         flags = self._flags(isrcs=_isrcs(tracks))
         expected = album.track_count or len(tracks)
-        told = f"{len(tracks)} of {expected}" if len(tracks) < expected else str(len(tracks))
+        told = f"{len(tracks)} of " if len(tracks) < expected else ""
         return ToolResult.success(
             {
                 "album": {
@@ -126,7 +149,10 @@ class DiscoverCalls:
                 },
                 "tracks": [self._track(track, flags) for track in tracks],
             },
-            _summary(f"Found {told} tracks on '{album.title}'", flags.notes),
+            _summary(
+                f"Found {told}{pluralize(max(expected, len(tracks)), 'track')} on '{album.title}'",
+                flags.notes,
+            ),
             result_count=len(tracks),
         )
 
@@ -148,7 +174,9 @@ class DiscoverCalls:
                 "found": len(tracks),
                 "notFound": [isrc for isrc in wanted if isrc not in known],
             },
-            _summary(f"Found details of {len(tracks)} of {len(wanted)} tracks", flags.notes),
+            _summary(
+                f"Found details of {len(tracks)} of {pluralize(len(wanted), 'track')}", flags.notes
+            ),
             result_count=len(tracks),
             passages=[_passage(track, track.description) for track in tracks],
         )
@@ -159,28 +187,18 @@ class DiscoverCalls:
         It does NOT search or check anything: give it only tracks that the other tools returned, with the
         ISRC as it was given."""
         isrcs = list(dict.fromkeys(track.isrc for track in arguments.tracks))
-        flags = self._flags(isrcs=isrcs, remember=True)
+        flags = self._flags(isrcs=isrcs, complete=True)
         return ToolResult.success(
             {
                 "title": arguments.title,
                 "tracks": [
-                    {
-                        **self._track(
-                            CatalogueTrack(
-                                isrc=track.isrc,
-                                title=track.title,
-                                artist=track.artist,
-                                album=self._albums.get(track.isrc),
-                            ),
-                            flags,
-                        ),
-                        "reasoning": track.reasoning,
-                    }
-                    for track in arguments.tracks
+                    {**self._suggestion(suggestion, flags), "reasoning": suggestion.reasoning}
+                    for suggestion in arguments.tracks
                 ],
             },
             _summary(
-                f"Suggested '{arguments.title}' with {len(arguments.tracks)} tracks", flags.notes
+                f"Suggested '{arguments.title}' with {pluralize(len(arguments.tracks), 'track')}",
+                flags.notes,
             ),
             result_count=len(arguments.tracks),
         )
@@ -196,16 +214,13 @@ class DiscoverCalls:
         isrcs: Collection[str],
         albums: Collection[str] = (),
         ask_index: bool = True,
-        remember: bool = False,
+        complete: bool = False,
     ) -> Flags:
-        """Look up all tracks and all albums at once in the library and the index."""
+        """Look up all tracks and all albums at once in the library and the index. `complete` asks the index
+        for the tracks themselves, and the catalogue for those that it has not shown yet."""
 
         def indexed() -> frozenset[str]:
-            if not remember:
-                return self.index.known_isrcs(isrcs)
-            tracks = self.index.get(isrcs)
-            self._albums.update({track.isrc: track.album for track in tracks})
-            return frozenset(track.isrc for track in tracks)
+            return self._remember(self.index.get(isrcs))
 
         questions: dict[tuple[Source, Kind], Question] = {}
         if isrcs:
@@ -213,16 +228,37 @@ class DiscoverCalls:
         if albums:
             questions["library", "albums"] = lambda: self.library.known_albums(albums)
         if isrcs and ask_index:
-            questions["index", "tracks"] = indexed
+            questions["index", "tracks"] = (
+                indexed if complete else lambda: self.index.known_isrcs(isrcs)
+            )
         if albums and ask_index:
             questions["index", "albums"] = lambda: self.index.known_albums(albums)
-        return look_up(questions, self.log, self.lookup_seconds)
+        missing = [isrc for isrc in isrcs if not self._memory.knows(isrc)] if complete else []
+        if missing and (catalogue := self.catalogue):
+            questions["catalogue", "tracks"] = lambda: self._remember(catalogue.tracks(missing))
+        seconds = PLAYLIST_SECONDS if complete else LOOKUP_SECONDS
+        return look_up(questions, self.log, self.lookup_seconds or seconds)
+
+    def _remember(self, tracks: Sequence[IndexedTrack | CatalogueTrack]) -> frozenset[str]:
+        for track in tracks:
+            self._memory.add(track)
+        return frozenset(track.isrc for track in tracks if track.isrc)
+
+    def _suggestion(self, suggestion: Suggestion, flags: Flags) -> JsonObject:
+        named = CatalogueTrack(suggestion.isrc, suggestion.title, suggestion.artist, None)
+        track = self._memory.complete(named)
+        return {
+            **self._track(track, flags),
+            "tidalId": track.tidal_id,
+            "durationSeconds": track.duration_seconds,
+            "url": track.url,
+            "artworkUrl": track.artwork_url,
+        }
 
     def _track(
         self, track: IndexedTrack | CatalogueTrack, flags: Flags, *, indexed: Flag = None
     ) -> JsonObject:
-        if track.isrc and track.album:
-            self._albums[track.isrc] = track.album
+        self._memory.add(track)
         return {
             "isrc": track.isrc,
             "title": track.title,

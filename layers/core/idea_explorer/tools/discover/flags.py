@@ -14,16 +14,18 @@ from idea_explorer.agent.tool_calls import run_in_parallel
 from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.ports import Log
 
-LOOKUP_SECONDS = 0.4  # of the three seconds that a call has
+LOOKUP_SECONDS = 1.1  # of the three seconds that a call has, after a search
+PLAYLIST_SECONDS = 2.5  # where there is no search before it
 
 Flag: TypeAlias = bool | None
-Source: TypeAlias = Literal["library", "index"]
+Source: TypeAlias = Literal["library", "index", "catalogue"]
 Kind: TypeAlias = Literal["tracks", "albums"]
 Question: TypeAlias = Callable[[], frozenset[str]]
 
 NOTES: dict[Source, str] = {
     "library": "library look-up failed: inLibrary is not known",
     "index": "index look-up failed: isIndexed is not known",
+    "catalogue": "Tidal look-up failed: links, artwork and durations are missing",
 }
 
 
