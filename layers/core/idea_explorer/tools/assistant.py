@@ -10,7 +10,7 @@ from pydantic import Field
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset, tool
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import one_line, pluralize
 from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.domain.web_scope import ANYWHERE, WebScope
 from idea_explorer.ports import UploadedFiles, WebPages
@@ -106,7 +106,7 @@ class AssistantCalls:
             fields["remarks"] = {**index.remarks}
         return ToolResult.success(
             fields,
-            f"Found {total} passages matching '{one_line(arguments.query, 100)}'",
+            f"Found {pluralize(total, 'passage')} matching '{one_line(arguments.query, 100)}'",
             result_count=len(results),
             passages=[make_passage(hit.name, hit.excerpt) for hit in found],
         )

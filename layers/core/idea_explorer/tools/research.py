@@ -191,7 +191,7 @@ class ResearchCalls:
         results = [_shown(hit) for hit in hits]
         return ToolResult.success(
             {"query": arguments.query, "results": [*results], "totalFound": total},
-            f"Found {total} documents matching '{arguments.query}'",
+            f"Found {pluralize(total, 'document')} matching '{arguments.query}'",
             result_count=len(results),
             passages=[
                 make_passage(f"{RESEARCH_ROOT}/{hit.name}", hit.excerpt, title=hit.title)
