@@ -153,6 +153,8 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
         assert mark.text == "⚠ not supported by its source"
         tab.sees("1 unsupported", "p.meta")
         assert not tab.all('.report a[href*="unseen"]')  # an address that the run did not find
+        look = "return getComputedStyle(document.querySelector(arguments[0])).color"
+        assert tab.run(look, ".report p a:not([href])") == tab.run(look, ".report p")
         tab.find('.report a[href="#source-1"]').click()
         tab.until(lambda: tab.run("return document.activeElement.id") == "source-1", "the source")
         tab.press("Copy as markdown")
