@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.driver import Browser
 from tests.fakes.anthropic_faults import http_error
-from tests.fakes.anthropic_scripts import ByConversation, Entry
+from tests.fakes.anthropic_scripts import ByConversation, Entry, Model
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, refusal, search_result, text, tool_use, web_search
 from tests.fakes.served import TOKEN, Served
@@ -64,6 +64,11 @@ RESEARCH: list[Entry] = [
     ),
     answer(text(REPORT), drip=0.02),
 ]
+# Our notes say twelve thousand, and the model stays with it when it is told so.
+CLAIMED = REPORT.replace(
+    "says more.", "says more. [13,000 people](../market/hives.md) keep bees here."
+)
+CLAIMS = [*RESEARCH[:2], *[answer(text(CLAIMED), drip=0.02)] * 2]
 TRACKS = [
     {
         "isrc": "GBAYE0601498",
@@ -81,12 +86,13 @@ TRACKS = [
 
 
 @contextmanager
-def service(folder: Path, script: list[Entry]) -> Iterator[Served]:
+def service(folder: Path, script: list[Entry] | Model) -> Iterator[Served]:
     notes = folder / "ideas" / "market" / "hives.md"
     notes.parent.mkdir(parents=True)
     notes.write_text("# Hives\n\nTwelve thousand people keep bees in the city.\n")
-    with FakeAnthropic(ByConversation(script)) as model:
-        env = {"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": model.url}
+    model = script if callable(script) else ByConversation(script)
+    with FakeAnthropic(model) as claude:
+        env = {"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": claude.url}
         with Served(folder, env, keep_port=True) as served:
             yield served
 
@@ -112,13 +118,13 @@ def test_the_form_shows_the_price_as_the_depth_changes(tab: Browser, tmp_path: P
         tab.sees("from the table for standard explorations", "form")
         tab.shot("form-estimate")
         tab.find("#max_cost_usd").send_keys("0.05")
-        tab.sees("must be at least 0.330 to look anything up", "form")
+        tab.sees("must be at least 0.3", "form")
         tab.find("#toolset").send_keys("Code")
-        tab.sees("must be at least 0.117 to look anything up", "form")
+        tab.sees("must be at least 0.1", "form")
 
 
 def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
-    with service(tmp_path, RESEARCH) as served:
+    with service(tmp_path, CLAIMS) as served:
         tab.open(served.url)
         tab.find("#token")
         tab.shot("sign-in")
@@ -133,7 +139,7 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
         tab.sees("$1.50")
         states = [card.get_attribute("data-status") for card in tab.all(".card")]
         assert states == ["completed", "completed", "completed", "failed"]
-        assert len(tab.all("#timeline .step")) == 3
+        assert len(tab.all("#timeline .step")) == 4
         for summary in tab.all(".card summary"):
             summary.click()
         tab.sees("Twelve thousand people keep bees")
@@ -143,7 +149,12 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
 
         tab.press("Read the report")
         tab.sees("Boxes for urban beekeepers", ".report h1")
-        assert len(tab.all(".report mark.unverified")) == 2
+        (mark,) = tab.all(".report mark.unverified")
+        assert mark.text == "⚠ not supported by its source"
+        tab.sees("1 unsupported", "p.meta")
+        assert not tab.all('.report a[href*="unseen"]')  # an address that the run did not find
+        look = "return getComputedStyle(document.querySelector(arguments[0])).color"
+        assert tab.run(look, ".report p a:not([href])") == tab.run(look, ".report p")
         tab.find('.report a[href="#source-1"]').click()
         tab.until(lambda: tab.run("return document.activeElement.id") == "source-1", "the source")
         tab.press("Copy as markdown")
@@ -354,6 +365,7 @@ def test_a_plan_is_reviewed_edited_and_followed(tab: Browser, tmp_path: Path) ->
         submit(tab, depth="Standard", review_plan="Let me")
         tab.sees("The plan needs your approval")
         tab.sees("How many begin?", ".change .plan ol")
+        tab.sees("Waiting for your approval.")
         tab.shot("plan-review")
         tab.press("Edit first", ".change")
         area = tab.find(".change textarea")

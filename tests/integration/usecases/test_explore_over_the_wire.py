@@ -115,7 +115,9 @@ def test_the_whole_loop_over_the_wire(tmp_path: Path, github: FakeGitHub) -> Non
 
 def test_a_run_that_searches_the_web_cites_what_it_found(tmp_path: Path) -> None:
     found = search_result("https://example.org/bees", "Bees")
-    cited = text("Bees pay.", citations=[citation("https://example.org/bees", "Bees", "pay")])
+    cited = text(
+        "\n\nBees pay.", citations=[citation("https://example.org/bees", "Bees", "Bees pay")]
+    )
     script = [answer(web_search("bee market", [found]), text(business("Bees")), cited)]
     done, server = run(script, tmp_path, "--json")
     outcome = json.loads(done.stdout)

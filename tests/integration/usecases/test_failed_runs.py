@@ -145,7 +145,7 @@ def test_the_command_line_keeps_shows_and_resumes_what_failed(team: Team) -> Non
 
     done = json.loads(resumed.stdout)
     assert (resumed.returncode, done["status"]) == (0, "completed"), resumed.stderr
-    assert "## Verdict\nPASS." in (team.folder / done["path"]).read_text()
+    assert "**Verdict: PASS**" in (team.folder / done["path"]).read_text()
     assert len(team.documents) == 2
 
 

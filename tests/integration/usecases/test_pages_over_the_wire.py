@@ -55,9 +55,9 @@ def test_research_reads_the_pages_that_it_found_and_shows_what_they_say(tmp_path
             web_search("price of tea", [found]),
             web_fetch(PAGE, WORDS, title="Tea prices"),
             web_fetch("https://prices.example/guessed", WORDS),
-            text(f"{REPORT}\n\nA cup costs 4.20 euros."),
+            text(f"{REPORT}\n\n"),
             text(
-                " That is much.",
+                "A cup costs 4.20 euros.",
                 citations=[
                     page_citation(0, "Tea prices", "A cup costs 4.20 euros in most towns. ")
                 ],
@@ -67,7 +67,7 @@ def test_research_reads_the_pages_that_it_found_and_shows_what_they_say(tmp_path
 
     outcome, server = explore(script, tmp_path, "--collect-tool-stats")
 
-    assert f"That is much. [[1]]({PAGE})" in outcome["content"]
+    assert f"A cup costs 4.20 euros. [[1]]({PAGE})" in outcome["content"]
     (source,) = [line for line in outcome["content"].splitlines() if line.startswith("1. [")]
     assert source.startswith(f"1. [Tea prices]({PAGE}), May 2026, read 2026-11-17 `")
     assert source.endswith(": “A cup costs 4.20 euros in most towns.”")

@@ -82,7 +82,7 @@ def test_with_nothing_but_keys_and_a_name_a_report_lands_on_the_default_branch(
     done, outcome = team.explore()
 
     assert (done.returncode, outcome["status"]) == (0, "completed"), done.stderr
-    assert "CONDITIONAL YES." in repo.read_text(outcome["path"])
+    assert "**Verdict: CONDITIONAL YES**" in repo.read_text(outcome["path"])
     assert repo.log()[0].trailers["Exploration-Id"] == outcome["id"]
     assert repo.branches() == ["trunk"]
     assert len(claude.requests) == 1

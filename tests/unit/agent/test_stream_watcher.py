@@ -15,7 +15,7 @@ from idea_explorer.domain.transcript import ModelCallFailed, ModelCallFinished
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventLog, ModelAnswer, ModelRequest, NumberedEvent, Watcher
 from idea_explorer.usecases.explore import explore
-from tests.fakes.anthropic_turns import filtered_search, web_fetch
+from tests.fakes.anthropic_turns import filtered_search, search_result, web_fetch, web_search
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench, Recorder
 from tests.fakes.models import says
@@ -54,6 +54,17 @@ def test_searches_of_an_answer_that_broke_off_are_metered() -> None:
     billed = watched.billed(NetworkError("cut"), RESERVED)
 
     assert (billed.searches, billed.input_tokens) == (4, 41_000)
+
+
+def test_a_search_says_how_many_pages_it_found() -> None:
+    watched = watching()
+    for count in (1, 2):
+        for block in web_search("q", [search_result("https://a.example", "A")] * count):
+            watched.block(block | ({"tool_use_id": "s"} if "tool_use_id" in block else {"id": "s"}))
+
+    told = [e.summary for e in watched.sink.events if e.type == "tool_call_end"]  # type: ignore[attr-defined]
+
+    assert told == ["Found 1 page", "Found 2 pages"]
 
 
 def test_pages_of_an_answer_that_broke_off_are_metered() -> None:

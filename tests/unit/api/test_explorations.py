@@ -3,6 +3,7 @@
 import pytest
 
 from idea_explorer.domain.events import (
+    BranchFinished,
     EventUsage,
     MessageEnd,
     MessageStart,
@@ -99,6 +100,17 @@ def test_a_running_exploration_shows_its_step_and_its_spend(api: Api) -> None:
     assert shown["current_step_label"] == "Searching the web"
     assert (shown["cost_usd"], shown["step_durations"]) == (0.25, [900])
     assert shown["stats"]["input_tokens"] == 10
+
+
+def test_branches_that_have_ended_count_once_in_what_a_run_has_cost(api: Api) -> None:
+    running = api.run_to(api.submitted(), "running")
+    ended = [
+        BranchFinished(branch=number, status="completed", cost=cost)
+        for number, cost in ((1, 0.25), (2, 0.5), (2, 0.5), (3, None))
+    ]
+    api.emit(running, StepFinished(step=1, usage=USAGE, cost=0.25, duration_ms=900), *ended)
+
+    assert api.get(f"/explorations/{running.id}").json["cost_usd"] == 1.0
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.json import Block, sanitize, sanitize_block, text_of
 from idea_explorer.domain.server_tools import RESULT_TYPES, WEB_FETCH
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import one_line, pluralize
 from idea_explorer.domain.tools import ToolRecord, parse_search_results
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import EventSink
@@ -173,7 +173,7 @@ def _server_tool_ended(call_id: str, block: Block, step: int) -> ToolCallEnd | T
     if record.ok and isinstance(found, list):
         return ToolCallEnd(
             tool_call_id=call_id,
-            summary=f"Found {len(found)} pages",
+            summary=f"Found {pluralize(len(found), 'page')}",
             result_count=len(found),
             output={"ok": True, "results": [_page(page) for page in found]},
             record=record,

@@ -124,7 +124,7 @@ export async function showExploration(root, id, signal) {
 	}
 	const timeline = new Timeline(steps, (seen) => {
 		const any = (pattern) => seen.some((event) => pattern.test(event.type));
-		if (any(/^status|^step|^error/)) refresh();
+		if (any(/^status|^step|^error|^branch/)) refresh();
 		if (any(/^approval/) || any(/^status/) && changes.childElementCount) approvals.load();
 	});
 

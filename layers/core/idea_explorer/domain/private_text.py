@@ -73,7 +73,10 @@ def _reads_private_text(entry: AnyEntry) -> bool:
     match entry:
         case Opening():
             documents = [block for block in entry.content if block.get("type") == "document"]
-            attached = any(document_text(block) != entry.question for block in documents)
+            # of a branch, its question is a document too
+            attached = any(
+                not entry.question or document_text(block) != entry.question for block in documents
+            )
             private = any(not _is_page(passage.source) for passage in entry.passages)
             blocks = (block for message in entry.turns for block in _blocks(message))
             called = (block.get("name") for block in blocks if block.get("type") == "tool_use")

@@ -40,7 +40,8 @@ def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) 
     progress = _EventProgress(label, exploration.request.spec)
     for event in events:
         progress.apply(json.loads(event))
-    stats = max(exploration.run.stats, progress.stats(), key=lambda known: known.steps)
+    known = (exploration.run.stats, progress.stats())
+    stats = max(known, key=lambda stats: (stats.steps, stats.cost_usd or 0.0))
     doing = exploration.waits_for(now) or progress.label
     return RunProgress(doing if exploration.status == "running" else label, stats)
 
@@ -54,6 +55,7 @@ class _EventProgress:
         self._private_calls: set[object] = set()
         self._private_text_read = False
         self._steps: list[StepFinished] = []
+        self._branches: dict[object, float] = {}  # what each has cost
 
     def apply(self, event: dict[str, object]) -> None:
         match event:
@@ -70,6 +72,8 @@ class _EventProgress:
                 self.label = "Thinking"
             case {"type": "branch_started"}:
                 self.label = "Researching the questions of the plan"
+            case {"type": "branch_finished", "branch": number, "cost": float(cost)}:
+                self._branches[number] = cost
             case {"type": "message_end"}:
                 self.label = "Publishing"
             case {"type": "tool_call_end", "toolCallId": call_id} if call_id in self._private_calls:
@@ -82,10 +86,11 @@ class _EventProgress:
         """Steps count by their numbers, so that one whose event was lost still counts."""
         steps = self._steps
         costs = [step.cost for step in steps if step.cost is not None]
+        spent = sum([*costs, *self._branches.values()])
         return Stats(
             steps=max((step.step for step in steps), default=0),
             usage=Usage.total(Usage(**step.usage.model_dump()) for step in steps),
-            cost_usd=round(sum(costs), 6) if steps and len(costs) == len(steps) else None,
+            cost_usd=round(spent, 6) if steps and len(costs) == len(steps) else None,
             step_durations=tuple(step.duration_ms or 0 for step in steps),
             private_text_read=self._private_text_read,
         )

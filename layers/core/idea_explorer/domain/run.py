@@ -76,6 +76,8 @@ class Stats(DomainModel, frozen=True):
         shown |= self.usage.model_dump()
         if not self.private_text_read:
             del shown["private_text_read"]
+        if self.verification is None:
+            del shown["verification"]
         if tool_calls:
             shown["tool_calls"] = [record.as_json() for record in self.tool_calls]
         return shown

@@ -96,7 +96,7 @@ def _summarize(exploration: Exploration) -> JsonObject:
         "toolCalls": len(stats.tool_calls),
         "toolErrors": sum(not record.ok for record in stats.tool_calls),
         "tools": dict(Counter(record.known_name for record in stats.tool_calls)),
-        "verification": stats.verification.model_dump() if stats.verification else None,
+        **({"verification": stats.verification.model_dump()} if stats.verification else {}),
         "stopReason": stats.stop_reason,
         "errorCode": run.receipt.code if run.receipt else None,
     }

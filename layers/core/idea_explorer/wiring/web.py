@@ -21,10 +21,16 @@ HTTP_FETCH = "http_fetch"
 
 def web_tools(context: ToolsetContext) -> WebTools:
     """What the provider and the model of a run take; outside of a run, those of the default model."""
-    settings = context.settings
-    name = context.exploration.request.model if context.exploration else "sonnet"
-    provider = OFFLINE if name == OFFLINE else settings.provider
-    return find_web_tools(provider, settings.models.get(name, name))
+    name = _model(context)
+    return find_web_tools(_provider(context), context.settings.models.get(name, name))
+
+
+def _model(context: ToolsetContext) -> str:
+    return context.exploration.request.model if context.exploration else "sonnet"
+
+
+def _provider(context: ToolsetContext) -> str:
+    return OFFLINE if _model(context) == OFFLINE else context.settings.provider
 
 
 def search_options(context: ToolsetContext) -> dict[str, Any]:
@@ -68,6 +74,8 @@ def page_reader(
     declared = _declared(context)
     if declared is not None and not declared & {WEB_FETCH, HTTP_FETCH}:
         return None
+    if declared is None and context.exploration and _provider(context) == OFFLINE:
+        return None  # it would open none, and a client takes time to load
     by_anthropic = (
         WEB_FETCH in declared if declared is not None else _trusts_anthropic(context, has_research)
     )

@@ -22,6 +22,17 @@ def test_numbers_after_a_full_stop_belong_to_the_sentence_before_it() -> None:
     assert texts(report) == [f"Two is so. [[1]]({A}) [[2]]({B})", f"Three [x]({B})."]
 
 
+def test_links_in_brackets_after_a_full_stop_belong_to_the_sentence_before_it() -> None:
+    taken = [f"Two is so. ([Tea]({A}); [Two]({B}) ⚠ unverified)", f"Three is. ([Tea]({A}))"]
+    assert texts(f"One. {taken[0]} {taken[1]}\n\n- Four.\n") == taken
+
+
+def test_a_sentence_in_brackets_cites_for_itself() -> None:
+    own = [f"([Tea]({A}) says so.)", f"([Tea]({A})"]
+    for sentence in own:
+        assert texts(f"Two is so. {sentence}\n") == [sentence]
+
+
 def test_marks_of_unknown_sources_stay_with_their_link() -> None:
     assert texts(f"So. [[1]]({A}) ⚠ unverified Then not.") == [f"So. [[1]]({A}) ⚠ unverified"]
 

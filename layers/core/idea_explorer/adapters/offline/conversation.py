@@ -6,6 +6,7 @@ If a question continues an earlier exploration, only the question and what follo
 import json
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from idea_explorer.domain.json import Block, JsonObject, document_text, text_of
 from idea_explorer.ports import ModelRequest
@@ -97,7 +98,7 @@ class Conversation:
                     Result(
                         name=text_of(call.get("name")),
                         input=given if isinstance(given, dict) else {},
-                        payload=json.loads(text_of(block.get("content"))),
+                        payload=_read_payload(block.get("content")),
                     )
                 )
         return results
@@ -108,6 +109,20 @@ class Conversation:
 
     def failed(self) -> list[Result]:
         return [result for result in self.results if not result.ok]
+
+
+def _read_payload(content: Any) -> JsonObject:
+    """A result as our tools give it. A run that Claude began may have it as `search_result` blocks."""
+    if not isinstance(content, list):
+        payload: JsonObject = json.loads(text_of(content))
+        return payload
+    found: list[JsonObject] = []
+    for block in content:
+        source, title = text_of(block.get("source")), text_of(block.get("title"))
+        text = "".join(text_of(piece.get("text")) for piece in block["content"])
+        shown: JsonObject = {"path": source, "file": source, "url": source, "title": title}
+        found.append({**shown, "excerpt": text, "text": text, "content": text})
+    return {"ok": True, "results": [*found], **found[0]}
 
 
 def _find_idea(text: str) -> str | None:

@@ -114,13 +114,31 @@ def _is_abbreviation(report: str, start: int, at: int) -> bool:
 
 
 def _take_citations(report: str, at: int, end: int, links: dict[int, Link]) -> int:
-    """Where the numbered links after a full stop end; they belong to the sentence before them."""
+    """Where the citations after a full stop end, which are numbers or stand in brackets of their own; they
+    belong to the sentence before them."""
     while True:
-        before = report[at : min(at + 4, end)]
-        gap = len(before) - len(before.lstrip(" "))
-        link = links.get(at + gap)
+        begin = _skip(" ", report, at, end)
+        if report.startswith("(", begin):
+            return _take_brackets(report, begin + 1, end, links) or at
+        link = links.get(begin)
         if link is None or not _NUMBERED.match(link.label):
             return at
-        at = link.end
-        if report.startswith(f" {UNMATCHED}", at):
-            at += len(UNMATCHED) + 1
+        at = _after(report, link)
+
+
+def _take_brackets(report: str, at: int, end: int, links: dict[int, Link]) -> int | None:
+    """Where brackets end that hold nothing but links; None if they hold anything else."""
+    while link := links.get(_skip(" ,;\n", report, at, end)):
+        at = _after(report, link)
+    return at + 1 if report.startswith(")", at, end) else None
+
+
+def _after(report: str, link: Link) -> int:
+    marked = report.startswith(f" {UNMATCHED}", link.end)
+    return link.end + (len(UNMATCHED) + 1 if marked else 0)
+
+
+def _skip(signs: str, report: str, at: int, end: int) -> int:
+    """The next position that has none of these signs, a few at most."""
+    before = report[at : min(at + 4, end)]
+    return at + len(before) - len(before.lstrip(signs))
