@@ -62,8 +62,10 @@ def test_the_meter_counts_every_call_of_every_branch(tmp_path: Path) -> None:
 
     made = sum(b.deep.calls.values())
     assert made == 2 + 2 * len(QUESTIONS)
-    assert done.run.stats.usage == Usage.total([USAGE] * made)
-    assert done.run.stats.cost_usd == PRICE.total([USAGE] * made)
+    assert len(b.deep.verifications) == 1
+    assert done.run.stats.usage == Usage.total([USAGE] * (made + 1))
+    verified = PRICES[MODELS["haiku"]].cost(USAGE)
+    assert done.run.stats.cost_usd == pytest.approx(PRICE.total([USAGE] * made) + verified)
     assert done.run.stats.unconfirmed_usd == 0
 
 
