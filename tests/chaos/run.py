@@ -37,12 +37,21 @@ from tests.fakes.forked import FORKS
 from tests.fakes.reports import business
 
 MAX_LIVES = 6
-REPORT = business("Tea", "As [known](../tea.md).", "PIVOT")
+REPORT = business("Tea", "Tea rooms do well, [as known](../tea.md).", "PIVOT")
+WRONG = business("Tea", "Robots pour everything soon, [as known](../tea.md).", "PIVOT")
 FOUND = [search_result("https://example.org/tea", "Tea")]
 
 QUESTIONS = ("Who drinks tea?", "What does tea cost?", "Who sells tea?", "What may stop it?")
+FOURTH = "What may hinder it?"  # a person changes it to the last of the questions
 FINDINGS = "# Findings\n\n- Tea sells, [as known](../tea.md).\n\n## Not found\n\nNothing."
-# A plan, and a branch for each of its questions, one of which is declined.
+# A report with a sentence that its source does not support, and its correction.
+CORRECTED: Sequence[Entry] = (
+    answer(tool_use("read_research", {"path": "tea.md"})),
+    answer(text(WRONG)),
+    answer(text(REPORT)),
+)
+# A plan that a person edits, a branch for each of its questions, one of which is declined, and a report that
+# is corrected.
 DEEP: Mapping[str, Sequence[Entry]] = {
     QUESTIONS[0]: (
         answer(tool_use("read_research", {"path": "tea.md"}), tool_use("list_research", {})),
@@ -54,10 +63,14 @@ DEEP: Mapping[str, Sequence[Entry]] = {
         answer(tool_use("read_research", {"path": "bees.md"})),
         answer(text(FINDINGS)),
     ),
-    "": (answer(tool_use("write_plan", plan_of(*QUESTIONS))), answer(text(REPORT))),
+    "": (
+        answer(tool_use("write_plan", plan_of(*QUESTIONS[:3], FOURTH))),
+        answer(text(WRONG)),
+        answer(text(REPORT)),
+    ),
 }
 # Each of the first three has tools side by side; the second pauses in a search, the third is cut off and
-# continued. The fourth is a deep run.
+# continued.
 SCRIPTS: Sequence[Script] = (
     (
         answer(
@@ -78,6 +91,7 @@ SCRIPTS: Sequence[Script] = (
         answer(text(REPORT[:20]), stop_reason="max_tokens"),
         answer(text(REPORT[20:])),
     ),
+    CORRECTED,
     DEEP,
 )
 
@@ -103,10 +117,11 @@ class Tally:
 def measure(world: World, model: int) -> tuple[int, int]:
     """How many boundaries an undisturbed run passes, and how many model calls it makes."""
     before = count_calls(world.servers.bill(model))
-    exploration = world.submit(f"Measuring {model}", depth_of(model))
+    exploration = submit(world, model, f"Measuring {model}")
     code, passed = world.live(exploration, model, kill_at=None)
-    assert code == SURVIVED
-    return int(passed), count_calls(world.servers.bill(model)) - before
+    after = world.servers.bill(model)
+    assert (code, after["rejections"], after["violations"]) == (SURVIVED, [], [])
+    return int(passed), count_calls(after) - before
 
 
 def count_calls(bill: dict[str, object]) -> int:
@@ -114,8 +129,15 @@ def count_calls(bill: dict[str, object]) -> int:
     return int(str(bill["requests"])) + int(str(bill["verifications"]))
 
 
-def depth_of(model: int) -> str:
-    return "deep" if SCRIPTS[model] is DEEP else "quick"
+def submit(world: World, model: int, idea: str) -> Exploration:
+    if SCRIPTS[model] is DEEP:
+        return world.submit(idea, depth="deep", review_plan=True)
+    return world.submit(idea)
+
+
+def edit_plan(plan: str) -> str:
+    """What a person makes of the plan of the deep run."""
+    return plan.replace(FOURTH, QUESTIONS[3])
 
 
 def calls_at_once(model: int) -> int:
@@ -126,7 +148,7 @@ def calls_at_once(model: int) -> int:
 def run_case(world: World, tally: Tally, model: int, first: int, seed: int, calls: int) -> None:
     """One exploration that dies at `first`, perhaps again later, and must end well all the same."""
     rng = random.Random(f"{model}-{first}-{seed}")
-    exploration = world.submit(f"Tea {model} {first} {seed}", depth_of(model))
+    exploration = submit(world, model, f"Tea {model} {first} {seed}")
     before = world.servers.bill(model)
     tally.cases += 1
     kills = 0
@@ -217,7 +239,7 @@ def run_share(seeds: range, *, every: int, planted_bug: bool) -> Tally:
     tally = Tally()
     scripts = SCRIPTS[: seeds.stop]
     with tempfile.TemporaryDirectory() as folder, servers(Path(folder, "servers"), scripts) as at:
-        world = World(Path(folder, "world"), at, planted_bug=planted_bug)
+        world = World(Path(folder, "world"), at, edit_plan=edit_plan, planted_bug=planted_bug)
         measured: dict[int, tuple[int, int]] = {}
         for seed in seeds:
             model = seed % len(SCRIPTS)

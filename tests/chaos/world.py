@@ -21,11 +21,14 @@ from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.publisher import GitHubPublisher
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
+from idea_explorer.adapters.sqlite.texts import SqliteApprovals
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.tools.plan import plan_tool
 from idea_explorer.tools.research import research_tools
+from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
+from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.jobs import explore_with_branches
@@ -39,8 +42,10 @@ from tests.fakes.deps import make_deps
 _forks = get_context("fork")
 REPOSITORY = "acme/ideas"
 STORE_WRITES = ("create", "take_over", "save", "append", "save_report")
+APPROVAL_WRITES = ("request_approval", "decide")
 GITHUB_CALLS = ("get", "post", "patch")
 SURVIVED, FAILED = 0, 1
+OWNER = "chaos"
 QUOTA = 1_000_000  # all the cases together ask more of GitHub than one team may in an hour
 LEASE_SECONDS = (
     0.2  # a killed publisher's turn at the branch ends soon, so that a case takes no longer
@@ -115,9 +120,17 @@ def _serve(main: Callable[[Sequence[str]], None], options: Sequence[str], output
 class World:
     """A folder with research, the servers, and clients that every forked life starts out with."""
 
-    def __init__(self, folder: Path, at: Servers, *, planted_bug: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        at: Servers,
+        *,
+        edit_plan: Callable[[str], str] = lambda plan: plan,
+        planted_bug: bool = False,
+    ) -> None:
         self.folder = folder
         self.servers = at
+        self._edit_plan = edit_plan
         self._planted_bug = planted_bug
         ideas = folder / "ideas"
         ideas.mkdir(parents=True, exist_ok=True)
@@ -132,9 +145,9 @@ class World:
         """A connection of one's own: a connection does not survive a fork."""
         return SqliteStore(self.folder / "store.db")
 
-    def submit(self, idea: str, depth: str = "quick") -> Exploration:
-        request = ExploreRequest(idea=idea, depth=depth)
-        return submit(request, "chaos", make_deps(self.folder, clock=SystemClock()))
+    def submit(self, idea: str, **fields: Any) -> Exploration:
+        request = ExploreRequest(idea=idea, **fields)
+        return submit(request, OWNER, make_deps(self.folder, clock=SystemClock()))
 
     def live(self, exploration: Exploration, model: int, kill_at: int | None) -> tuple[int, str]:
         """One process that runs the exploration to its end, or is killed.
@@ -162,12 +175,14 @@ class World:
         os._exit(SURVIVED)
 
     def _run(self, exploration: Exploration, model: int, boundaries: Boundaries) -> None:
-        """What the workflow does: explore, with the branches where there are any, then publish."""
+        """What the workflow does: explore, with the branches where there are any, wait for a person where
+        the run does, then publish."""
         clock, store = SystemClock(), self.store
         broken: Any = Breakable(store, "store", STORE_WRITES, boundaries)
 
         def toolset_for(exploration: Exploration, _: object) -> Toolset:
-            plan = plan_tool() if exploration.request.plans else None
+            request = exploration.request
+            plan = plan_tool(is_reviewed=request.review_plan) if request.plans else None
             tools = research_tools(Folder(self.folder), "web_search_20250305", plan=plan)
             return breakable_toolset(tools, boundaries)
 
@@ -187,9 +202,22 @@ class World:
             clock=clock,
             engine=lambda: engine,
             publisher=lambda: publisher,
+            approvals=Breakable(
+                SqliteApprovals(self.folder / "store.db"), "approvals", APPROVAL_WRITES, boundaries
+            ),
         )
-        explore_with_branches(exploration.id, exploration.run.number, deps, explore)
+        reached = explore_with_branches(exploration.id, exploration.run.number, deps, explore)
+        if reached.status == "awaiting_approval":
+            self._approve(reached, deps)
+            explore_with_branches(exploration.id, exploration.run.number, deps, explore)
         publish(exploration.id, exploration.run.number, deps)
+
+    def _approve(self, exploration: Exploration, deps: Deps) -> None:
+        """A person who edits and approves; one whose decision got lost decides again."""
+        for asked in deps.approvals.approvals(exploration.id):
+            plan = self._edit_plan(asked.proposal.content)
+            wanted = DecisionRequest(decision="approve", content=plan)
+            decide(exploration.id, asked.id, wanted, OWNER, deps)
 
 
 def _write(path: Path, text: str) -> None:

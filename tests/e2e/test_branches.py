@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from idea_explorer.domain.ids import ExplorationId, branch_id
-from idea_explorer.domain.usage import Usage
-from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.domain.verification.report import MARK
+from idea_explorer.settings import MODELS
 from tests.e2e.conftest import BRANCH, REPOSITORY
 from tests.e2e.harness.minds import Minds
 from tests.e2e.harness.stack import Stack
@@ -17,14 +17,15 @@ from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import (
     Turn,
     answer,
+    citation,
     refusal,
     search_result,
     text,
     tool_use,
     web_search,
 )
-from tests.fakes.anthropic_turns import Usage as Billed
 from tests.fakes.anthropic_wire import JsonObject
+from tests.fakes.billing import cost_of
 from tests.fakes.branching import plan_of
 from tests.fakes.desk import commits_of
 from tests.fakes.github_repository import Repository
@@ -37,11 +38,21 @@ IDEA = "A tea room on a boat that follows the tide"
 QUESTIONS = ("Who drinks tea on boats?", "What does a boat cost?", "Who rents piers?", "Why not?")
 EDITED = "What does a used barge cost?"
 PAGES = {name: f"https://example.org/{name}" for name in ("guests", "barges", "law")}
-REPORT = business(
-    "Tea on a boat",
-    f"Guests come. [guests]({PAGES['guests']}) Barges are cheap. [barges]({PAGES['barges']})",
-    "PIVOT",
+FACTS = {
+    "guests": "In 2024 the boats of the harbour had 48,000 guests, its office says.",
+    "barges": "A used barge of 20 metres costs 35,000 euros, brokers say.",
+    "law": "A boat that serves food needs a permit of the harbour office.",
+}
+TRUE = (
+    f"In 2024 the boats of the harbour had 48,000 guests ([guests]({PAGES['guests']})).",
+    f"A used barge of 20 metres costs 35,000 euros ([barges]({PAGES['barges']})).",
 )
+FALSE = (
+    f"A new barge of 20 metres costs 53,000 euros ([barges]({PAGES['barges']})).",
+    f"Robots will soon replace every waiter in Europe ([law]({PAGES['law']})).",
+)
+# the correction that it is asked for changes nothing
+REPORT = business("Tea on a boat", " ".join([*TRUE, *FALSE]), "PIVOT")
 # a call that is killed counts with all it reserved, and its branch goes on with the rest
 BUDGET = 4.0
 PATIENCE = 180.0  # seconds: four functions start at once
@@ -49,8 +60,9 @@ PATIENCE = 180.0  # seconds: four functions start at once
 
 def researched(page: str) -> ByConversation:
     found = web_search(page, [search_result(PAGES[page], page)])
-    findings = f"# Findings\n\n- It is so. [{page}]({PAGES[page]})\n\n## Not found\n\nNothing."
-    return ByConversation([answer(found, text(findings))])
+    said = text(FACTS[page], citations=[citation(PAGES[page], page, FACTS[page])])
+    rest = text("\n\n## Not found\n\nNothing.")
+    return ByConversation([answer(found, text("# Findings\n\n- "), said, rest)])
 
 
 @dataclass
@@ -80,10 +92,10 @@ def test_a_deep_run_is_reviewed_branches_loses_two_and_ends_in_one_commit(
         EDITED: researched("barges"),
         QUESTIONS[2]: ByConversation([refusal("I would rather not.")]),
         QUESTIONS[3]: held,
-        IDEA: ByConversation([planned, answer(text(REPORT))]),
+        IDEA: ByConversation([planned, answer(text(REPORT)), answer(text(REPORT))]),
     }
     minds.about(IDEA, model=BySubject(models))
-    before = cost_of(anthropic.billed)
+    before = anthropic.billed_by_model()
     sent = ada.post(
         "/explorations",
         json={"idea": IDEA, "depth": "deep", "review_plan": True, "max_cost_usd": BUDGET},
@@ -117,10 +129,21 @@ def test_a_deep_run_is_reviewed_branches_loses_two_and_ends_in_one_commit(
     assert stack.wait_for_execution(exploration_id) == "SUCCEEDED"
     stats = final.run.stats
     assert stats.cost_usd is not None
-    billed = cost_of(anthropic.billed) - before
-    assert billed <= stats.cost_usd < BUDGET
-    # the call that was killed counts with the most it can have cost
-    assert stats.cost_usd - stats.unconfirmed_usd <= billed
+    bills = {
+        model: used[len(before.get(model, ())) :]
+        for model, used in anthropic.billed_by_model().items()
+    }
+    assert {model for model, used in bills.items() if used} == {MODELS["sonnet"], MODELS["haiku"]}
+    assert cost_of(bills) <= stats.cost_usd < BUDGET
+    # exact but for the call that was killed, which counts with the most it can have cost
+    killed = cost_of(bills) - (stats.cost_usd - stats.unconfirmed_usd)
+    possible = [0.0, *(cost_of({MODELS["sonnet"]: [bill]}) for bill in bills[MODELS["sonnet"]])]
+    assert any(killed == pytest.approx(cost, abs=1e-6) for cost in possible)
+    report = stack.stores.reports.load_report(exploration_id)
+    marked = [f"{claim} {MARK}" in report for claim in (*TRUE, *FALSE)]
+    assert (marked, report.count(MARK)) == ([False, False, True, True], 2)
+    assert stats.verification is not None
+    assert (stats.verification.supported, stats.verification.unsupported) == (2, 2)
     listed = ada.get("/explorations").json()["explorations"]
     assert not {e["id"] for e in listed} & {*branches}
     events = ada.get(
@@ -138,15 +161,3 @@ def is_final(stack: Stack, exploration_id: ExplorationId) -> bool:
 
 def is_end(event: dict[str, dict[str, object]]) -> bool:
     return event["data"]["type"] == "branch_finished"
-
-
-def cost_of(billed: Billed) -> float:
-    return PRICES[MODELS["sonnet"]].cost(
-        Usage(
-            input_tokens=billed.input_tokens,
-            output_tokens=billed.output_tokens,
-            cache_write_tokens=billed.cache_creation_input_tokens,
-            cache_read_tokens=billed.cache_read_input_tokens,
-            searches=billed.web_search_requests,
-        )
-    )

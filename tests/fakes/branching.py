@@ -23,7 +23,7 @@ from idea_explorer.usecases.jobs import explore_with_branches
 from idea_explorer.usecases.opening import QUESTION
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import Bench
-from tests.fakes.models import Reply, ScriptedModel, calls, says
+from tests.fakes.models import Reply, ScriptedModel, calls, judged, says
 
 QUESTIONS = ("Who drinks tea?", "What does tea cost?", "Who sells tea?", "What may stop it?")
 USAGE = Usage(input_tokens=1_000, output_tokens=100)
@@ -48,16 +48,21 @@ def found(text: str) -> Reply:
 
 @dataclass
 class DeepModel:
-    """Answers by what it is asked: the question of a branch, or the idea. Counts the calls of each."""
+    """Answers by what it is asked: the question of a branch, or the idea. Counts the calls of each. Finds
+    every sentence supported that it is asked to verify."""
 
     questions: Sequence[str] = QUESTIONS
     answers: dict[str, Callable[[int], Reply]] = field(default_factory=dict)
     report: Callable[[ModelRequest], Reply] = lambda _: says(REPORT, usage=USAGE)
     calls: dict[str, int] = field(default_factory=dict)
     requests: list[ModelRequest] = field(default_factory=list)
+    verifications: list[ModelRequest] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        if request.schema is not None:
+            self.verifications.append(request)
+            return judged(request, usage=USAGE)
         question = question_of(request)
         with self._lock:
             number = self.calls.get(question, 0)

@@ -1,5 +1,5 @@
 """A deep run on this machine, against a server that speaks Anthropic's API: a plan that a person edits, four
-branches of which one fails and one is killed, and one commit."""
+branches of which one fails and one is killed, a report of which two claims are false, and one commit."""
 
 import subprocess
 from dataclasses import replace
@@ -12,9 +12,9 @@ from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.usage import Usage
+from idea_explorer.domain.verification.report import MARK
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
-from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.settings import MODELS
 from idea_explorer.tools.plan import plan_tool
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
@@ -23,13 +23,29 @@ from idea_explorer.usecases.jobs import explore_with_branches
 from idea_explorer.usecases.replay import replay
 from tests.fakes.anthropic_scripts import ByConversation, BySubject
 from tests.fakes.anthropic_server import FakeAnthropic
-from tests.fakes.anthropic_turns import answer, refusal, search_result, text, tool_use, web_search
+from tests.fakes.anthropic_turns import (
+    answer,
+    citation,
+    refusal,
+    search_result,
+    text,
+    tool_use,
+    web_search,
+)
+from tests.fakes.billing import cost_of
 from tests.fakes.branching import QUESTIONS, DeepBench, DeepModel, plan_of, question_of
 from tests.fakes.reports import business
 
 EDITED = "What does a pot of tea cost?"
 PAGE = "https://example.org/tea"
-REPORT = business("Tea", f"People drink it. [Tea]({PAGE})", "PIVOT")
+FACT = "Sales of tea in parks rose by 12 % in 2024, the association of tea rooms says."
+TRUE = f"Sales of tea in parks rose by 12 % in 2024 ([Tea]({PAGE}))."
+FALSE = (
+    f"Sales of tea in parks rose by 21 % in 2024 ([Tea]({PAGE})).",
+    f"Robots will soon replace every keeper in Europe ([Tea]({PAGE})).",
+)
+# the correction that it is asked for changes nothing
+REPORT = business("Tea", " ".join([TRUE, *FALSE]), "PIVOT")
 
 
 class Killed(BaseException):
@@ -59,17 +75,24 @@ def git(folder: Path, *command: str) -> str:
 
 def findings() -> ByConversation:
     found = web_search("tea", [search_result(PAGE, "Tea")])
-    return ByConversation([answer(found, text(f"# Findings\n\n- It is so. [Tea]({PAGE})"))])
+    said = text(FACT, citations=[citation(PAGE, "Tea", FACT)])
+    return ByConversation([answer(found, text("# Findings\n\n- "), said)])
 
 
-def test_a_deep_run_is_reviewed_loses_two_branches_and_ends_in_one_commit(tmp_path: Path) -> None:
+def test_a_deep_run_is_reviewed_loses_branches_is_verified_and_ends_in_one_commit(
+    tmp_path: Path,
+) -> None:
     models = {
         QUESTIONS[0]: findings(),
         EDITED: findings(),
         QUESTIONS[2]: ByConversation([refusal("I would rather not.")]),
         QUESTIONS[3]: findings(),
         "": ByConversation(
-            [answer(tool_use("write_plan", plan_of(*QUESTIONS))), answer(text(REPORT))]
+            [
+                answer(tool_use("write_plan", plan_of(*QUESTIONS))),
+                answer(text(REPORT)),
+                answer(text(REPORT)),
+            ]
         ),
     }
     b = DeepBench(tmp_path, DeepModel())
@@ -105,18 +128,16 @@ def test_a_deep_run_is_reviewed_loses_two_branches_and_ends_in_one_commit(tmp_pa
     assert server.violations == []
     assert len(git(tmp_path, "log", "--format=%H").split()) == 1
     report = b.store.load_report(done.id)
-    assert "⚠" not in report  # the branches' sources are the run's evidence
-    billed = Usage(
-        input_tokens=server.billed.input_tokens,
-        output_tokens=server.billed.output_tokens,
-        cache_write_tokens=server.billed.cache_creation_input_tokens,
-        cache_read_tokens=server.billed.cache_read_input_tokens,
-        searches=server.billed.web_search_requests,
-    )
     stats = done.run.stats
+    assert stats.unmatched_citations == 0  # the branches' sources are the run's evidence
+    assert [f"{claim} {MARK}" in report for claim in (TRUE, *FALSE)] == [False, True, True]
+    assert report.count(MARK) == 2
+    assert stats.verification is not None
+    assert (stats.verification.supported, stats.verification.unsupported) == (1, 2)
+    bills = server.billed_by_model()
+    assert {*bills} == {MODELS["sonnet"], MODELS["haiku"]}
     assert stats.cost_usd is not None
-    confirmed = stats.cost_usd - stats.unconfirmed_usd
-    assert confirmed == pytest.approx(PRICES[MODELS["sonnet"]].cost(billed), abs=1e-5)
+    assert stats.cost_usd - stats.unconfirmed_usd == pytest.approx(cost_of(bills), abs=1e-6)
     assert 0 < stats.unconfirmed_usd < stats.cost_usd < 4.0  # the call that was killed, at most
     replayed = replay(b.entries(done))
     assert (replayed.divergence, replayed.conclusion and replayed.conclusion.text) == ("", report)

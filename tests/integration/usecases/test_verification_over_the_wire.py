@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.domain.usage import Usage
 from idea_explorer.domain.verification.report import MARK
-from idea_explorer.settings import PRICES
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, citation, search_result, text, web_search
+from tests.fakes.billing import cost_of
 from tests.fakes.command import idea
 from tests.fakes.reports import business
 
@@ -46,20 +45,4 @@ def test_planted_false_claims_are_marked_and_the_rest_is_kept(tmp_path: Path) ->
     assert f"Robots will soon replace every keeper in Europe. [[1]]({PAGE}) {MARK}" in content
     assert "rose by 21 %" not in content
     assert {request["model"] for request in requests} == {"claude-haiku-5-5"}
-    assert stats["cost_usd"] == pytest.approx(_cost(server), abs=1e-6)
-
-
-def _cost(server: FakeAnthropic) -> float:
-    return sum(
-        PRICES[model].total(
-            Usage(
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                cache_write_tokens=usage.cache_creation_input_tokens,
-                cache_read_tokens=usage.cache_read_input_tokens,
-                searches=usage.web_search_requests,
-            )
-            for usage in usages
-        )
-        for model, usages in server.billed_by_model().items()
-    )
+    assert stats["cost_usd"] == pytest.approx(cost_of(server.billed_by_model()), abs=1e-6)

@@ -8,13 +8,16 @@ from idea_explorer.agent.branch_budget import share_budget
 from idea_explorer.agent.budget import Budget, estimate_tokens
 from idea_explorer.agent.requests import count_searches
 from idea_explorer.agent.state import State
+from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import Opening
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import MODELS, PRICES
-from tests.fakes.branching import DeepBench, DeepModel, plan_of, question_of
-from tests.fakes.models import ScriptedModel, calls, says
+from tests.fakes.branching import QUESTIONS, REPORT, DeepBench, DeepModel, plan_of, question_of
+from tests.fakes.deps import PRICED
+from tests.fakes.models import ScriptedModel, calls, judged, says
 
 PRICE = PRICES[MODELS["sonnet"]]
 OPENING = Opening(
@@ -23,7 +26,9 @@ OPENING = Opening(
 
 
 class Spender(DeepModel):
-    """Uses everything that each call may use: all searches, all tokens."""
+    """Uses everything that each call may use: all searches, all tokens. Its report has to be corrected."""
+
+    plan_tokens: int | None = None
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         searches = 0 if request.tools_off else count_searches(request.tools)
@@ -33,17 +38,30 @@ class Spender(DeepModel):
             output_tokens=request.max_tokens,
             searches=searches,
         )
+        if request.schema is not None:
+            self.verifications.append(request)
+            return judged(request, "not")
         with self._lock:
-            first = not self.requests
-            self.requests.append(request)
-        if first:
-            reply = calls(("write_plan", plan_of(*self.questions)), usage=usage)
-        elif question_of(request) and not request.writing:
             number = len(self.requests)
-            reply = calls(("read_research", {"path": f"{number}.md"}), usage=usage)
+            self.requests.append(request)
+        if not number:
+            output = self.plan_tokens or request.max_tokens
+            plan = usage.model_copy(update={"output_tokens": output, "searches": 0})
+            reply = calls(("write_plan", plan_of(*self.questions)), usage=plan)
+        elif (question := question_of(request)) and not request.writing:
+            read = f"{number}.md" if question in self.calls else "tea.md"
+            self.calls[question] = number
+            reply = calls(("read_research", {"path": read}), usage=usage)
         else:
-            reply = says("# Tea\n\n" + "word " * 200, usage=usage)
+            told = REPORT.replace("[Tea]", "[All tea]") if self.verifications else REPORT
+            reply = says(f"{told}\n\n{'word ' * 5_000}", usage=usage)
         return ScriptedModel([reply]).answer(request, watcher, deadline)
+
+
+class ShortPlanner(Spender):
+    """Uses everything once it has a plan."""
+
+    plan_tokens = limits.MIN_OUTPUT_TOKENS
 
 
 @pytest.mark.parametrize("limit", [0.5, 1.0, 1.5, 2.0, 3.0, 5.0])
@@ -57,6 +75,21 @@ def test_branches_that_spend_all_they_can_stay_within_the_limit_of_the_run(
     assert done.run.stats.cost_usd <= limit
     assert done.run.stats.over_budget_usd == 0
     assert bool(b.findings(done)) == (limit >= 1.5)
+    assert len(b.deep.verifications) >= (limit >= 1.5)
+
+
+@pytest.mark.parametrize("model", ["haiku", "sonnet", "opus"])
+def test_the_least_budget_that_is_accepted_pays_for_branches_and_the_verification(
+    tmp_path: Path, model: str
+) -> None:
+    least = PRICED.least_usd(ExploreRequest(idea="Tea", depth="deep", model=model))
+    assert least is not None
+    b = DeepBench(tmp_path, ShortPlanner())
+    done = b.explore_all(model=model, max_cost_usd=round(least, 4) + 0.0001)
+
+    assert len(b.findings(done)) == len(QUESTIONS)
+    assert b.deep.verifications
+    assert (done.run.stats.over_budget_usd, done.run.outcome) == (0, "completed")
 
 
 def test_what_the_run_has_spent_and_what_its_report_costs_is_not_divided() -> None:

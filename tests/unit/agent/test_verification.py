@@ -244,7 +244,7 @@ def test_the_slice_is_for_all_verifications_of_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most = 0.004
-    monkeypatch.setattr(verification, "MAX_USD", most)
+    monkeypatch.setattr(verification, "VERIFICATION_USD", most)
     dear = Usage(output_tokens=7_900)  # nearly all of the slice
     b = bench(tmp_path, READ, says(VAGUE), says(RIGHT), judge=lambda r: judged(r, "not", dear))
     done = b.explore()
@@ -257,7 +257,7 @@ def test_the_slice_is_for_all_verifications_of_a_run(
 def test_a_long_report_is_judged_as_far_as_the_slice_reaches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "MAX_USD", 0.0015)
+    monkeypatch.setattr(verification, "VERIFICATION_USD", 0.0015)
     lines = "\n\n".join(
         f"Tea sales rose by 12%, line {word} [a](../tea.md)." for word in "abcdefghijklmnop"
     )

@@ -6,18 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.agent.branch_budget import share_budget
+from idea_explorer.agent.budget import VERIFICATION_USD, Budget
+from idea_explorer.agent.state import State
+from idea_explorer.domain.depths import DEPTHS
 from idea_explorer.domain.errors import AuthFailedError, MissingError
 from idea_explorer.domain.events import BranchFinished, BranchStarted, ToolCallStart
 from idea_explorer.domain.ids import branch_id
 from idea_explorer.domain.transcript import BranchesFinished, BranchesStarted
 from idea_explorer.domain.usage import Usage
+from idea_explorer.observability.logging import SilentLog
 from idea_explorer.ports import Filter
-from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.settings import MODELS, PRICES, Settings
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.replay import replay
 from idea_explorer.usecases.settle import settle
+from idea_explorer.wiring.local import given_files
+from idea_explorer.wiring.toolsets import ToolsetContext, research
 from tests.fakes.branching import QUESTIONS, USAGE, DeepBench, DeepModel, found
 from tests.fakes.models import Reply, last_texts, says
 
@@ -62,8 +69,10 @@ def test_the_meter_counts_every_call_of_every_branch(tmp_path: Path) -> None:
 
     made = sum(b.deep.calls.values())
     assert made == 2 + 2 * len(QUESTIONS)
-    assert done.run.stats.usage == Usage.total([USAGE] * made)
-    assert done.run.stats.cost_usd == PRICE.total([USAGE] * made)
+    assert len(b.deep.verifications) == 1
+    assert done.run.stats.usage == Usage.total([USAGE] * (made + 1))
+    verified = PRICES[MODELS["haiku"]].cost(USAGE)
+    assert done.run.stats.cost_usd == pytest.approx(PRICE.total([USAGE] * made) + verified)
     assert done.run.stats.unconfirmed_usd == 0
 
 
@@ -71,14 +80,31 @@ def test_branches_have_slices_of_the_budget_and_of_the_time(tmp_path: Path) -> N
     b = DeepBench(tmp_path, DeepModel())
     waiting = b.start(max_cost_usd=2.0)
 
-    (started,) = [e for e in b.entries(waiting) if isinstance(e, BranchesStarted)]
+    *planned, started = b.entries(waiting)
+    assert isinstance(started, BranchesStarted)
     slices = [task.max_cost_usd or 0.0 for task in started.branches]
-    assert len(set(slices)) == 1
+    # beside the report and its correction, what verifying them may cost is held back
+    budget = Budget(price=PRICE, max_cost_usd=2.0 - VERIFICATION_USD)
+    share = share_budget(State(planned), budget, len(slices), DEPTHS["deep"].words[1])
+    assert share is not None
+    assert slices == [share.usd] * 4
     assert slices[0] > 0.1
     assert sum(slices) < 2.0 - 0.2  # the rest is for the report and its correction
     child = b.branch(waiting, 1)
     assert (child.request.max_cost_usd, child.request.steps) == (slices[0], 6)
     assert child.request.seconds == 360
+    assert (child.searches, child.request.wanted_effort) == (5, "high")
+
+
+def test_a_branch_reads_as_many_pages_as_its_depth_says(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    child = b.branch(b.start(allow_fetch_after_private=True), 1)
+    variables = {"ANTHROPIC_API_KEY": "key", "IDEA_RESEARCH_DIR": str(tmp_path)}
+    settings = Settings.from_environment(variables)
+    tools = research(ToolsetContext(settings, SilentLog(), given_files([]), child, ()))
+
+    assert tools.server_tools["web_fetch"].definition["max_uses"] == DEPTHS["deep"].pages
+    assert "write_plan" not in tools.tools
 
 
 def test_a_branch_ends_before_its_run_has_to_write(tmp_path: Path) -> None:

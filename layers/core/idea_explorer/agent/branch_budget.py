@@ -30,8 +30,9 @@ class Share:
 
 def share_budget(state: State, budget: Budget, branches: int, words: int) -> Share | None:
     """What each of so many branches may cost, beside what the run has spent and what it keeps to write a
-    report of so many words. None where that is too little to find anything, and where the budget counts
-    tokens: a branch cannot be held to a share of those."""
+    report of so many words. The verification of that is not in the budget: it is held back from all calls
+    of the run. None where that is too little to find anything, and where the budget counts tokens: a
+    branch cannot be held to a share of those."""
     if budget.price is None:
         return Share(None) if budget.max_total_tokens is None else None
     if budget.max_cost_usd is None:

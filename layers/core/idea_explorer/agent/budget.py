@@ -13,6 +13,7 @@ BYTES_PER_TOKEN = 2.5  # fewer than any model has for text or JSON, so counts ar
 WRITE_TOKENS = 4_096 + limits.THINKING_TOKENS
 RESULT_TOKENS = int(limits.MAX_DOCUMENT_BYTES / BYTES_PER_TOKEN)  # one whole document
 MIN_EVIDENCE_TOKENS = 2_000  # a few passages; a report from less would mislead
+VERIFICATION_USD = 0.02  # of a run's budget, at most, for all verifications of its report
 OUR_WORDS_TOKENS = 1_000  # our instructions to continue and to write, read twice
 
 
@@ -47,6 +48,12 @@ class Budget:
             max_cost_usd=None if usd is None else max(0.0, usd - spent),
             max_total_tokens=None if tokens is None else tokens - used,
         )
+
+    def hold(self, usd: float) -> "Budget":
+        """What is left of this budget beside what is held back for something else."""
+        if self.max_cost_usd is None:
+            return self
+        return replace(self, max_cost_usd=max(0.0, self.max_cost_usd - usd))
 
     def allow(
         self,

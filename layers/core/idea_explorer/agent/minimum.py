@@ -2,12 +2,12 @@
 
 import math
 
-from idea_explorer.agent.budget import OUR_WORDS_TOKENS, WRITE_TOKENS, Budget
+from idea_explorer.agent.budget import OUR_WORDS_TOKENS, VERIFICATION_USD, WRITE_TOKENS, Budget
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
 from idea_explorer.domain.depths import Depth
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.usage import Usage
+from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import ModelRequest
 
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
@@ -35,6 +35,13 @@ def minimum_to_research(request: ExploreRequest, search_tokens: int) -> list[Usa
         return [plan + tools, *shortest * depth.branches, *_reports(depth, read)]
     call, report = budget.minimum_usage(asked, searches=searches)
     return [plan + tools, call + planned, report + planned]
+
+
+def minimum_usd(request: ExploreRequest, search_tokens: int, price: Price) -> float:
+    """What that costs. A run with branches also holds back what the verification of its report may cost."""
+    depth = request.depth_limits
+    held = VERIFICATION_USD if depth and depth.branches else 0.0
+    return price.total(minimum_to_research(request, search_tokens)) + held
 
 
 def _reports(depth: Depth, read: Usage) -> list[Usage]:

@@ -6,7 +6,7 @@ What fails here never costs the report: sentences without a verdict are counted 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from idea_explorer.agent.budget import BYTES_PER_TOKEN, estimate_tokens
+from idea_explorer.agent.budget import BYTES_PER_TOKEN, VERIFICATION_USD, estimate_tokens
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
@@ -37,7 +37,6 @@ from idea_explorer.domain.verification.report import MAX_PASSAGE, Passages, chec
 from idea_explorer.domain.verification.words import plain_text
 from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Transcript
 
-MAX_USD = 0.02  # of a run's budget for all of its verifications
 MAX_SECONDS = 30.0
 MIN_SECONDS = 5.0  # in less no model answers
 TOKENS_PER_VERDICT = 60  # its number, its word and fifteen words of reason
@@ -117,7 +116,7 @@ class Verifier:
         used = [
             call.usage for call in state.billed_elsewhere if call.model_id == self.judge.model_id
         ]
-        left = MAX_USD - self.judge.price.total(used)
+        left = VERIFICATION_USD - self.judge.price.total(used)
         if self.budget_usd is not None:
             left = min(left, self.budget_usd - spent_usd)
         while questions:

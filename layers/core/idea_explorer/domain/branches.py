@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.depths import DEFAULT_DEPTH, DepthName
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.tools import Passage, ToolRecord
 from idea_explorer.domain.usage import Usage
@@ -16,6 +17,7 @@ class Branch(DomainModel, frozen=True):
     question: str
     model_id: str  # the parent's, so that one price counts for both
     until: datetime  # from then on the parent writes, whatever the branch has found
+    depth: DepthName = DEFAULT_DEPTH  # the parent's, for the searches and pages of the branch
     private: bool = False  # the parent had read private text when it wrote the question
 
 

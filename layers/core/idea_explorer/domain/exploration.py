@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.branches import Branch
+from idea_explorer.domain.depths import DEPTHS, Depth
 from idea_explorer.domain.errors import InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
@@ -89,6 +90,17 @@ class Exploration(DomainModel, frozen=True):
     def parent(self) -> ExplorationId | None:
         """The exploration whose branch this is."""
         return self.branch_of.parent if self.branch_of else None
+
+    @property
+    def depth_limits(self) -> Depth | None:
+        """What follows from the depth; in a branch, from that of its run."""
+        return DEPTHS[self.branch_of.depth] if self.branch_of else self.request.depth_limits
+
+    @property
+    def searches(self) -> int:
+        """The most web searches of one answer."""
+        depth = self.depth_limits
+        return depth.searches if depth else self.request.searches
 
     def waits_for(self, now: datetime) -> str | None:
         """What a run waits for at this moment, in a sentence."""

@@ -20,6 +20,8 @@ class Pace:
 
     longest: bool  # whether the length of the report is the upper end of what is asked for
     steps: float  # share of the steps that are allowed
+    branches: float  # share of the branches that the depth allows: a plan may ask less
+    branch_steps: float  # share of their steps, of which the money of a branch rarely pays for all
     searches: float  # share of the searches that an answer is allowed
     search_tokens: int  # what one search returns
     result_tokens: int  # what other tools return in a step
@@ -39,6 +41,8 @@ class Pace:
 SHORT = Pace(
     longest=False,
     steps=0.6,
+    branches=0.75,
+    branch_steps=0.5,
     searches=0.4,
     search_tokens=2_500,
     result_tokens=300,
@@ -57,6 +61,8 @@ SHORT = Pace(
 LONG = Pace(
     longest=True,
     steps=1.0,
+    branches=1.0,
+    branch_steps=1.0,
     searches=0.6,
     search_tokens=5_500,
     result_tokens=2_000,
@@ -112,10 +118,10 @@ class _Conversation:
         self._old += self._new
         self._new = found + output + results
 
-    def gather(self, request: ExploreRequest, steps: int) -> None:
+    def gather(self, request: ExploreRequest, steps: float) -> None:
         """All the steps but the last, which is for writing."""
         depth, spec, pace = request.depth_limits, request.spec, self._pace
-        count = max(1, round(pace.steps * steps) - 1)
+        count = max(1, round(steps) - 1)
         searches = round(pace.searches * request.searches) if spec.searches_web else 0
         results = pace.result_tokens if spec.searches_web else OTHER_RESULTS * pace.result_tokens
         results += pace.page_tokens * depth.pages // count if depth else 0
@@ -145,17 +151,18 @@ def describe_run(request: ExploreRequest, prompt_bytes: int, pace: Pace) -> Typi
         run.read(pace.document_tokens)
     if depth and depth.plans:
         run.call(words=PLAN_WORDS)
-    if depth and depth.branches:
-        branch.gather(request, depth.branch_steps)
+    branches = round(pace.branches * depth.branches) if depth else 0
+    if depth and branches:
+        branch.gather(request, pace.branch_steps * depth.branch_steps)
         branch.call(words=FINDINGS_WORDS[pace.longest])
-        run.read(depth.branches * int(FINDINGS_WORDS[pace.longest] * pace.tokens_per_word))
+        run.read(branches * int(FINDINGS_WORDS[pace.longest] * pace.tokens_per_word))
     else:
-        run.gather(request, request.steps - (1 if depth and depth.plans else 0))
+        run.gather(request, pace.steps * (request.steps - (1 if depth and depth.plans else 0)))
     for _ in range(pace.reports):
         run.call(words=(depth.words if depth else ANSWER_WORDS)[pace.longest])
     verifies = request.spec.publishes_documents
     return TypicalRun(
-        calls=(*run.calls, *branch.calls * (depth.branches if depth else 0)),
+        calls=(*run.calls, *branch.calls * branches),
         verification=pace.verification if verifies else Usage(),
         # branches run side by side
         seconds=run.seconds + branch.seconds + (pace.verification_seconds if verifies else 0.0),

@@ -133,6 +133,7 @@ def _ensure_branch(
         question=task.question,
         model_id=state.opening.model_id,
         until=until,
+        depth=parent.request.depth,
         private=has_private_text(state.entries),
     )
     now = deps.clock.now()

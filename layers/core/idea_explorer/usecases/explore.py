@@ -1,6 +1,6 @@
 """Run one exploration: the same for Lambda, the command line and the tests."""
 
-from idea_explorer.agent.budget import Budget
+from idea_explorer.agent.budget import VERIFICATION_USD, Budget
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.plans import PlanFirst
@@ -184,7 +184,12 @@ def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> A
     clock, log = deps.clock, deps.log
     deadline = deadline_of(exploration, clock)
     sink = FanOutSink([context.sink, ProgressSink(exploration, context.transcript, deps)])
+    verifier = _verifier(exploration, context)
     budget = _budget(exploration, context.state.opening.model_id, context)
+    if exploration.has_branches and verifier and verifier.judge:
+        budget = budget.hold(
+            VERIFICATION_USD
+        )  # what branches and the report cost never prevents it
     runner = Bounded(Retried(Executed(log), clock, log, deadline), deadline)
     tools: Caller = Validated(toolset, runner, log)
     if request.plans and WRITE_PLAN in toolset.tools:
@@ -200,7 +205,7 @@ def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> A
         max_steps=exploration.run.base_steps + request.steps,
         cancelled=lambda: is_cancelled(exploration, deps),
         unfinished_at_limit=request.spec.proposes_changes,
-        verifier=_verifier(exploration, context),
+        verifier=verifier,
         read_transcript=toolset.read_transcript,
         divide=lambda state: divide(exploration, state, budget, deadline),
     )

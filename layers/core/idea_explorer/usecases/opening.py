@@ -92,7 +92,7 @@ def begin_or_resume(
     """Write the opening of the transcript, or the instruction to resume, unless it is there already."""
     if not transcript.entries:
         begun = opening(exploration, continuation, toolset, model, framework, related)
-        transcript.append(fit_searches(begun, budget, exploration.request.searches))
+        transcript.append(fit_searches(begun, budget, exploration.searches))
     elif _needs_instruction(transcript, exploration):
         transcript.append(_resume_instruction(State(transcript.entries), exploration.run.number))
 

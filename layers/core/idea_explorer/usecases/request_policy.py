@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from idea_explorer.agent.minimum import minimum_to_research
+from idea_explorer.agent.minimum import minimum_usd
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.errors import InvalidRequestError, MissingError, QuotaSpentError
@@ -113,9 +113,8 @@ class RequestPolicy:
 
     def least_usd(self, request: ExploreRequest) -> float | None:
         """The least that a run needs to look anything up; None if the price is not known."""
-        calls = minimum_to_research(request, self.search_tokens)
         price = self.prices.get(self.model_ids.get(request.model, ""))
-        return price.total(calls) if price else None
+        return minimum_usd(request, self.search_tokens, price) if price else None
 
     def limit_of(self, request: ExploreRequest) -> float | None:
         """What all runs of a request may cost; None where there is no limit."""

@@ -129,7 +129,7 @@ def research(context: ToolsetContext) -> Toolset:
 
     settings = context.settings
     request = context.exploration.request if context.exploration else None
-    depth = request.depth_limits if request else None
+    depth = context.exploration.depth_limits if context.exploration else None
     plan = None
     if request is None or request.plans:
         most = count_questions(depth)

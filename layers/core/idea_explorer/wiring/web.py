@@ -80,7 +80,7 @@ def page_reader(
         WEB_FETCH in declared if declared is not None else _trusts_anthropic(context, has_research)
     )
     if tools.fetch and by_anthropic:
-        depth = context.exploration.request.depth_limits if context.exploration else None
+        depth = context.exploration.depth_limits if context.exploration else None
         return web_fetch(
             tools.fetch,
             depth.pages if depth else 1,
