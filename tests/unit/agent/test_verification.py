@@ -87,7 +87,11 @@ def test_what_rules_cannot_decide_goes_to_the_cheap_model_in_one_call(tmp_path: 
     (request,) = model_of(b).verifications
     assert (request.model_id, request.tools, request.effort) == (HAIKU, [], "low")
     assert batch_of(request) == [
-        {"number": 1, "sentence": "Tea sales rose by 12% says our study.", "passages": ["tea.md", KNOWN]}
+        {
+            "number": 1,
+            "sentence": "Tea sales rose by 12% says our study.",
+            "passages": ["tea.md", KNOWN],
+        }
     ]
     assert counts(done) == (1, 0, 0, 0)
     report = b.store.load_report(done.id)

@@ -77,7 +77,8 @@ MEASURED = {
         domain.verification.words._LINK domain.verification.words._ADDRESS
         domain.verification.words._MARKUP domain.verification.words._JOINTS
         domain.verification.substitution._SUBJECT domain.verification.numbers._COMPUTES
-        domain.verification.numbers._REST
+        domain.verification.numbers._REST domain.verification.derivations._OPERATOR
+        domain.verification.derivations._BORDER domain.verification.ordinals._IN_DIGITS
     """,
     "verified passage": """
         domain.verification.words._SENTENCE_END domain.verification.words.TOKEN

@@ -35,7 +35,7 @@ def find_other_name(text: str, names: list[str], evidence: Evidence) -> str | No
         name
         for name in ours
         if not has_name(name, best.words, best.initials)
-        and not (name in evidence.initials and fold(name) not in evidence.words)  # an acronym
+        and not (_is_acronym(name, evidence) or fold(name) in evidence.heading_words)
     ]
     theirs = [*find_names(best.text), _subject(best.text)]
     others = [name for name in theirs if name and fold(name) not in fold(text)]
@@ -47,6 +47,12 @@ def find_other_name(text: str, names: list[str], evidence: Evidence) -> str | No
             None  # `Usage fell`, `Together they hold`: the first word of a sentence may be any word
         )
     return " ".join(missing)
+
+
+def _is_acronym(name: str, evidence: Evidence) -> bool:
+    """Whether a passage only has the words that a name is short for; WHO is not `who`."""
+    word = fold(name)
+    return name in evidence.initials and (word in FUNCTION_WORDS or word not in evidence.words)
 
 
 def _is_subject_of(evidence: Evidence, text: str) -> bool:

@@ -14,6 +14,11 @@ _ORDINARY = frozenset(
     "i mr mrs ms dr prof inc ltd co q1 q2 q3 q4 usd eur gbp chf ceo cto cfo b2b b2c saas kpi roi faq pdf"
     " url api monday tuesday wednesday thursday friday saturday sunday".split()
 )
+# what every business plan speaks of, and a source need not
+_ABBREVIATIONS = frozenset(
+    "TAM SAM SOM ARPU ARR MRR CAC LTV CLV CAGR GMV EBITDA EBIT MVP USP SWOT OKR NPS SLA SME SMB KMU PME OEM"
+    " HR PR IP AI KI IA UX UI VAT B2B2C D2C FTE P&L R&D".split()
+)
 # words for a country and its people that do not begin alike
 _PEOPLES = (
     "dutch netherlands holland",
@@ -50,14 +55,15 @@ CURRENCIES = {
 _ENDINGS = ("s", "es", "n", "ns", "an", "ans", "ian", "ians", "ish", "ese", "i")
 
 
-def find_names(sentence: str) -> list[str]:
+def find_names(sentence: str, passage: str = "") -> list[str]:
     """Capitalised words, acronyms and words with inner capitals. The first word has a capital anyway, and
-    in German every noun has, so there only what is unmistakable counts."""
-    return list(dict.fromkeys(_names(sentence)))
+    in German every noun has, so there only what is unmistakable counts. The row of a table is in the
+    language of its passage."""
+    only_clear = language(sentence, language(passage)) == "de"
+    return list(dict.fromkeys(_names(sentence, only_clear=only_clear)))
 
 
-def _names(sentence: str) -> Iterator[str]:
-    only_clear = language(sentence) == "de"
+def _names(sentence: str, *, only_clear: bool) -> Iterator[str]:
     previous_end = 0
     for match in TOKEN.finditer(sentence):
         before = sentence[previous_end : match.start()]
@@ -66,6 +72,7 @@ def _names(sentence: str) -> Iterator[str]:
         name = match[0].removesuffix("'s").removesuffix("’s")
         folded = fold(name)
         known = folded in _ORDINARY or folded in MONTHS or folded in WORDS or folded in SCALES
+        known = known or name in _ABBREVIATIONS
         is_word = folded in FUNCTION_WORDS and not (name.isupper() and len(name) > 2)  # WHO
         if known or len(name) < 2 or name[0].isdigit() or is_word:
             continue

@@ -76,7 +76,8 @@ _JOINED = re.compile(r"\s{0,2}(?:[–-]|,|,? ?(?:and|to|or|und|bis|oder|et|à|ou
 _IN = re.compile(rf"\b({'|'.join(WORDS)}|\d{{1,2}}) (?:in|out of) ({'|'.join(WORDS)}|\d{{1,3}})\b")
 _FRACTION = re.compile(
     r"(?P<hedge>\b(?:more|less|fewer) than |\bover |\bunder |\balmost |\bnearly )?"
-    r"\b(?:(?:a|one|two|three|the|of) )?(?P<part>half|thirds?|quarters?|fifth|tenth)\b"
+    r"\b(?:(?:(?:a|one) )?(?P<part>half)|(?:a|one) (?P<one>third|quarter|fifth|tenth)"
+    r"|(?:(?:two|three) )?(?P<more>thirds|quarters))\b"
     r"(?! of (?:19|20)\d\d| 20| an? (?:year|hour|day|month|million|dozen|century)"
     r"| of an? (?:hour|year|day|century))"
 )
@@ -143,7 +144,7 @@ def find_counts(text: str) -> Iterator[tuple[Number, str]]:
 def _in_digits(text: str) -> Iterator[Number]:
     for match in _NUMBER.finditer(text):
         whole, rest = match["whole"], match["rest"] or ""
-        if len(whole) == 5 and whole[1] == "." and not rest and language(text) == "en":
+        if len(whole) == 5 and whole[1] == "." and not rest and language(text, "") == "en":
             whole, rest = whole[0], whole[1:]  # 2.650 in English is a decimal
         digits = re.sub(r"\D", "", whole)
         value = Decimal(f"{digits}.{rest[1:]}") if rest else Decimal(digits)
@@ -189,7 +190,8 @@ def _shares(text: str) -> Iterator[Number]:
             value = 100 * part / whole
             yield Number(match[0], value, Decimal(1), "%", "about", is_share=True)
     for match in _FRACTION.finditer(folded.replace("-", " ")):
-        value = Decimal(str(FRACTIONS[match["part"]]))
+        part = match["part"] or match["one"] or match["more"]
+        value = Decimal(str(FRACTIONS[part]))
         said = (match["hedge"] or "").split()
         hedge: Hedge = "above" if said[:1] in (["more"], ["over"]) else "below" if said else "about"
         yield Number(match[0].strip(), value, Decimal(1), "%", hedge, is_share=True)
@@ -207,7 +209,7 @@ def _agree(stated: Number, found: Number) -> bool:
     if stated.is_share or found.is_share:
         is_percent = stated.unit == found.unit == "%"
         return is_percent and _is_about(stated, found.value)
-    step = max(stated.step, _round_step(stated.value)) if stated.hedge else stated.step
+    step = max(stated.step, round_step(stated.value)) if stated.hedge else stated.step
     far = stated.value * HEDGE_SHARE
     if stated.hedge == "above" and 0 <= distance <= far:
         return True
@@ -225,7 +227,7 @@ def _is_about(share: Number, value: Decimal) -> bool:
     return -below <= value - share.value <= above
 
 
-def _round_step(value: Decimal) -> Decimal:
+def round_step(value: Decimal) -> Decimal:
     """The step to which a round number is exact: 1,200 to a hundred."""
     step = Decimal(1)
     while value and value % (step * 10) == 0:
@@ -248,7 +250,7 @@ def is_computed(
     alike = [other for other in found if _may_combine(number, other)][:MAX_COMBINED]
     sums = combinations(alike, 3) if len(alike) <= 12 else ()
     return any(_adds_up(number, *pair) for pair in combinations(alike, 2)) or any(
-        _near(number, first.value + second.value + third.value) for first, second, third in sums
+        is_near(number, first.value + second.value + third.value) for first, second, third in sums
     )
 
 
@@ -267,7 +269,7 @@ def _may_combine(number: Number, other: Number) -> bool:
 
 
 def _adds_up(number: Number, first: Number, second: Number) -> bool:
-    return _near(number, first.value + second.value) or _near(
+    return is_near(number, first.value + second.value) or is_near(
         number, abs(first.value - second.value)
     )
 
@@ -284,9 +286,9 @@ def _gives(number: Number, first: Number, second: Number) -> bool:
             100 * abs(a - b) / a,
             100 * abs(a - b) / b,
         ]
-    return any(_near(number, result) for result in results)
+    return any(is_near(number, result) for result in results)
 
 
-def _near(number: Number, result: Decimal) -> bool:
-    step = max(number.step, _round_step(number.value)) if number.hedge else number.step
+def is_near(number: Number, result: Decimal) -> bool:
+    step = max(number.step, round_step(number.value)) if number.hedge else number.step
     return abs(result - number.value) <= step / 2

@@ -9,6 +9,7 @@ from idea_explorer.domain.verification.dates import has_date, take_dates
 from idea_explorer.domain.verification.evidence import Evidence, quotable, wrong_numbers
 from idea_explorer.domain.verification.names import find_names, has_name
 from idea_explorer.domain.verification.numbers import Number
+from idea_explorer.domain.verification.ordinals import find_other_ordinals
 from idea_explorer.domain.verification.substitution import find_other_agent, find_other_word
 from idea_explorer.domain.verification.words import plain_text
 
@@ -30,8 +31,9 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
     """Everything in the sentence that its evidence does not have; empty if a rule finds no fault."""
     text = plain_text(sentence[:MAX_SENTENCE])
     dates, rest = take_dates(text)
-    names = find_names(text)
+    names = find_names(text, evidence.text)
     found = [Unsupported("number", number.text) for number in wrong_numbers(rest, evidence)]
+    found += [Unsupported("number", name) for name in find_other_ordinals(rest, evidence.ordinals)]
     found += [
         Unsupported("date", date.text)
         for date in dates

@@ -68,8 +68,8 @@ def _stem(word: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def language(text: str) -> str:
-    """`en`, `de`, or `` for any other."""
+def language(text: str, otherwise: str = "en") -> str:
+    """`en`, `de`, or `` for any other. A text without a word that tells is taken to be in `otherwise`."""
     words = fold(text).split()
     counts = [sum(word in known for word in words) for known in (ENGLISH, GERMAN, OTHERS)]
-    return ("en", "de", "")[counts.index(max(counts))]
+    return ("en", "de", "")[counts.index(max(counts))] if any(counts) else otherwise
