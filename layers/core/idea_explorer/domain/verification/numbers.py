@@ -76,7 +76,7 @@ _JOINED = re.compile(r"\s{0,2}(?:[–-]|,|,? ?(?:and|to|or|und|bis|oder|et|à|ou
 _IN = re.compile(rf"\b({'|'.join(WORDS)}|\d{{1,2}}) (?:in|out of) ({'|'.join(WORDS)}|\d{{1,3}})\b")
 _FRACTION = re.compile(
     r"(?P<hedge>\b(?:more|less|fewer) than |\bover |\bunder |\balmost |\bnearly )?"
-    r"\b(?:(?:(?:a|one) )?(?P<part>half)|(?:a|one) (?P<one>third|quarter|fifth|tenth)"
+    r"\b(?:(?:(?:a|one) )?(?P<half>half)|(?:a|one) (?P<one>third|quarter|fifth|tenth)"
     r"|(?:(?:two|three) )?(?P<more>thirds|quarters))\b"
     r"(?! of (?:19|20)\d\d| 20| an? (?:year|hour|day|month|million|dozen|century)"
     r"| of an? (?:hour|year|day|century))"
@@ -190,8 +190,8 @@ def _shares(text: str) -> Iterator[Number]:
             value = 100 * part / whole
             yield Number(match[0], value, Decimal(1), "%", "about", is_share=True)
     for match in _FRACTION.finditer(folded.replace("-", " ")):
-        part = match["part"] or match["one"] or match["more"]
-        value = Decimal(str(FRACTIONS[part]))
+        name = match["half"] or match["one"] or match["more"]
+        value = Decimal(str(FRACTIONS[name]))
         said = (match["hedge"] or "").split()
         hedge: Hedge = "above" if said[:1] in (["more"], ["over"]) else "below" if said else "about"
         yield Number(match[0].strip(), value, Decimal(1), "%", hedge, is_share=True)
