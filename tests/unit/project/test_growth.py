@@ -76,8 +76,8 @@ MEASURED = {
         domain.verification.rules._QUOTE domain.verification.words._CITATION
         domain.verification.words._LINK domain.verification.words._ADDRESS
         domain.verification.words._MARKUP domain.verification.words._JOINTS
-        domain.verification.substitution._SUBJECT domain.verification.numbers._COMPUTES
-        domain.verification.numbers._REST domain.verification.derivations._OPERATOR
+        domain.verification.substitution._SUBJECT domain.verification.computed._COMPUTES
+        domain.verification.computed._REST domain.verification.derivations._OPERATOR
         domain.verification.derivations._BORDER domain.verification.ordinals._IN_DIGITS
     """,
     "verified passage": """

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from idea_explorer.domain.text import fold
+from idea_explorer.domain.verification.computed import is_computed
 from idea_explorer.domain.verification.dates import Date, take_dates
 from idea_explorer.domain.verification.derivations import find_derived
 from idea_explorer.domain.verification.facts import Fact, read_facts
@@ -15,7 +16,6 @@ from idea_explorer.domain.verification.numbers import (
     find_all_numbers,
     find_counts,
     find_numbers,
-    is_computed,
 )
 from idea_explorer.domain.verification.ordinals import Ordinal, find_ordinals
 from idea_explorer.domain.verification.words import (

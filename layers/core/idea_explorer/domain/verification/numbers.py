@@ -1,10 +1,10 @@
 """Numbers of a sentence and of a passage, and whether they agree."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from idea_explorer.domain.text import fold
@@ -17,8 +17,6 @@ HEDGE_SHARE = Decimal("0.15")  # how far `more than 40` may lie from the number 
 FRACTION_POINTS = Decimal(
     "3.5"
 )  # how far `a third` may lie from the share that is meant, in points
-SMALLEST_AMOUNT = 2  # of which a share is computed
-MAX_COMBINED = 40  # numbers of a passage of which pairs are tried
 
 SCALES = {
     "k": 3, "thousand": 3, "thousands": 3, "m": 6, "mn": 6, "million": 6, "millions": 6, "bn": 9, "b": 9,
@@ -38,18 +36,6 @@ WORDS |= {"dozen": 12, "hundred": 100}
 FRACTIONS = {
     "half": 50, "third": 33.3, "thirds": 66.7, "quarter": 25, "quarters": 75, "fifth": 20, "tenth": 10,
 }  # fmt: skip
-# words of a sentence that say that it computes something from what it read
-_COMPUTES = re.compile(
-    r"percentage points?|\bpoints? (?:higher|lower|short|above|below)|together|combined|between them"
-    r"|\btotal|\bin all\b|\bsum\b|fewer|\bmore than (?:a|the)|\bless\b|\bgap\b|short of|\btimes\b"
-    r"|\bfrom\b.{1,40}\bto\b|difference|remaining|\brest\b|se partagent|de plus|in addition|\bof our\b",
-    re.IGNORECASE,
-)
-_REST = re.compile(
-    r"\b(?:not|no|never|without|others?|rest|remain\w{0,5}|only|nicht|kein\w{0,3}|ohne|pas|sans|autres?)\b"
-    r"|n['’]t\b",
-    re.IGNORECASE,
-)
 _TABLE_SCALE = re.compile(
     r"\b(thousand|million|billion)s?\b(?=\)| units| tonnes|[ \t]{0,9}$)|\bin (thousand|million)s\b",
     re.IGNORECASE | re.MULTILINE,
@@ -208,7 +194,7 @@ def _agree(stated: Number, found: Number) -> bool:
     distance = found.value - stated.value
     if stated.is_share or found.is_share:
         is_percent = stated.unit == found.unit == "%"
-        return is_percent and _is_about(stated, found.value)
+        return is_percent and is_about(stated, found.value)
     step = max(stated.step, round_step(stated.value)) if stated.hedge else stated.step
     far = stated.value * HEDGE_SHARE
     if stated.hedge == "above" and 0 <= distance <= far:
@@ -220,7 +206,7 @@ def _agree(stated: Number, found: Number) -> bool:
     return abs(distance) <= step / 2 if found.step < stated.step or stated.hedge else distance == 0
 
 
-def _is_about(share: Number, value: Decimal) -> bool:
+def is_about(share: Number, value: Decimal) -> bool:
     """Whether a share in words may mean this number of per cent."""
     above = FRACTION_POINTS if share.hedge != "above" else 15
     below = FRACTION_POINTS if share.hedge != "below" else 15
@@ -233,60 +219,6 @@ def round_step(value: Decimal) -> Decimal:
     while value and value % (step * 10) == 0:
         step *= 10
     return step
-
-
-def is_computed(
-    number: Number, stated: Sequence[Number], found: Sequence[Number], text: str
-) -> bool:
-    """Whether it follows from two numbers by one operation: of numbers in the same sentence always, of
-    numbers in the passage only where the sentence says that it computes something."""
-    own = [other for other in stated if other is not number and agrees_with_any(other, found)]
-    if any(_gives(number, *pair) for pair in combinations(own[:10], 2)):
-        return True
-    if number.is_share:
-        return _is_share_of(number, found, text)
-    if not (number.unit == "points" or _COMPUTES.search(text)):
-        return False
-    alike = [other for other in found if _may_combine(number, other)][:MAX_COMBINED]
-    sums = combinations(alike, 3) if len(alike) <= 12 else ()
-    return any(_adds_up(number, *pair) for pair in combinations(alike, 2)) or any(
-        is_near(number, first.value + second.value + third.value) for first, second, third in sums
-    )
-
-
-def _is_share_of(share: Number, found: Sequence[Number], text: str) -> bool:
-    """Whether two amounts of the passage stand in this relation, or one per cent is the rest to it."""
-    amounts = [n.value for n in found if not n.unit and n.value > SMALLEST_AMOUNT][:MAX_COMBINED]
-    parts = (100 * min(pair) / max(pair) for pair in combinations(amounts, 2))
-    says_rest = _REST.search(text) is not None
-    rest = (100 - number.value for number in found if says_rest and number.unit == "%")
-    return any(_is_about(share, value) for value in (*parts, *rest))
-
-
-def _may_combine(number: Number, other: Number) -> bool:
-    units = {"%", "points"} if number.unit in {"%", "points"} else {number.unit, ""}
-    return other.unit in units and not other.is_share
-
-
-def _adds_up(number: Number, first: Number, second: Number) -> bool:
-    return is_near(number, first.value + second.value) or is_near(
-        number, abs(first.value - second.value)
-    )
-
-
-def _gives(number: Number, first: Number, second: Number) -> bool:
-    a, b = first.value, second.value
-    results = [a + b, abs(a - b), a * b]
-    if a and b:
-        results += [
-            a / b,
-            b / a,
-            100 * a / b,
-            100 * b / a,
-            100 * abs(a - b) / a,
-            100 * abs(a - b) / b,
-        ]
-    return any(is_near(number, result) for result in results)
 
 
 def is_near(number: Number, result: Decimal) -> bool:
