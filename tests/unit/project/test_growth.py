@@ -86,9 +86,12 @@ MEASURED = {
         domain.verification.dates._DAY_FIRST domain.verification.dates._MONTH_FIRST
         domain.verification.dates._SLASHED domain.verification.dates._QUARTER
         domain.verification.dates._QUARTER_IN_WORDS domain.verification.dates._SPAN
+        domain.verification.dates._HALF
         domain.verification.dates._YEAR domain.verification.numbers._NUMBER
-        domain.verification.numbers._JOINED domain.verification.numbers._IN
-        domain.verification.numbers._FRACTION domain.verification.numbers._TABLE_SCALE
+        domain.verification.numbers._JOINED domain.verification.number_words._IN
+        domain.verification.number_words._FRACTION
+        domain.verification.number_words._POINTS domain.verification.numbers._CURRENCY
+        domain.verification.numbers._TABLE_SCALE
         domain.verification.numbers._in_digits domain.verification.facts._SEPARATORS
         domain.verification.facts._SENTENCE_END domain.verification.facts._AFTER_NUMBER
         domain.verification.facts._MARKER domain.verification.facts._NEGATION

@@ -7,8 +7,9 @@ from idea_explorer.domain.verification.dates import Date, has_date, take_dates
 from idea_explorer.domain.verification.evidence import Evidence, wrong_numbers
 from idea_explorer.domain.verification.facts import NEGATED, Fact, kind_of, read_facts
 from idea_explorer.domain.verification.names import find_names, has_name
-from idea_explorer.domain.verification.numbers import WORDS, Number, agrees_with_any, find_numbers
-from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, content_words
+from idea_explorer.domain.verification.number_words import WORDS
+from idea_explorer.domain.verification.numbers import Number, agrees_with_any, find_numbers
+from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, content_words, language
 
 MAX_COVERED_WITHOUT_HEAD = 0.7
 MAX_COVERED = 0.4  # of the words about a value, if a sentence that has them is about another value
@@ -92,6 +93,7 @@ def find_swapped_values(text: str, evidence: Evidence) -> Iterator[Number | Date
     """Numbers and dates that the passage gives for something else: it has another value with the words of
     the sentence, and this one with words that the sentence lacks."""
     stated = read_facts(text)
+    only_nouns = language(text) == "de"
     shares = [number for number in evidence.numbers if number.is_share]
     for fact in stated:
         value = fact.value
@@ -107,7 +109,8 @@ def find_swapped_values(text: str, evidence: Evidence) -> Iterator[Number | Date
             if _place(other) not in spoken and not _has_value(value, other.value)
         ]
         if 0 < len(holders) <= MAX_HOLDERS and all(
-            any(_is_alike(h, r) and _fits_better(fact, r, h) for r in others) for h in holders
+            any(_is_alike(h, r) and _fits_better(fact, r, h, only_nouns=only_nouns) for r in others)
+            for h in holders
         ):
             yield value
 
@@ -143,8 +146,9 @@ def _is_alike(first: Fact, second: Fact) -> bool:
     return one.unit == other.unit and alike and longer <= MAX_PARALLEL
 
 
-def _fits_better(fact: Fact, rival: Fact, holder: Fact) -> bool:
-    """Whether a sentence has the words about the rival instead of those about the holder of its value."""
+def _fits_better(fact: Fact, rival: Fact, holder: Fact, *, only_nouns: bool) -> bool:
+    """Whether a sentence has the words about the rival instead of those about the holder of its value. The
+    names of a German sentence are only nouns."""
     ours = fact.label
     of_rival, of_holder = rival.label - holder.label, holder.label - rival.label
     said, missing = of_rival & ours, of_holder & ours
@@ -154,7 +158,8 @@ def _fits_better(fact: Fact, rival: Fact, holder: Fact) -> bool:
         return False
     if not missing and (isinstance(fact.value, Number) or said & rival.names):
         return True
-    if said & rival.names and (of_holder & holder.names) - ours:
+    covers_more = len(said) * len(of_holder) > len(missing) * len(of_rival)
+    if (covers_more or not only_nouns) and said & rival.names and (of_holder & holder.names) - ours:
         return True
     is_other_head = not (holder.head - rival.label) & ours
     most = MAX_COVERED_WITHOUT_HEAD if is_other_head else MAX_COVERED

@@ -31,7 +31,8 @@ def is_computed(
     if any(_gives(number, *pair) for pair in combinations(own[:10], 2)):
         return True
     if number.is_share:
-        return _is_share_of(number, found, text)
+        digits = (other.value for other in stated if other.unit == "%" and not other.is_share)
+        return any(is_about(number, value) for value in digits) or _is_share_of(number, found, text)
     if not (number.unit == "points" or _COMPUTES.search(text)):
         return False
     alike = [other for other in found if _may_combine(number, other)][:MAX_COMBINED]

@@ -61,8 +61,9 @@ class Evidence:
     def heading_words(self) -> set[str]:
         """Of titles and headings, which are about every sentence of a passage."""
         lines = (line.strip() for line in self.text.split("\n"))
-        headings = [line for line in lines if len(line) <= MAX_HEADING and line[-1:].isalnum()]
-        return {word for line in headings if "|" not in line for word in find_words(line)}
+        short = [line for line in lines if 0 < len(line) <= MAX_HEADING]
+        headings = [line for line in short if line[0].isalpha() and line[-1].isalnum()]
+        return {word for line in headings for word in find_words(line)}
 
     @cached_property
     def initials(self) -> str:

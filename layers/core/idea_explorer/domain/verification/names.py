@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import MONTHS
-from idea_explorer.domain.verification.numbers import SCALES, WORDS
+from idea_explorer.domain.verification.number_words import SCALES, WORDS
 from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, find_words, language
 
 MIN_STEM = 4  # letters that two forms of a name share: German, Germany

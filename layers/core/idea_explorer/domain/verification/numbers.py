@@ -8,65 +8,64 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from idea_explorer.domain.text import fold
-from idea_explorer.domain.verification.words import TOKEN, language
+from idea_explorer.domain.verification.number_words import SCALES, WORDS, Hedge, find_shares
+from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, language
 
 Unit: TypeAlias = Literal["", "%", "points", "money"]
-Hedge: TypeAlias = Literal["", "about", "above", "below"]
 
 HEDGE_SHARE = Decimal("0.15")  # how far `more than 40` may lie from the number that is meant
+JUST_SHARE = Decimal("0.05")  # how far `just over 40` may
+STEP_IN_WORDS = Decimal("0.5")  # of points in words
+MAX_NOUN = 40  # characters after a number in which it is looked for what is counted
 FRACTION_POINTS = Decimal(
     "3.5"
 )  # how far `a third` may lie from the share that is meant, in points
 
-SCALES = {
-    "k": 3, "thousand": 3, "thousands": 3, "m": 6, "mn": 6, "million": 6, "millions": 6, "bn": 9, "b": 9,
-    "billion": 9, "billions": 9, "trillion": 12, "tn": 12, "mio": 6, "mrd": 9, "tausend": 3,
-    "millionen": 6, "milliarden": 9, "milliarde": 9, "mille": 3, "milliards": 9, "millones": 6,
-}  # fmt: skip
-_ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-_ONES += " sixteen seventeen eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-WORDS = {name: number for number, name in enumerate(_ONES.split(), start=1)}
-WORDS |= {name: 10 * number for number, name in enumerate(_TENS.split(), start=2)}
-WORDS |= {
-    f"{ten}-{one}": WORDS[ten] + WORDS[one] for ten in _TENS.split() for one in _ONES.split()[:9]
-}
-WORDS |= {"dozen": 12, "hundred": 100}
-# in per cent; the names that a hyphen may join
-FRACTIONS = {
-    "half": 50, "third": 33.3, "thirds": 66.7, "quarter": 25, "quarters": 75, "fifth": 20, "tenth": 10,
-}  # fmt: skip
 _TABLE_SCALE = re.compile(
     r"\b(thousand|million|billion)s?\b(?=\)| units| tonnes|[ \t]{0,9}$)|\bin (thousand|million)s\b",
     re.IGNORECASE | re.MULTILINE,
 )
 
+_JUST = frozenset("just slightly gut knapp etwas algo peu".split())
 _ABOUT = frozenset(
-    "about around roughly approximately some circa ca approx rund etwa environ cerca gut près unos".split()
+    "about around roughly approximately some circa ca approx rund etwa ungefahr environ cerca unos unas"
+    " aproximadamente".split()
 )
-_ABOVE = frozenset("over exceeding above exceeds exceeded".split())
-_BELOW = frozenset("under below nearly almost just fast knapp presque casi".split())
+_ABOVE = frozenset("over exceeding above exceeds exceeded topped uber gut mindestens".split())
+_ABOVE_PAIRS = frozenset(
+    (
+        "more than",
+        "at least",
+        "greater than",
+        "mehr als",
+        "plus de",
+        "mas de",
+        "al menos",
+        "au moins",
+    )
+)
+_BELOW = frozenset("under below nearly almost just fast knapp unter presque casi quasi".split())
+_BELOW_PAIRS = frozenset(
+    ("less than", "fewer than", "at most", "up to", "close to", "weniger als", "bis zu", "moins de")
+) | {"pres de", "menos de", "cerca de"}
 _SCALE = (
     r"thousand|millions?|billions?|trillion|millionen|milliarden?|milliards|millones|tausend|mille"
 )
 _SCALE += r"|bn|mn|tn|mio|mrd|[kmb]"
-_UNIT = r"%|per ?cent(?!age)|percent(?!age)|prozent|dollars?|euros?|pounds?|francs?|usd|eur|€"
+_PER_CENT = r"%|per ?cent(?!age)|prozent(?!punkt)|pour cent|por ciento"
+_MONEY = (
+    r"dollars?|euros?|pounds?|francs?|franken|kron(?:en|or|er)|rupees?|yen|yuan|pesos?|usd|eur|€"
+)
 _NUMBER = re.compile(
     r"(?P<money>[$€£¥]|\b(?:USD|EUR|GBP|CHF|Rp) ?)?"
     r"(?<![\w.,/])(?P<whole>\d{1,3}(?:[,.\u00a0\u202f'’ ]\d{3})+(?!\d)|\d{1,15})(?P<rest>[.,]\d{1,6})?(?!\d)"
     rf"(?:[ \u00a0-]?(?P<scale>{_SCALE})\b\.?)?"
-    rf"(?:[ \u00a0\u202f-]?(?P<unit>{_UNIT}))?(?P<points> ?(?:percentage )?points?\b)?",
+    rf"(?:[ \u00a0\u202f-]?(?:(?P<percent>{_PER_CENT})|(?:d['’]|de )?(?P<currency>{_MONEY})))?"
+    r"(?P<points> ?(?:(?:percentage )?points?\b|prozentpunkt|puntos? porc))?",
     re.IGNORECASE,
 )
+_CURRENCY = re.compile(_MONEY)
 _JOINED = re.compile(r"\s{0,2}(?:[–-]|,|,? ?(?:and|to|or|und|bis|oder|et|à|ou|y|a)\b)\s{0,2}")
-_IN = re.compile(rf"\b({'|'.join(WORDS)}|\d{{1,2}}) (?:in|out of) ({'|'.join(WORDS)}|\d{{1,3}})\b")
-_FRACTION = re.compile(
-    r"(?P<hedge>\b(?:more|less|fewer) than |\bover |\bunder |\balmost |\bnearly )?"
-    r"\b(?:(?:(?:a|one) )?(?P<half>half)|(?:a|one) (?P<one>third|quarter|fifth|tenth)"
-    r"|(?:(?:two|three) )?(?P<more>thirds|quarters))\b"
-    r"(?! of (?:19|20)\d\d| 20| an? (?:year|hour|day|month|million|dozen|century)"
-    r"| of an? (?:hour|year|day|century))"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +78,20 @@ class Number:
     is_share: bool = False  # `a third`, `six in ten`
     start: int = 0
     end: int = 0
+    counts: bool = False  # what the word after it names: litres, people
 
 
 def find_numbers(text: str) -> list[Number]:
     """The numbers in digits and the shares in words."""
-    return [*_share_units(list(_in_digits(text)), text), *_shares(text)]
+    return [*_share_units(list(_in_digits(text)), text), *_read_shares(text)]
+
+
+def _read_shares(text: str) -> Iterator[Number]:
+    for share in find_shares(text):
+        unit: Unit = "points" if share.is_points else "%"
+        yield Number(
+            share.text, share.value, STEP_IN_WORDS, unit, share.hedge, is_share=not share.is_points
+        )
 
 
 def _share_units(numbers: list[Number], text: str) -> list[Number]:
@@ -135,11 +143,8 @@ def _in_digits(text: str) -> Iterator[Number]:
         digits = re.sub(r"\D", "", whole)
         value = Decimal(f"{digits}.{rest[1:]}") if rest else Decimal(digits)
         scale = Decimal(10) ** SCALES.get(fold(match["scale"] or ""), 0)
-        unit = fold(match["unit"] or "")
-        kind: Unit = "%" if unit in {"%", "percent", "per cent", "prozent"} else ""
-        if match["points"]:
-            kind = "points"
-        elif match["money"] or (unit and not kind):
+        kind: Unit = "points" if match["points"] else "%" if match["percent"] else ""
+        if not kind and (match["money"] or match["currency"]):
             kind = "money"
         step = scale / Decimal(10) ** len(rest[1:])
         hedge = _hedge(
@@ -153,34 +158,32 @@ def _in_digits(text: str) -> Iterator[Number]:
             hedge,
             start=match.start(),
             end=match.end(),
+            counts=not kind and _has_noun(text, match.end()),
         )
+
+
+def _has_noun(text: str, end: int) -> bool:
+    """Whether a word after a number says what is counted, so that it is not money or per cent."""
+    words = fold(text[end : end + MAX_NOUN]).replace("d'", " ").replace("d’", " ").split()
+    words = [word for word in words if word != "de"][:2]
+    if text[end : end + 1] not in {" ", "\u00a0", "\u202f"} or any(map(_CURRENCY.match, words)):
+        return False
+    return (
+        bool(words) and len(words[0]) > 3 and words[0].isalpha() and words[0] not in FUNCTION_WORDS
+    )
 
 
 def _hedge(before: str, after: str) -> Hedge:
     words = [word.strip("(,") for word in fold(before).rstrip(" $€£¥~≈").split()]
     last = words[-1] if words else ""
     pair = " ".join(words[-2:])
-    if pair in {"more than", "at least", "greater than", "mehr als", "plus de"} or last in _ABOVE:
-        return "above"
-    if pair in {"less than", "fewer than", "at most", "up to", "close to"} or last in _BELOW:
-        return "below"
+    is_close = last in _JUST or not _JUST.isdisjoint(words[-3:-1])
+    if pair in _ABOVE_PAIRS or last in _ABOVE:
+        return "just above" if is_close else "above"
+    if pair in _BELOW_PAIRS or last in _BELOW:
+        return "just below" if is_close else "below"
     is_about = last in _ABOUT or before.rstrip().endswith(("~", "≈")) or after.startswith(" or so")
     return "about" if is_about else ""
-
-
-def _shares(text: str) -> Iterator[Number]:
-    folded = fold(text)
-    for match in _IN.finditer(folded):
-        part, whole = (Decimal(WORDS.get(word) or word) for word in match.groups())
-        if part < whole:
-            value = 100 * part / whole
-            yield Number(match[0], value, Decimal(1), "%", "about", is_share=True)
-    for match in _FRACTION.finditer(folded.replace("-", " ")):
-        name = match["half"] or match["one"] or match["more"]
-        value = Decimal(str(FRACTIONS[name]))
-        said = (match["hedge"] or "").split()
-        hedge: Hedge = "above" if said[:1] in (["more"], ["over"]) else "below" if said else "about"
-        yield Number(match[0].strip(), value, Decimal(1), "%", hedge, is_share=True)
 
 
 def agrees_with_any(number: Number, found: Iterable[Number]) -> bool:
@@ -189,17 +192,21 @@ def agrees_with_any(number: Number, found: Iterable[Number]) -> bool:
 
 def _agree(stated: Number, found: Number) -> bool:
     """Whether the number found, rounded as the stated one is, is the same."""
-    if stated.unit and found.unit and stated.unit != found.unit:
+    if (
+        stated.unit != found.unit
+        and (stated.unit or stated.counts)
+        and (found.unit or found.counts)
+    ):
         return False
     distance = found.value - stated.value
     if stated.is_share or found.is_share:
         is_percent = stated.unit == found.unit == "%"
         return is_percent and is_about(stated, found.value)
     step = max(stated.step, round_step(stated.value)) if stated.hedge else stated.step
-    far = stated.value * HEDGE_SHARE
-    if stated.hedge == "above" and 0 <= distance <= far:
+    far = stated.value * (JUST_SHARE if stated.hedge.startswith("just") else HEDGE_SHARE)
+    if stated.hedge.endswith("above") and 0 <= distance <= far:
         return True
-    if stated.hedge == "below" and 0 <= -distance <= far:
+    if stated.hedge.endswith("below") and 0 <= -distance <= far:
         return True
     if found.hedge and abs(distance) <= max(step, found.step) / 2:
         return True

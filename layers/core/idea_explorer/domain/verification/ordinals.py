@@ -22,7 +22,7 @@ _NAMES = (
     "eleventh elfte elften elfter elftes onzieme",
     "twelfth zwolfte zwolften zwolfter zwolftes douzieme",
 )
-_ORDINALS = {name: place for place, names in enumerate(_NAMES, 1) for name in names.split()}
+ORDINALS = {name: place for place, names in enumerate(_NAMES, 1) for name in names.split()}
 _IN_DIGITS = re.compile(r"(\d{1,3})(?:st|nd|rd|th|e|eme)")
 
 
@@ -37,7 +37,7 @@ def find_ordinals(text: str) -> Iterator[Ordinal]:
     tokens = [match[0] for match in TOKEN.finditer(text)]
     for name, following in pairwise([*tokens, ""]):
         in_digits = _IN_DIGITS.fullmatch(fold(name))
-        place = int(in_digits[1]) if in_digits else _ORDINALS.get(fold(name))
+        place = int(in_digits[1]) if in_digits else ORDINALS.get(fold(name))
         if place:
             yield Ordinal(name, place, frozenset(content_words(following)))
 

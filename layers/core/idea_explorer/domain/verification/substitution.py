@@ -6,8 +6,10 @@ from functools import lru_cache
 
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import MONTHS
+from idea_explorer.domain.verification.number_words import SCALES
 from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, content_words
 
+MIN_PART = 4  # letters of a word that a compound is made of
 _NAME = r"[A-ZÀ-Þ][\w&'’.-]{1,40}(?: [A-ZÀ-Þ][\w&'’.-]{1,40}){0,3}"
 _AGENT = re.compile(rf"\b(\w{{2,20}}) (?:by|par|durch) ({_NAME})")
 _SUBJECT = re.compile(rf"({_NAME}) (?:\w{{2,12}} )??(\w{{2,20}})\b")
@@ -31,8 +33,18 @@ def find_other_word(text: str, passage: str) -> Iterator[str]:
         found = between.get((before[-1], following), set()) if _is_content(following) else set()
         if any(token[0].isupper() for token in ours[start:place]):
             found = found | after.get(tuple(before), set())  # Bremen and …
-        if found and not found & known:
+        if found and not found & known and not _is_compound(word, theirs):
             yield ours[place]
+
+
+def _is_compound(word: str, theirs: set[str]) -> bool:
+    """Whether a word is made of one of theirs: Krankenhausneubau of Neubau, Grenzwert of Wert."""
+    return word in SCALES or any(
+        len(other) >= MIN_PART
+        and other.isalpha()
+        and (word.endswith(other) or word.startswith(other))
+        for other in theirs
+    )
 
 
 def _is_content(word: str) -> bool:
