@@ -1,6 +1,7 @@
 """Facts that a passage has, but of something else than the sentence says."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import Date, has_date, take_dates
@@ -11,6 +12,8 @@ from idea_explorer.domain.verification.number_words import WORDS
 from idea_explorer.domain.verification.numbers import Number, agrees_with_any, find_numbers
 from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, content_words, language
 
+_AUXILIARIES = frozenset("is was has had will would can ist war hat wird est a es ha".split())
+_ABSTRACT = ("s", "ion", "ment", "age", "ness", "ity", "ing", "ance", "ence", "ship", "ism", "th")
 MAX_COVERED_WITHOUT_HEAD = 0.7
 MAX_COVERED = 0.4  # of the words about a value, if a sentence that has them is about another value
 MAX_PARALLEL = 8  # words about a value in sentences that are alike
@@ -57,9 +60,11 @@ def _is_acronym(name: str, evidence: Evidence) -> bool:
 
 
 def _is_subject_of(evidence: Evidence, text: str) -> bool:
-    """Whether the second word of a sentence, most often a verb, is in the passage too."""
-    following = [content_words(match[0]) for match in TOKEN.finditer(text)][1:2]
-    return bool(following) and bool(following[0] & evidence.content)
+    """Whether the second word of a sentence, most often a verb, is in the passage too or can only be a verb.
+    Before that, nouns without an article are most often plural or abstract."""
+    first, second = [fold(match[0]) for match in islice(TOKEN.finditer(text), 2)] or ["", ""]
+    is_name = second in _AUXILIARIES and not first.endswith(_ABSTRACT)
+    return is_name or bool(content_words(second) & evidence.content)
 
 
 def _subject(text: str) -> str:

@@ -82,6 +82,19 @@ def _names(sentence: str, *, only_clear: bool) -> Iterator[str]:
             yield name
 
 
+def find_full_names(sentence: str) -> list[str]:
+    """Two words with a capital in a row, in German: `Hochbau Reimers`. After a number they are a measure."""
+    tokens = [(match[0], match.start(), match.end()) for match in TOKEN.finditer(sentence)]
+    found: list[str] = []
+    for (before, _, _), (first, _, end), (second, start, _) in zip(
+        tokens, tokens[1:], tokens[2:], strict=False
+    ):
+        is_pair = first[0].isupper() and second[0].isupper() and sentence[end:start] == " "
+        if is_pair and not before[0].isdigit() and fold(first) not in {*SCALES, *MONTHS}:
+            found += [f"{first} {second}"]
+    return found
+
+
 def has_name(name: str, words: Counter[str], initials: str) -> bool:
     spelled = find_words(name)
     if _has_word(spelled[0], words):

@@ -25,7 +25,12 @@ def find_other_word(text: str, passage: str) -> Iterator[str]:
     theirs = {fold(match[0]) for match in TOKEN.finditer(passage)}
     for place in range(1, len(ours)):
         word = folded[place]
-        if not ours[place][0].isupper() or word in theirs or len(word) < 4 or word in MONTHS:
+        if not ours[place][0].isupper() or len(word) < 4 or word in MONTHS:
+            continue
+        if word in theirs:
+            named = after.get((folded[place - 2], folded[place - 1]), set())
+            if _is_title(ours[max(0, place - 2) : place]) and named and not named & known:
+                yield ours[place]
             continue
         following = folded[place + 1] if place + 1 < len(folded) else ""
         start = max(0, place - 2)
@@ -35,6 +40,11 @@ def find_other_word(text: str, passage: str) -> Iterator[str]:
             found = found | after.get(tuple(before), set())  # Bremen and …
         if found and not found & known and not _is_compound(word, theirs):
             yield ours[place]
+
+
+def _is_title(before: list[str]) -> bool:
+    """`University of`, after which only one name is right."""
+    return len(before) == 2 and before[0][0].isupper() and before[1] in {"of", "de", "di", "von"}
 
 
 def _is_compound(word: str, theirs: set[str]) -> bool:

@@ -20,7 +20,8 @@ FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
     " between among during under below above per up down out off into one our my your his her"
     " according million billion thousand year years month months percent"
     " pres presque environ selon chez dans au aux sur pour plus moins seul seule cerca segun algo cada"
-    " rund etwa knapp fast mehr laut seit insgesamt durchschnittlich gut bis vor aber uber unter sich nicht auch"
+    " rund etwa knapp fast mehr laut seit insgesamt durchschnittlich gut bis vor aber uber unter"
+    " sich nicht auch"
     " mas menos algo unos unas casi desde hasta entre sus una como para sin sobre tras segun fue son"
     " ete ont sont avec sans entre depuis jusqu leur ses ces cette dont qui soit contre"
     " million millions millionen millones milliarden milliards mio mrd prozent".split()
