@@ -106,12 +106,12 @@ def find_swapped_values(text: str, evidence: Evidence) -> Iterator[Number | Date
             _is_factor(value, text) or agrees_with_any(value, shares)
         ):
             continue
-        holders = [held for held in evidence.facts if _has_value(value, held.value)]
+        holders = [held for held in evidence.facts if has_value(value, held.value)]
         spoken = {_place(h) for h in evidence.facts if _is_stated(h, stated, besides=fact)}
         others = [
             other
             for other in evidence.facts
-            if _place(other) not in spoken and not _has_value(value, other.value)
+            if _place(other) not in spoken and not has_value(value, other.value)
         ]
         if 0 < len(holders) <= MAX_HOLDERS and all(
             any(_is_alike(h, r) and _fits_better(fact, r, h, only_nouns=only_nouns) for r in others)
@@ -121,7 +121,7 @@ def find_swapped_values(text: str, evidence: Evidence) -> Iterator[Number | Date
 
 
 def _is_stated(found: Fact, stated: Sequence[Fact], *, besides: Fact) -> bool:
-    return any(_has_value(each.value, found.value) for each in stated if each is not besides)
+    return any(has_value(each.value, found.value) for each in stated if each is not besides)
 
 
 def _place(fact: Fact) -> tuple[int, frozenset[str], str]:
@@ -133,7 +133,7 @@ def _is_factor(number: Number, text: str) -> bool:
     return text[number.end : number.end + 8].lstrip().startswith(("times", "mal", "fois"))
 
 
-def _has_value(stated: Number | Date, found: Number | Date) -> bool:
+def has_value(stated: Number | Date, found: Number | Date) -> bool:
     if isinstance(stated, Number) and isinstance(found, Number):
         return agrees_with_any(stated, [found])
     return isinstance(stated, Date) and isinstance(found, Date) and has_date(stated, [found], "")

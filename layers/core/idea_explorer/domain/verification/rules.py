@@ -10,7 +10,7 @@ from idea_explorer.domain.verification.evidence import Evidence, quotable, wrong
 from idea_explorer.domain.verification.names import find_full_names, find_names, has_name
 from idea_explorer.domain.verification.numbers import Number
 from idea_explorer.domain.verification.ordinals import find_other_ordinals
-from idea_explorer.domain.verification.placement import find_misplaced_dates
+from idea_explorer.domain.verification.placement import find_misplaced_values
 from idea_explorer.domain.verification.substitution import find_other_agent, find_other_word
 from idea_explorer.domain.verification.words import language, plain_text
 
@@ -58,7 +58,7 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
     ):
         found.append(Unsupported("name", name))
     if not found:
-        swapped = [*find_swapped_values(text, evidence)] or find_misplaced_dates(text, evidence)
+        swapped = [*find_swapped_values(text, evidence)] or find_misplaced_values(text, evidence)
         found += [
             Unsupported("number" if isinstance(value, Number) else "date", value.text)
             for value in swapped
