@@ -14,6 +14,7 @@ SCALES = {
     "k": 3, "thousand": 3, "thousands": 3, "m": 6, "mn": 6, "million": 6, "millions": 6, "bn": 9, "b": 9,
     "billion": 9, "billions": 9, "trillion": 12, "tn": 12, "mio": 6, "mrd": 9, "tausend": 3,
     "millionen": 6, "milliarden": 9, "milliarde": 9, "mille": 3, "milliards": 9, "millones": 6,
+    "tsd": 3, "mil": 3, "mil millones": 9, "billionen": 12, "md": 9, "mds": 9, "lakh": 5, "crore": 7,
 }  # fmt: skip
 _ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _ONES += " sixteen seventeen eighteen nineteen"
@@ -24,6 +25,12 @@ WORDS |= {
     f"{ten}-{one}": WORDS[ten] + WORDS[one] for ten in _TENS.split() for one in _ONES.split()[:9]
 }
 WORDS |= {"dozen": 12, "hundred": 100}
+for _names in (
+    "zwei drei vier funf sechs sieben acht neun zehn",
+    "deux trois quatre cinq six sept huit neuf dix",
+    "dos tres cuatro cinco seis siete ocho nueve diez",
+):
+    WORDS |= {name: number for number, name in enumerate(_names.split(), start=2)}
 _COUNTS = {
     "a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "ein": 1, "eines": 1, "einem": 1, "zwei": 2, "drei": 3,
     "vier": 4, "un": 1, "deux": 2, "trois": 3, "dos": 2, "tres": 3,

@@ -51,7 +51,7 @@ _BELOW_PAIRS = frozenset(
 _SCALE = (
     r"thousand|millions?|billions?|trillion|millionen|milliarden?|milliards|millones|tausend|mille"
 )
-_SCALE += r"|bn|mn|tn|mio|mrd|[kmb]"
+_SCALE += r"|mil millones|mil|billionen|lakh|crore|tsd|mds?|bn|mn|tn|mio|mrd|[kmb]"
 _PER_CENT = r"%|per ?cent(?!age)|prozent(?!punkt)|pour cent|por ciento"
 _MONEY = (
     r"dollars?|euros?|pounds?|francs?|franken|kron(?:en|or|er)|rupees?|yen|yuan|pesos?|usd|eur|€"
