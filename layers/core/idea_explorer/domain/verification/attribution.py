@@ -163,8 +163,12 @@ def _fits_better(fact: Fact, rival: Fact, holder: Fact, *, only_nouns: bool) -> 
         return False
     if not missing and (isinstance(fact.value, Number) or said & rival.names):
         return True
-    covers_more = len(said) * len(of_holder) > len(missing) * len(of_rival)
-    if (covers_more or not only_nouns) and said & rival.names and (of_holder & holder.names) - ours:
+    covers_little = len(missing) <= MAX_COVERED * len(of_holder)
+    if (
+        (covers_little or not only_nouns)
+        and said & rival.names
+        and (of_holder & holder.names) - ours
+    ):
         return True
     is_other_head = not (holder.head - rival.label) & ours
     most = MAX_COVERED_WITHOUT_HEAD if is_other_head else MAX_COVERED

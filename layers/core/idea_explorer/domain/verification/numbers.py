@@ -16,6 +16,7 @@ Unit: TypeAlias = Literal["", "%", "points", "money"]
 HEDGE_SHARE = Decimal("0.15")  # how far `more than 40` may lie from the number that is meant
 JUST_SHARE = Decimal("0.05")  # how far `just over 40` may
 STEP_IN_WORDS = Decimal("0.5")  # of points in words
+MAX_HEDGED = Decimal("0.2")  # of a number, to which it may be rounded
 MAX_NOUN = 40  # characters after a number in which it is looked for what is counted
 FRACTION_POINTS = Decimal(
     "3.5"
@@ -202,7 +203,7 @@ def _agree(stated: Number, found: Number) -> bool:
     if stated.is_share or found.is_share:
         is_percent = stated.unit == found.unit == "%"
         return is_percent and is_about(stated, found.value)
-    step = max(stated.step, round_step(stated.value)) if stated.hedge else stated.step
+    step = hedged_step(stated)
     far = stated.value * (JUST_SHARE if stated.hedge.startswith("just") else HEDGE_SHARE)
     if stated.hedge.endswith("above") and 0 <= distance <= far:
         return True
@@ -220,6 +221,13 @@ def is_about(share: Number, value: Decimal) -> bool:
     return -below <= value - share.value <= above
 
 
+def hedged_step(number: Number) -> Decimal:
+    """`About 1,000` may mean 950, but `just over 1,000` no less, and none of them 600."""
+    if not number.hedge or number.hedge.startswith("just"):
+        return number.step
+    return max(number.step, min(round_step(number.value), number.value * MAX_HEDGED))
+
+
 def round_step(value: Decimal) -> Decimal:
     """The step to which a round number is exact: 1,200 to a hundred."""
     step = Decimal(1)
@@ -229,5 +237,5 @@ def round_step(value: Decimal) -> Decimal:
 
 
 def is_near(number: Number, result: Decimal) -> bool:
-    step = max(number.step, round_step(number.value)) if number.hedge else number.step
+    step = hedged_step(number)
     return abs(result - number.value) <= step / 2

@@ -48,12 +48,11 @@ def _is_title(before: list[str]) -> bool:
 
 
 def _is_compound(word: str, theirs: set[str]) -> bool:
-    """Whether a word is made of one of theirs: Krankenhausneubau of Neubau, Grenzwert of Wert."""
+    """Whether a word is made of one of theirs, or a form of it: Krankenhausneubau and Neubau."""
     return word in SCALES or any(
-        len(other) >= MIN_PART
-        and other.isalpha()
-        and (word.endswith(other) or word.startswith(other))
+        word.endswith(other) or word.startswith(other) or other.startswith(word)
         for other in theirs
+        if len(other) >= MIN_PART and other.isalpha()
     )
 
 
