@@ -76,8 +76,9 @@ MEASURED = {
         domain.verification.rules._QUOTE domain.verification.words._CITATION
         domain.verification.words._LINK domain.verification.words._ADDRESS
         domain.verification.words._MARKUP domain.verification.words._JOINTS
-        domain.verification.substitution._SUBJECT domain.verification.numbers._COMPUTES
-        domain.verification.numbers._REST
+        domain.verification.substitution._SUBJECT domain.verification.computed._COMPUTES
+        domain.verification.computed._REST domain.verification.derivations._OPERATOR
+        domain.verification.derivations._BORDER domain.verification.ordinals._IN_DIGITS
     """,
     "verified passage": """
         domain.verification.words._SENTENCE_END domain.verification.words.TOKEN
@@ -85,9 +86,12 @@ MEASURED = {
         domain.verification.dates._DAY_FIRST domain.verification.dates._MONTH_FIRST
         domain.verification.dates._SLASHED domain.verification.dates._QUARTER
         domain.verification.dates._QUARTER_IN_WORDS domain.verification.dates._SPAN
+        domain.verification.dates._HALF
         domain.verification.dates._YEAR domain.verification.numbers._NUMBER
-        domain.verification.numbers._JOINED domain.verification.numbers._IN
-        domain.verification.numbers._FRACTION domain.verification.numbers._TABLE_SCALE
+        domain.verification.numbers._JOINED domain.verification.number_words._IN
+        domain.verification.number_words._FRACTION
+        domain.verification.number_words._POINTS domain.verification.numbers._CURRENCY
+        domain.verification.numbers._TABLE_SCALE
         domain.verification.numbers._in_digits domain.verification.facts._SEPARATORS
         domain.verification.facts._SENTENCE_END domain.verification.facts._AFTER_NUMBER
         domain.verification.facts._MARKER domain.verification.facts._NEGATION

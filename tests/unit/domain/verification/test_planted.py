@@ -1,19 +1,19 @@
-"""The rules find what was altered in two sets of sentences, and leave the others alone."""
+"""The rules find what was altered in planted sentences, and leave the others alone, as well as they did."""
 
 import pytest
 
-from tests.performance.verification import MAX_FALSE_ALARMS, MIN_RECALL, SETS, main, measure
+from tests.performance.verification import SETS, Sample, main, measure
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_altered_numbers_dates_and_names_are_found(name: str) -> None:
-    lines = measure(name)
-    assert lines["number, date or name"].of >= 50
-    assert lines["number, date or name"].share >= MIN_RECALL
-    assert lines["nothing"].share <= MAX_FALSE_ALARMS
+@pytest.mark.parametrize("sample", SETS.values(), ids=SETS)
+def test_altered_numbers_dates_and_names_are_found(sample: Sample) -> None:
+    lines = measure(sample)
+    assert lines["number, date or name"].of >= 40
+    assert lines["number, date or name"].share >= sample.min_recall
+    assert lines["nothing"].share <= sample.max_false_alarms
 
 
-def test_the_table_has_both_sets(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_every_set(capsys: pytest.CaptureFixture[str]) -> None:
     assert main() == 0
     table = capsys.readouterr().out
     assert all(name in table for name in SETS)

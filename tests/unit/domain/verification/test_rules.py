@@ -81,3 +81,46 @@ def test_links_and_marks_are_not_part_of_what_a_sentence_says() -> None:
 
 def test_only_the_beginning_of_an_endless_sentence_is_read() -> None:
     assert kinds("word " * 1_000 + "99,999", NUMBERS) == []
+
+
+def test_words_of_our_frameworks_are_no_names() -> None:
+    passage = "The market is worth 40 million euros."
+    assert kinds("The TAM is 40 million euros, and with AI the SAM is the same.", passage) == []
+    assert kinds("In the market of 40 million euros, Tam and Sam lead.", passage) == [
+        ("name", "Tam"),
+        ("name", "Sam"),
+    ]
+
+
+def test_an_acronym_is_not_the_word_that_is_spelled_like_it() -> None:
+    passage = (
+        "The World Health Organization counts those who hear badly. Hearing loss in Peru costs 40"
+        " million dollars a year."
+    )
+    assert kinds("The WHO says hearing loss costs 40 million dollars a year.", passage) == []
+
+
+def test_a_name_of_the_title_is_about_every_sentence() -> None:
+    passage = "Pupils in grades one to six chose Spanish in 2024."
+    sentence = "In Finland, pupils in grades one to six chose a language in 2024."
+    assert kinds(sentence, passage, "Statistics Finland") == []
+    assert kinds(sentence, passage, "Finland has statistics.") == [("name", "Finland")]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "text"),
+    [
+        ("It was the fifth record.", "It was the third record.", "third"),
+        ("Its 5th record came.", "Its 4th record came.", "4"),
+        ("Il s'agit du cinquième record.", "Il s'agit du sixième record.", "sixième"),
+    ],
+)
+def test_ordinals(right: str, wrong: str, text: str) -> None:
+    passage = "It was the fifth record in a row."
+    assert kinds(right, passage) == []
+    assert kinds(wrong, passage) == [("number", text)]
+
+
+def test_an_ordinal_is_no_share() -> None:
+    passage = "Invoices of the quarter: N-1041, N-1066, N-1093."
+    assert kinds("Invoice N-1093 is the third of the quarter.", passage) == []

@@ -1,15 +1,19 @@
 """Facts that a passage has, but of something else than the sentence says."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import Date, has_date, take_dates
 from idea_explorer.domain.verification.evidence import Evidence, wrong_numbers
 from idea_explorer.domain.verification.facts import NEGATED, Fact, kind_of, read_facts
 from idea_explorer.domain.verification.names import find_names, has_name
-from idea_explorer.domain.verification.numbers import WORDS, Number, agrees_with_any, find_numbers
-from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, content_words
+from idea_explorer.domain.verification.number_words import WORDS
+from idea_explorer.domain.verification.numbers import Number, agrees_with_any, find_numbers
+from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, content_words, language
 
+_AUXILIARIES = frozenset("is was has had will would can ist war hat wird est a es ha".split())
+_ABSTRACT = ("s", "ion", "ment", "age", "ness", "ity", "ing", "ance", "ence", "ship", "ism", "th")
 MAX_COVERED_WITHOUT_HEAD = 0.7
 MAX_COVERED = 0.4  # of the words about a value, if a sentence that has them is about another value
 MAX_PARALLEL = 8  # words about a value in sentences that are alike
@@ -35,7 +39,7 @@ def find_other_name(text: str, names: list[str], evidence: Evidence) -> str | No
         name
         for name in ours
         if not has_name(name, best.words, best.initials)
-        and not (name in evidence.initials and fold(name) not in evidence.words)  # an acronym
+        and not (_is_acronym(name, evidence) or fold(name) in evidence.heading_words)
     ]
     theirs = [*find_names(best.text), _subject(best.text)]
     others = [name for name in theirs if name and fold(name) not in fold(text)]
@@ -49,10 +53,18 @@ def find_other_name(text: str, names: list[str], evidence: Evidence) -> str | No
     return " ".join(missing)
 
 
+def _is_acronym(name: str, evidence: Evidence) -> bool:
+    """Whether a passage only has the words that a name is short for; WHO is not `who`."""
+    word = fold(name)
+    return name in evidence.initials and (word in FUNCTION_WORDS or word not in evidence.words)
+
+
 def _is_subject_of(evidence: Evidence, text: str) -> bool:
-    """Whether the second word of a sentence, most often a verb, is in the passage too."""
-    following = [content_words(match[0]) for match in TOKEN.finditer(text)][1:2]
-    return bool(following) and bool(following[0] & evidence.content)
+    """Whether the second word of a sentence, most often a verb, is in the passage too or can only be a verb.
+    Before that, nouns without an article are most often plural or abstract."""
+    first, second = [fold(match[0]) for match in islice(TOKEN.finditer(text), 2)] or ["", ""]
+    is_name = second in _AUXILIARIES and not first.endswith(_ABSTRACT)
+    return is_name or bool(content_words(second) & evidence.content)
 
 
 def _subject(text: str) -> str:
@@ -86,6 +98,7 @@ def find_swapped_values(text: str, evidence: Evidence) -> Iterator[Number | Date
     """Numbers and dates that the passage gives for something else: it has another value with the words of
     the sentence, and this one with words that the sentence lacks."""
     stated = read_facts(text)
+    only_nouns = language(text) == "de"
     shares = [number for number in evidence.numbers if number.is_share]
     for fact in stated:
         value = fact.value
@@ -93,21 +106,22 @@ def find_swapped_values(text: str, evidence: Evidence) -> Iterator[Number | Date
             _is_factor(value, text) or agrees_with_any(value, shares)
         ):
             continue
-        holders = [held for held in evidence.facts if _has_value(value, held.value)]
+        holders = [held for held in evidence.facts if has_value(value, held.value)]
         spoken = {_place(h) for h in evidence.facts if _is_stated(h, stated, besides=fact)}
         others = [
             other
             for other in evidence.facts
-            if _place(other) not in spoken and not _has_value(value, other.value)
+            if _place(other) not in spoken and not has_value(value, other.value)
         ]
         if 0 < len(holders) <= MAX_HOLDERS and all(
-            any(_is_alike(h, r) and _fits_better(fact, r, h) for r in others) for h in holders
+            any(_is_alike(h, r) and _fits_better(fact, r, h, only_nouns=only_nouns) for r in others)
+            for h in holders
         ):
             yield value
 
 
 def _is_stated(found: Fact, stated: Sequence[Fact], *, besides: Fact) -> bool:
-    return any(_has_value(each.value, found.value) for each in stated if each is not besides)
+    return any(has_value(each.value, found.value) for each in stated if each is not besides)
 
 
 def _place(fact: Fact) -> tuple[int, frozenset[str], str]:
@@ -119,7 +133,7 @@ def _is_factor(number: Number, text: str) -> bool:
     return text[number.end : number.end + 8].lstrip().startswith(("times", "mal", "fois"))
 
 
-def _has_value(stated: Number | Date, found: Number | Date) -> bool:
+def has_value(stated: Number | Date, found: Number | Date) -> bool:
     if isinstance(stated, Number) and isinstance(found, Number):
         return agrees_with_any(stated, [found])
     return isinstance(stated, Date) and isinstance(found, Date) and has_date(stated, [found], "")
@@ -137,8 +151,9 @@ def _is_alike(first: Fact, second: Fact) -> bool:
     return one.unit == other.unit and alike and longer <= MAX_PARALLEL
 
 
-def _fits_better(fact: Fact, rival: Fact, holder: Fact) -> bool:
-    """Whether a sentence has the words about the rival instead of those about the holder of its value."""
+def _fits_better(fact: Fact, rival: Fact, holder: Fact, *, only_nouns: bool) -> bool:
+    """Whether a sentence has the words about the rival instead of those about the holder of its value. The
+    names of a German sentence are only nouns."""
     ours = fact.label
     of_rival, of_holder = rival.label - holder.label, holder.label - rival.label
     said, missing = of_rival & ours, of_holder & ours
@@ -148,7 +163,12 @@ def _fits_better(fact: Fact, rival: Fact, holder: Fact) -> bool:
         return False
     if not missing and (isinstance(fact.value, Number) or said & rival.names):
         return True
-    if said & rival.names and (of_holder & holder.names) - ours:
+    covers_little = len(missing) <= MAX_COVERED * len(of_holder)
+    if (
+        (covers_little or not only_nouns)
+        and said & rival.names
+        and (of_holder & holder.names) - ours
+    ):
         return True
     is_other_head = not (holder.head - rival.label) & ours
     most = MAX_COVERED_WITHOUT_HEAD if is_other_head else MAX_COVERED

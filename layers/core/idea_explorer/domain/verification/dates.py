@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from idea_explorer.domain.text import fold
+from idea_explorer.domain.verification.ordinals import ORDINALS
 
 MONTHS = {
     name: number
@@ -28,8 +29,8 @@ MONTHS = {
     )
     for name in names.split()
 }
-QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "final": 4, "last": 4}
-QUARTERS |= {"ersten": 1, "zweiten": 2, "dritten": 3, "vierten": 4}
+QUARTERS = {name: place for name, place in ORDINALS.items() if place <= 4} | {"final": 4, "last": 4}
+HALVES = {name: place for name, place in ORDINALS.items() if place <= 2}
 AMBIGUOUS = frozenset("may march mar mars mai".split())  # words as well as months
 _YEAR_BEFORE = re.compile(
     r"previous year|year (?:earlier|before)|last year|a year (?:ago|on)|vorjahr|annee precedente|ano anterior"
@@ -49,8 +50,15 @@ _MONTH_FIRST = re.compile(
 )
 _SLASHED = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./]((?:19|20)\d\d)\b")
 _QUARTER = re.compile(r"\bQ([1-4])(?:[ /-]?((?:19|20)\d\d))?\b")
+_ORDINAL = "|".join({*QUARTERS, "première", "deuxième", "troisième", "quatrième"})
 _QUARTER_IN_WORDS = re.compile(
-    rf"\b({'|'.join(QUARTERS)}) (?:quarter|quartal)(?: (?:of )?((?:19|20)\d\d))?", re.IGNORECASE
+    rf"\b({_ORDINAL}) (?:quarter|quartal\w?|trimestre)(?: (?:of |de )?((?:19|20)\d\d))?",
+    re.IGNORECASE,
+)
+_HALF = re.compile(
+    rf"\b(?:H([12])|({_ORDINAL}) (?:half of(?= (?:19|20)\d)|half[- ]year|halbjahr\w{{0,2}}|jahreshälfte"
+    r"|semestre|semester))(?:[ /-]?(?:of |de )?((?:19|20)\d\d))?",
+    re.IGNORECASE,
 )
 _SPAN = re.compile(r"(?<![\w.,$€£/-])((?:19|20)\d\d)[/–-](\d\d)(?!\d)")
 _YEAR = re.compile(r"(?<![\w.,$€£/])((?:19|20)\d\d)s?(?![\w%/]|[.,]\d)")
@@ -63,6 +71,7 @@ class Date:
     month: int | None = None
     day: int | None = None
     quarter: int | None = None
+    half: int | None = None
     start: int = 0
     end: int = 0
 
@@ -120,6 +129,11 @@ def _read_quarter_in_words(match: re.Match[str]) -> Date | None:
     return Date("", int(match[2]) if match[2] else None, quarter=QUARTERS[fold(match[1])])
 
 
+def _read_half(match: re.Match[str]) -> Date | None:
+    half = int(match[1]) if match[1] else HALVES.get(fold(match[2]))
+    return Date("", int(match[3]) if match[3] else None, half=half) if half else None
+
+
 def _read_span(match: re.Match[str]) -> Date | None:
     """2022/23: its first year."""
     return Date("", int(match[1])) if int(match[2]) == (int(match[1]) + 1) % 100 else None
@@ -137,6 +151,7 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (_SLASHED, _read_slashed),
     (_QUARTER, _read_quarter),
     (_QUARTER_IN_WORDS, _read_quarter_in_words),
+    (_HALF, _read_half),
     (_SPAN, _read_span),
     (_YEAR, _read_year),
 )
@@ -147,7 +162,7 @@ def has_date(date: Date, found: Sequence[Date], text: str) -> bool:
     names that year too."""
     if any(_covers(other, date) for other in found):
         return True
-    only_year = date.month is None and date.quarter is None
+    only_year = date.month is None and date.quarter is None and date.half is None
     if not only_year or date.year is None or not _YEAR_BEFORE.search(fold(text)):
         return False
     return any(other.year == date.year + 1 for other in found)
@@ -156,11 +171,13 @@ def has_date(date: Date, found: Sequence[Date], text: str) -> bool:
 def _covers(found: Date, date: Date) -> bool:
     """A month lies in its quarter. A day and a month without a year are of any year."""
     quarter = found.quarter or (None if found.month is None else (found.month + 2) // 3)
+    half = found.half or (None if quarter is None else (quarter + 1) // 2)
     pairs = (
         (date.year, found.year),
         (date.month, found.month),
         (date.day, found.day),
         (date.quarter, quarter),
+        (date.half, half),
     )
     no_year = found.year is None and date.month is not None
     return all(

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from idea_explorer.domain.text import fold
+from idea_explorer.domain.verification.computed import is_computed
 from idea_explorer.domain.verification.dates import Date, take_dates
+from idea_explorer.domain.verification.derivations import find_derived
 from idea_explorer.domain.verification.facts import Fact, read_facts
 from idea_explorer.domain.verification.names import CURRENCIES
 from idea_explorer.domain.verification.numbers import (
@@ -14,8 +16,8 @@ from idea_explorer.domain.verification.numbers import (
     find_all_numbers,
     find_counts,
     find_numbers,
-    is_computed,
 )
+from idea_explorer.domain.verification.ordinals import Ordinal, find_ordinals
 from idea_explorer.domain.verification.words import (
     content_words,
     find_words,
@@ -24,6 +26,7 @@ from idea_explorer.domain.verification.words import (
 )
 
 MAX_PASSAGE = 100_000  # characters that are read of one passage
+MAX_HEADING = 120  # characters
 SMALL = 12  # numbers up to it are often written in words
 
 
@@ -46,9 +49,21 @@ class Evidence:
         return find_all_numbers(self._dates_and_rest[1])
 
     @cached_property
+    def ordinals(self) -> list[Ordinal]:
+        return list(find_ordinals(self._dates_and_rest[1]))
+
+    @cached_property
     def words(self) -> Counter[str]:
         currencies = [name for sign, name in CURRENCIES.items() if sign in self.text.lower()]
         return Counter([*find_words(self.text), *currencies])
+
+    @cached_property
+    def heading_words(self) -> set[str]:
+        """Of titles and headings, which are about every sentence of a passage."""
+        lines = (line.strip() for line in self.text.split("\n"))
+        short = [line for line in lines if 0 < len(line) <= MAX_HEADING]
+        headings = [line for line in short if line[0].isalpha() and line[-1].isalnum()]
+        return {word for line in headings for word in find_words(line)}
 
     @cached_property
     def initials(self) -> str:
@@ -74,14 +89,18 @@ class Evidence:
 
 def wrong_numbers(text: str, evidence: Evidence) -> Iterator[Number]:
     stated = find_numbers(text)
+    derived = find_derived(text, stated, evidence.numbers)
     in_english = language(text) == "en"
     for number in stated:
-        if not in_english and number.value <= SMALL:
-            continue  # the passage may have it in words of its language
+        if number in derived or (not in_english and number.value <= SMALL):
+            continue  # small numbers the passage may have in words of its language
         dated = not number.unit and any(
             number.value in {date.year, date.month, date.day} for date in evidence.dates
         )
-        if dated or agrees_with_any(number, evidence.numbers):
+        ordinal = text[number.end : number.end + 1].isalpha() and any(
+            number.value == ordinal.place for ordinal in evidence.ordinals
+        )
+        if dated or ordinal or agrees_with_any(number, evidence.numbers):
             continue
         if not is_computed(number, stated, evidence.numbers, text):
             yield number

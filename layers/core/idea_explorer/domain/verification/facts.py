@@ -39,6 +39,10 @@ _RESPECTIVELY = re.compile(
 )
 _LIST_ITEM = re.compile(r",\s+(?:and\s+|und\s+|et\s+|y\s+)?|\s+(?:and|und|et|y)\s+")
 NEGATED = "not"
+PREPOSITIONS = frozenset(
+    "in at by for from on of among with since after before under over im am bei mit von nach seit ab bis en"
+    " dans chez sur depuis pour avec selon desde con para entre".split()
+)
 HEAD = 1  # words
 # what is read of a text, so that the time for it is bounded
 MAX_FACTS = 1_000
@@ -152,15 +156,27 @@ def _last_run(values: Sequence[Number | Date], sentence: str) -> list[Number | D
 
 def read_sentence(sentence: str) -> Iterator[Fact]:
     """A value has the words next to it, as far as the value of the same kind before and after it; what
-    stands before a colon is about all that follow."""
+    stands before a colon is about all that follow. A clause without words of its own, and all after
+    an apposition, are about what the sentence begins with."""
     values = _values(sentence)
     for kind in ("", "%", "points", "money", "date"):
         alike = sorted((v for v in values if kind_of(v) == kind), key=lambda v: v.start)
         prefix = sentence.rfind(": ", 0, alike[0].start) + 1 if len(alike) > 1 else 0
         shared = read_words(sentence[:prefix])
+        lead = sentence[prefix : alike[0].start] if alike else ""
+        if len(alike) > 1 and _is_apposition(sentence, alike[0]):
+            shared |= read_words(lead.partition(",")[0])
         for value, own, around in _segments(sentence, prefix, alike):
-            words = read_words(own) | read_words(around) | shared
+            is_bare = not content_words(take_dates(own)[1])
+            words = read_words(f"{own} {lead}" if is_bare else own) | read_words(around) | shared
             yield _fact(value, words, is_negated=_is_negated(value, sentence))
+
+
+def _is_apposition(sentence: str, value: Number | Date) -> bool:
+    """Whether a value stands between commas after a subject: `The plant, opened in 1974, …`."""
+    subject, comma, _ = sentence[: value.start].partition(", ")
+    is_subject = fold(subject.split(" ")[0]) not in PREPOSITIONS
+    return bool(comma) and is_subject and sentence[value.end : value.end + 2] == ", "
 
 
 def _segments(
@@ -212,19 +228,20 @@ def _is_negated(value: Number | Date, sentence: str) -> bool:
 
 
 def _fact(value: Number | Date, words: _Words, *, is_negated: bool = False) -> Fact:
-    own = {name_date(value)} if isinstance(value, Date) else set()
+    own = name_date(value) if isinstance(value, Date) else set()
     label = words.label - own | ({NEGATED} if is_negated else set())
     return Fact(value, label, words.names, words.head)
 
 
 def read_words(text: str) -> _Words:
     dates, text = take_dates(text)
-    label = content_words(text) | {name_date(date) for date in dates}
+    label = content_words(text) | {name for date in dates for name in name_date(date)}
     capitals = [found[0] for found in TOKEN.finditer(text) if found[0][0].isupper()]
     names = {word for token in capitals for word in content_words(fold(token))}
     ordered = [word for found in TOKEN.finditer(text) for word in content_words(found[0])]
     return _Words(frozenset(label), frozenset(names), frozenset(ordered[:HEAD]))
 
 
-def name_date(date: Date) -> str:
-    return f"{date.year}-{date.month}-{date.quarter}"
+def name_date(date: Date) -> set[str]:
+    """A word for a date, and one for its year."""
+    return {f"{date.year}-{date.month}-{date.quarter}", f"{date.year}-None-None"}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import MONTHS
-from idea_explorer.domain.verification.numbers import SCALES, WORDS
+from idea_explorer.domain.verification.number_words import SCALES, WORDS
 from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, find_words, language
 
 MIN_STEM = 4  # letters that two forms of a name share: German, Germany
@@ -13,6 +13,11 @@ MIN_STEM = 4  # letters that two forms of a name share: German, Germany
 _ORDINARY = frozenset(
     "i mr mrs ms dr prof inc ltd co q1 q2 q3 q4 usd eur gbp chf ceo cto cfo b2b b2c saas kpi roi faq pdf"
     " url api monday tuesday wednesday thursday friday saturday sunday".split()
+)
+# what every business plan speaks of, and a source need not
+_ABBREVIATIONS = frozenset(
+    "TAM SAM SOM ARPU ARR MRR CAC LTV CLV CAGR GMV EBITDA EBIT MVP USP SWOT OKR NPS SLA SME SMB KMU PME OEM"
+    " HR PR IP AI KI IA UX UI VAT B2B2C D2C FTE P&L R&D".split()
 )
 # words for a country and its people that do not begin alike
 _PEOPLES = (
@@ -50,14 +55,15 @@ CURRENCIES = {
 _ENDINGS = ("s", "es", "n", "ns", "an", "ans", "ian", "ians", "ish", "ese", "i")
 
 
-def find_names(sentence: str) -> list[str]:
+def find_names(sentence: str, passage: str = "") -> list[str]:
     """Capitalised words, acronyms and words with inner capitals. The first word has a capital anyway, and
-    in German every noun has, so there only what is unmistakable counts."""
-    return list(dict.fromkeys(_names(sentence)))
+    in German every noun has, so there only what is unmistakable counts. The row of a table is in the
+    language of its passage."""
+    only_clear = language(sentence, language(passage)) == "de"
+    return list(dict.fromkeys(_names(sentence, only_clear=only_clear)))
 
 
-def _names(sentence: str) -> Iterator[str]:
-    only_clear = language(sentence) == "de"
+def _names(sentence: str, *, only_clear: bool) -> Iterator[str]:
     previous_end = 0
     for match in TOKEN.finditer(sentence):
         before = sentence[previous_end : match.start()]
@@ -66,6 +72,7 @@ def _names(sentence: str) -> Iterator[str]:
         name = match[0].removesuffix("'s").removesuffix("’s")
         folded = fold(name)
         known = folded in _ORDINARY or folded in MONTHS or folded in WORDS or folded in SCALES
+        known = known or name in _ABBREVIATIONS
         is_word = folded in FUNCTION_WORDS and not (name.isupper() and len(name) > 2)  # WHO
         if known or len(name) < 2 or name[0].isdigit() or is_word:
             continue
@@ -73,6 +80,19 @@ def _names(sentence: str) -> Iterator[str]:
         is_owner = name != match[0]  # Estonia's
         if clear or (name[0].isupper() and not only_clear and (not starts or is_owner)):
             yield name
+
+
+def find_full_names(sentence: str) -> list[str]:
+    """Two words with a capital in a row, in German: `Hochbau Reimers`. After a number they are a measure."""
+    tokens = [(match[0], match.start(), match.end()) for match in TOKEN.finditer(sentence)]
+    found: list[str] = []
+    for (before, _, _), (first, _, end), (second, start, _) in zip(
+        tokens, tokens[1:], tokens[2:], strict=False
+    ):
+        is_pair = first[0].isupper() and second[0].isupper() and sentence[end:start] == " "
+        if is_pair and not before[0].isdigit() and fold(first) not in {*SCALES, *MONTHS}:
+            found += [f"{first} {second}"]
+    return found
 
 
 def has_name(name: str, words: Counter[str], initials: str) -> bool:

@@ -1,85 +1,72 @@
 """Numbers of a sentence and of a passage, and whether they agree."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from idea_explorer.domain.text import fold
-from idea_explorer.domain.verification.words import TOKEN, language
+from idea_explorer.domain.verification.number_words import SCALES, WORDS, Hedge, find_shares
+from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, language
 
 Unit: TypeAlias = Literal["", "%", "points", "money"]
-Hedge: TypeAlias = Literal["", "about", "above", "below"]
 
 HEDGE_SHARE = Decimal("0.15")  # how far `more than 40` may lie from the number that is meant
+JUST_SHARE = Decimal("0.05")  # how far `just over 40` may
+STEP_IN_WORDS = Decimal("0.5")  # of points in words
+MAX_HEDGED = Decimal("0.2")  # of a number, to which it may be rounded
+MAX_NOUN = 40  # characters after a number in which it is looked for what is counted
 FRACTION_POINTS = Decimal(
     "3.5"
 )  # how far `a third` may lie from the share that is meant, in points
-SMALLEST_AMOUNT = 2  # of which a share is computed
-MAX_COMBINED = 40  # numbers of a passage of which pairs are tried
 
-SCALES = {
-    "k": 3, "thousand": 3, "thousands": 3, "m": 6, "mn": 6, "million": 6, "millions": 6, "bn": 9, "b": 9,
-    "billion": 9, "billions": 9, "trillion": 12, "tn": 12, "mio": 6, "mrd": 9, "tausend": 3,
-    "millionen": 6, "milliarden": 9, "milliarde": 9, "mille": 3, "milliards": 9, "millones": 6,
-}  # fmt: skip
-_ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-_ONES += " sixteen seventeen eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-WORDS = {name: number for number, name in enumerate(_ONES.split(), start=1)}
-WORDS |= {name: 10 * number for number, name in enumerate(_TENS.split(), start=2)}
-WORDS |= {
-    f"{ten}-{one}": WORDS[ten] + WORDS[one] for ten in _TENS.split() for one in _ONES.split()[:9]
-}
-WORDS |= {"dozen": 12, "hundred": 100}
-# in per cent; the names that a hyphen may join
-FRACTIONS = {
-    "half": 50, "third": 33.3, "thirds": 66.7, "quarter": 25, "quarters": 75, "fifth": 20, "tenth": 10,
-}  # fmt: skip
-# words of a sentence that say that it computes something from what it read
-_COMPUTES = re.compile(
-    r"percentage points?|\bpoints? (?:higher|lower|short|above|below)|together|combined|between them"
-    r"|\btotal|\bin all\b|\bsum\b|fewer|\bmore than (?:a|the)|\bless\b|\bgap\b|short of|\btimes\b"
-    r"|\bfrom\b.{1,40}\bto\b|difference|remaining|\brest\b|se partagent|de plus|in addition|\bof our\b",
-    re.IGNORECASE,
-)
-_REST = re.compile(
-    r"\b(?:not|no|never|without|others?|rest|remain\w{0,5}|only|nicht|kein\w{0,3}|ohne|pas|sans|autres?)\b"
-    r"|n['’]t\b",
-    re.IGNORECASE,
-)
 _TABLE_SCALE = re.compile(
     r"\b(thousand|million|billion)s?\b(?=\)| units| tonnes|[ \t]{0,9}$)|\bin (thousand|million)s\b",
     re.IGNORECASE | re.MULTILINE,
 )
 
+_JUST = frozenset("just slightly gut knapp etwas algo peu".split())
 _ABOUT = frozenset(
-    "about around roughly approximately some circa ca approx rund etwa environ cerca gut près unos".split()
+    "about around roughly approximately some circa ca approx rund etwa ungefahr environ cerca unos unas"
+    " aproximadamente".split()
 )
-_ABOVE = frozenset("over exceeding above exceeds exceeded".split())
-_BELOW = frozenset("under below nearly almost just fast knapp presque casi".split())
+_ABOVE = frozenset("over exceeding above exceeds exceeded topped uber gut mindestens".split())
+_ABOVE_PAIRS = frozenset(
+    (
+        "more than",
+        "at least",
+        "greater than",
+        "mehr als",
+        "plus de",
+        "mas de",
+        "al menos",
+        "au moins",
+    )
+)
+_BELOW = frozenset("under below nearly almost just fast knapp unter presque casi quasi".split())
+_BELOW_PAIRS = frozenset(
+    ("less than", "fewer than", "at most", "up to", "close to", "weniger als", "bis zu", "moins de")
+) | {"pres de", "menos de", "cerca de"}
 _SCALE = (
     r"thousand|millions?|billions?|trillion|millionen|milliarden?|milliards|millones|tausend|mille"
 )
-_SCALE += r"|bn|mn|tn|mio|mrd|[kmb]"
-_UNIT = r"%|per ?cent(?!age)|percent(?!age)|prozent|dollars?|euros?|pounds?|francs?|usd|eur|€"
+_SCALE += r"|mil millones|mil|billionen|lakh|crore|tsd|mds?|bn|mn|tn|mio|mrd|[kmb]"
+_PER_CENT = r"%|per ?cent(?!age)|prozent(?!punkt)|pour cent|por ciento"
+_MONEY = (
+    r"dollars?|euros?|pounds?|francs?|franken|kron(?:en|or|er)|rupees?|yen|yuan|pesos?|usd|eur|€"
+)
 _NUMBER = re.compile(
     r"(?P<money>[$€£¥]|\b(?:USD|EUR|GBP|CHF|Rp) ?)?"
     r"(?<![\w.,/])(?P<whole>\d{1,3}(?:[,.\u00a0\u202f'’ ]\d{3})+(?!\d)|\d{1,15})(?P<rest>[.,]\d{1,6})?(?!\d)"
     rf"(?:[ \u00a0-]?(?P<scale>{_SCALE})\b\.?)?"
-    rf"(?:[ \u00a0\u202f-]?(?P<unit>{_UNIT}))?(?P<points> ?(?:percentage )?points?\b)?",
+    rf"(?:[ \u00a0\u202f-]?(?:(?P<percent>{_PER_CENT})|(?:d['’]|de )?(?P<currency>{_MONEY})))?"
+    r"(?P<points> ?(?:(?:percentage )?points?\b|prozentpunkt|puntos? porc))?",
     re.IGNORECASE,
 )
+_CURRENCY = re.compile(_MONEY)
 _JOINED = re.compile(r"\s{0,2}(?:[–-]|,|,? ?(?:and|to|or|und|bis|oder|et|à|ou|y|a)\b)\s{0,2}")
-_IN = re.compile(rf"\b({'|'.join(WORDS)}|\d{{1,2}}) (?:in|out of) ({'|'.join(WORDS)}|\d{{1,3}})\b")
-_FRACTION = re.compile(
-    r"(?P<hedge>\b(?:more|less|fewer) than |\bover |\bunder |\balmost |\bnearly )?"
-    r"\b(?:(?:a|one|two|three|the|of) )?(?P<part>half|thirds?|quarters?|fifth|tenth)\b"
-    r"(?! of (?:19|20)\d\d| 20| an? (?:year|hour|day|month|million|dozen|century)"
-    r"| of an? (?:hour|year|day|century))"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +79,20 @@ class Number:
     is_share: bool = False  # `a third`, `six in ten`
     start: int = 0
     end: int = 0
+    counts: bool = False  # what the word after it names: litres, people
 
 
 def find_numbers(text: str) -> list[Number]:
     """The numbers in digits and the shares in words."""
-    return [*_share_units(list(_in_digits(text)), text), *_shares(text)]
+    return [*_share_units(list(_in_digits(text)), text), *_read_shares(text)]
+
+
+def _read_shares(text: str) -> Iterator[Number]:
+    for share in find_shares(text):
+        unit: Unit = "points" if share.is_points else "%"
+        yield Number(
+            share.text, share.value, STEP_IN_WORDS, unit, share.hedge, is_share=not share.is_points
+        )
 
 
 def _share_units(numbers: list[Number], text: str) -> list[Number]:
@@ -143,16 +139,13 @@ def find_counts(text: str) -> Iterator[tuple[Number, str]]:
 def _in_digits(text: str) -> Iterator[Number]:
     for match in _NUMBER.finditer(text):
         whole, rest = match["whole"], match["rest"] or ""
-        if len(whole) == 5 and whole[1] == "." and not rest and language(text) == "en":
+        if len(whole) == 5 and whole[1] == "." and not rest and language(text, "") == "en":
             whole, rest = whole[0], whole[1:]  # 2.650 in English is a decimal
         digits = re.sub(r"\D", "", whole)
         value = Decimal(f"{digits}.{rest[1:]}") if rest else Decimal(digits)
         scale = Decimal(10) ** SCALES.get(fold(match["scale"] or ""), 0)
-        unit = fold(match["unit"] or "")
-        kind: Unit = "%" if unit in {"%", "percent", "per cent", "prozent"} else ""
-        if match["points"]:
-            kind = "points"
-        elif match["money"] or (unit and not kind):
+        kind: Unit = "points" if match["points"] else "%" if match["percent"] else ""
+        if not kind and (match["money"] or match["currency"]):
             kind = "money"
         step = scale / Decimal(10) ** len(rest[1:])
         hedge = _hedge(
@@ -166,33 +159,32 @@ def _in_digits(text: str) -> Iterator[Number]:
             hedge,
             start=match.start(),
             end=match.end(),
+            counts=not kind and _has_noun(text, match.end()),
         )
+
+
+def _has_noun(text: str, end: int) -> bool:
+    """Whether a word after a number says what is counted, so that it is not money or per cent."""
+    words = fold(text[end : end + MAX_NOUN]).replace("d'", " ").replace("d’", " ").split()
+    words = [word for word in words if word != "de"][:2]
+    if text[end : end + 1] not in {" ", "\u00a0", "\u202f"} or any(map(_CURRENCY.match, words)):
+        return False
+    return (
+        bool(words) and len(words[0]) > 3 and words[0].isalpha() and words[0] not in FUNCTION_WORDS
+    )
 
 
 def _hedge(before: str, after: str) -> Hedge:
     words = [word.strip("(,") for word in fold(before).rstrip(" $€£¥~≈").split()]
     last = words[-1] if words else ""
     pair = " ".join(words[-2:])
-    if pair in {"more than", "at least", "greater than", "mehr als", "plus de"} or last in _ABOVE:
-        return "above"
-    if pair in {"less than", "fewer than", "at most", "up to", "close to"} or last in _BELOW:
-        return "below"
+    is_close = last in _JUST or not _JUST.isdisjoint(words[-3:-1])
+    if pair in _ABOVE_PAIRS or last in _ABOVE:
+        return "just above" if is_close else "above"
+    if pair in _BELOW_PAIRS or last in _BELOW:
+        return "just below" if is_close else "below"
     is_about = last in _ABOUT or before.rstrip().endswith(("~", "≈")) or after.startswith(" or so")
     return "about" if is_about else ""
-
-
-def _shares(text: str) -> Iterator[Number]:
-    folded = fold(text)
-    for match in _IN.finditer(folded):
-        part, whole = (Decimal(WORDS.get(word) or word) for word in match.groups())
-        if part < whole:
-            value = 100 * part / whole
-            yield Number(match[0], value, Decimal(1), "%", "about", is_share=True)
-    for match in _FRACTION.finditer(folded.replace("-", " ")):
-        value = Decimal(str(FRACTIONS[match["part"]]))
-        said = (match["hedge"] or "").split()
-        hedge: Hedge = "above" if said[:1] in (["more"], ["over"]) else "below" if said else "about"
-        yield Number(match[0].strip(), value, Decimal(1), "%", hedge, is_share=True)
 
 
 def agrees_with_any(number: Number, found: Iterable[Number]) -> bool:
@@ -201,31 +193,42 @@ def agrees_with_any(number: Number, found: Iterable[Number]) -> bool:
 
 def _agree(stated: Number, found: Number) -> bool:
     """Whether the number found, rounded as the stated one is, is the same."""
-    if stated.unit and found.unit and stated.unit != found.unit:
+    if (
+        stated.unit != found.unit
+        and (stated.unit or stated.counts)
+        and (found.unit or found.counts)
+    ):
         return False
     distance = found.value - stated.value
     if stated.is_share or found.is_share:
         is_percent = stated.unit == found.unit == "%"
-        return is_percent and _is_about(stated, found.value)
-    step = max(stated.step, _round_step(stated.value)) if stated.hedge else stated.step
-    far = stated.value * HEDGE_SHARE
-    if stated.hedge == "above" and 0 <= distance <= far:
+        return is_percent and is_about(stated, found.value)
+    step = hedged_step(stated)
+    far = stated.value * (JUST_SHARE if stated.hedge.startswith("just") else HEDGE_SHARE)
+    if stated.hedge.endswith("above") and 0 <= distance <= far:
         return True
-    if stated.hedge == "below" and 0 <= -distance <= far:
+    if stated.hedge.endswith("below") and 0 <= -distance <= far:
         return True
     if found.hedge and abs(distance) <= max(step, found.step) / 2:
         return True
     return abs(distance) <= step / 2 if found.step < stated.step or stated.hedge else distance == 0
 
 
-def _is_about(share: Number, value: Decimal) -> bool:
+def is_about(share: Number, value: Decimal) -> bool:
     """Whether a share in words may mean this number of per cent."""
     above = FRACTION_POINTS if share.hedge != "above" else 15
     below = FRACTION_POINTS if share.hedge != "below" else 15
     return -below <= value - share.value <= above
 
 
-def _round_step(value: Decimal) -> Decimal:
+def hedged_step(number: Number) -> Decimal:
+    """`About 1,000` may mean 950, but `just over 1,000` no less, and none of them 600."""
+    if not number.hedge or number.hedge.startswith("just"):
+        return number.step
+    return max(number.step, min(round_step(number.value), number.value * MAX_HEDGED))
+
+
+def round_step(value: Decimal) -> Decimal:
     """The step to which a round number is exact: 1,200 to a hundred."""
     step = Decimal(1)
     while value and value % (step * 10) == 0:
@@ -233,60 +236,6 @@ def _round_step(value: Decimal) -> Decimal:
     return step
 
 
-def is_computed(
-    number: Number, stated: Sequence[Number], found: Sequence[Number], text: str
-) -> bool:
-    """Whether it follows from two numbers by one operation: of numbers in the same sentence always, of
-    numbers in the passage only where the sentence says that it computes something."""
-    own = [other for other in stated if other is not number and agrees_with_any(other, found)]
-    if any(_gives(number, *pair) for pair in combinations(own[:10], 2)):
-        return True
-    if number.is_share:
-        return _is_share_of(number, found, text)
-    if not (number.unit == "points" or _COMPUTES.search(text)):
-        return False
-    alike = [other for other in found if _may_combine(number, other)][:MAX_COMBINED]
-    sums = combinations(alike, 3) if len(alike) <= 12 else ()
-    return any(_adds_up(number, *pair) for pair in combinations(alike, 2)) or any(
-        _near(number, first.value + second.value + third.value) for first, second, third in sums
-    )
-
-
-def _is_share_of(share: Number, found: Sequence[Number], text: str) -> bool:
-    """Whether two amounts of the passage stand in this relation, or one per cent is the rest to it."""
-    amounts = [n.value for n in found if not n.unit and n.value > SMALLEST_AMOUNT][:MAX_COMBINED]
-    parts = (100 * min(pair) / max(pair) for pair in combinations(amounts, 2))
-    says_rest = _REST.search(text) is not None
-    rest = (100 - number.value for number in found if says_rest and number.unit == "%")
-    return any(_is_about(share, value) for value in (*parts, *rest))
-
-
-def _may_combine(number: Number, other: Number) -> bool:
-    units = {"%", "points"} if number.unit in {"%", "points"} else {number.unit, ""}
-    return other.unit in units and not other.is_share
-
-
-def _adds_up(number: Number, first: Number, second: Number) -> bool:
-    return _near(number, first.value + second.value) or _near(
-        number, abs(first.value - second.value)
-    )
-
-
-def _gives(number: Number, first: Number, second: Number) -> bool:
-    a, b = first.value, second.value
-    results = [a + b, abs(a - b), a * b]
-    if a and b:
-        results += [
-            a / b,
-            b / a,
-            100 * a / b,
-            100 * b / a,
-            100 * abs(a - b) / a,
-            100 * abs(a - b) / b,
-        ]
-    return any(_near(number, result) for result in results)
-
-
-def _near(number: Number, result: Decimal) -> bool:
-    step = max(number.step, _round_step(number.value)) if number.hedge else number.step
+def is_near(number: Number, result: Decimal) -> bool:
+    step = hedged_step(number)
     return abs(result - number.value) <= step / 2

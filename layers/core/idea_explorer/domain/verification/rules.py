@@ -7,10 +7,12 @@ from typing import Literal, TypeAlias
 from idea_explorer.domain.verification.attribution import find_other_name, find_swapped_values
 from idea_explorer.domain.verification.dates import has_date, take_dates
 from idea_explorer.domain.verification.evidence import Evidence, quotable, wrong_numbers
-from idea_explorer.domain.verification.names import find_names, has_name
+from idea_explorer.domain.verification.names import find_full_names, find_names, has_name
 from idea_explorer.domain.verification.numbers import Number
+from idea_explorer.domain.verification.ordinals import find_other_ordinals
+from idea_explorer.domain.verification.placement import find_misplaced_values
 from idea_explorer.domain.verification.substitution import find_other_agent, find_other_word
-from idea_explorer.domain.verification.words import plain_text
+from idea_explorer.domain.verification.words import language, plain_text
 
 Kind: TypeAlias = Literal["number", "date", "name", "quotation"]
 
@@ -30,8 +32,9 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
     """Everything in the sentence that its evidence does not have; empty if a rule finds no fault."""
     text = plain_text(sentence[:MAX_SENTENCE])
     dates, rest = take_dates(text)
-    names = find_names(text)
+    names = find_names(text, evidence.text)
     found = [Unsupported("number", number.text) for number in wrong_numbers(rest, evidence)]
+    found += [Unsupported("number", name) for name in find_other_ordinals(rest, evidence.ordinals)]
     found += [
         Unsupported("date", date.text)
         for date in dates
@@ -42,6 +45,12 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
         for name in names
         if not has_name(name, evidence.words, evidence.initials)
     ]
+    if not found and language(text) == "de":
+        found += [
+            Unsupported("name", name)
+            for name in find_full_names(text)
+            if not any(has_name(word, evidence.words, evidence.initials) for word in name.split())
+        ]
     if not found:
         found += [Unsupported("name", word) for word in find_other_word(text, evidence.text)]
     if not found and (
@@ -49,7 +58,7 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
     ):
         found.append(Unsupported("name", name))
     if not found:
-        swapped = find_swapped_values(text, evidence)
+        swapped = [*find_swapped_values(text, evidence)] or find_misplaced_values(text, evidence)
         found += [
             Unsupported("number" if isinstance(value, Number) else "date", value.text)
             for value in swapped

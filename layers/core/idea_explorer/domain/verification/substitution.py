@@ -6,8 +6,10 @@ from functools import lru_cache
 
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import MONTHS
+from idea_explorer.domain.verification.number_words import SCALES
 from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, content_words
 
+MIN_PART = 4  # letters of a word that a compound is made of
 _NAME = r"[A-ZÀ-Þ][\w&'’.-]{1,40}(?: [A-ZÀ-Þ][\w&'’.-]{1,40}){0,3}"
 _AGENT = re.compile(rf"\b(\w{{2,20}}) (?:by|par|durch) ({_NAME})")
 _SUBJECT = re.compile(rf"({_NAME}) (?:\w{{2,12}} )??(\w{{2,20}})\b")
@@ -23,7 +25,12 @@ def find_other_word(text: str, passage: str) -> Iterator[str]:
     theirs = {fold(match[0]) for match in TOKEN.finditer(passage)}
     for place in range(1, len(ours)):
         word = folded[place]
-        if not ours[place][0].isupper() or word in theirs or len(word) < 4 or word in MONTHS:
+        if not ours[place][0].isupper() or len(word) < 4 or word in MONTHS:
+            continue
+        if word in theirs:
+            named = after.get((folded[place - 2], folded[place - 1]), set())
+            if _is_title(ours[max(0, place - 2) : place]) and named and not named & known:
+                yield ours[place]
             continue
         following = folded[place + 1] if place + 1 < len(folded) else ""
         start = max(0, place - 2)
@@ -31,8 +38,22 @@ def find_other_word(text: str, passage: str) -> Iterator[str]:
         found = between.get((before[-1], following), set()) if _is_content(following) else set()
         if any(token[0].isupper() for token in ours[start:place]):
             found = found | after.get(tuple(before), set())  # Bremen and …
-        if found and not found & known:
+        if found and not found & known and not _is_compound(word, theirs):
             yield ours[place]
+
+
+def _is_title(before: list[str]) -> bool:
+    """`University of`, after which only one name is right."""
+    return len(before) == 2 and before[0][0].isupper() and before[1] in {"of", "de", "di", "von"}
+
+
+def _is_compound(word: str, theirs: set[str]) -> bool:
+    """Whether a word is made of one of theirs, or a form of it: Krankenhausneubau and Neubau."""
+    return word in SCALES or any(
+        word.endswith(other) or word.startswith(other) or other.startswith(word)
+        for other in theirs
+        if len(other) >= MIN_PART and other.isalpha()
+    )
 
 
 def _is_content(word: str) -> bool:

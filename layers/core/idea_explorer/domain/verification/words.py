@@ -11,7 +11,7 @@ ENGLISH = frozenset(
     " have been be their this these those or but not no which who while when where after before since".split()
 )
 GERMAN = frozenset(
-    "der die das und ist wird wurde von im den dem mit für auf ein eine bei als zu".split()
+    "der die das und ist wird wurde von im den dem mit fur auf ein eine bei als zu nach am".split()
 )
 OTHERS = frozenset("le la les des et est une du el los las y que del un por con il di che".split())
 FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
@@ -20,7 +20,11 @@ FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
     " between among during under below above per up down out off into one our my your his her"
     " according million billion thousand year years month months percent"
     " pres presque environ selon chez dans au aux sur pour plus moins seul seule cerca segun algo cada"
-    " rund etwa knapp fast mehr laut seit insgesamt durchschnittlich".split()
+    " rund etwa knapp fast mehr laut seit insgesamt durchschnittlich gut bis vor aber uber unter"
+    " sich nicht auch"
+    " mas menos algo unos unas casi desde hasta entre sus una como para sin sobre tras segun fue son"
+    " ete ont sont avec sans entre depuis jusqu leur ses ces cette dont qui soit contre"
+    " million millions millionen millones milliarden milliards mio mrd prozent".split()
 )  # fmt: skip
 
 _CITATION = re.compile(r"\[\^?\d{1,4}\]|\[unverified\]")
@@ -68,8 +72,8 @@ def _stem(word: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def language(text: str) -> str:
-    """`en`, `de`, or `` for any other."""
+def language(text: str, otherwise: str = "en") -> str:
+    """`en`, `de`, or `` for any other. A text without a word that tells is taken to be in `otherwise`."""
     words = fold(text).split()
     counts = [sum(word in known for word in words) for known in (ENGLISH, GERMAN, OTHERS)]
-    return ("en", "de", "")[counts.index(max(counts))]
+    return ("en", "de", "")[counts.index(max(counts))] if any(counts) else otherwise

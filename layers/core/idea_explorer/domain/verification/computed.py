@@ -1,0 +1,77 @@
+"""Numbers that a sentence computes from those of its passages."""
+
+import re
+from collections.abc import Sequence
+from itertools import combinations
+
+from idea_explorer.domain.verification.numbers import Number, agrees_with_any, is_about, is_near
+
+SMALLEST_AMOUNT = 2  # of which a share is computed
+MAX_COMBINED = 40  # numbers of a passage of which pairs are tried
+# words of a sentence that say that it computes something from what it read
+_COMPUTES = re.compile(
+    r"percentage points?|\bpoints? (?:higher|lower|short|above|below)|together|combined|between them"
+    r"|\btotal|\bin all\b|\bsum\b|fewer|\bmore than (?:a|the)|\bless\b|\bgap\b|short of|\btimes\b"
+    r"|\bfrom\b.{1,40}\bto\b|difference|remaining|\brest\b|se partagent|de plus|in addition|\bof our\b",
+    re.IGNORECASE,
+)
+_REST = re.compile(
+    r"\b(?:not|no|never|without|others?|rest|remain\w{0,5}|only|nicht|kein\w{0,3}|ohne|pas|sans|autres?)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
+
+
+def is_computed(
+    number: Number, stated: Sequence[Number], found: Sequence[Number], text: str
+) -> bool:
+    """Whether it follows from two numbers by one operation: of numbers in the same sentence always, of
+    numbers in the passage only where the sentence says that it computes something."""
+    own = [other for other in stated if other is not number and agrees_with_any(other, found)]
+    if any(_gives(number, *pair) for pair in combinations(own[:10], 2)):
+        return True
+    if number.is_share:
+        digits = (other.value for other in stated if other.unit == "%" and not other.is_share)
+        return any(is_about(number, value) for value in digits) or _is_share_of(number, found, text)
+    if not (number.unit == "points" or _COMPUTES.search(text)):
+        return False
+    alike = [other for other in found if _may_combine(number, other)][:MAX_COMBINED]
+    sums = combinations(alike, 3) if len(alike) <= 12 else ()
+    return any(_adds_up(number, *pair) for pair in combinations(alike, 2)) or any(
+        is_near(number, first.value + second.value + third.value) for first, second, third in sums
+    )
+
+
+def _is_share_of(share: Number, found: Sequence[Number], text: str) -> bool:
+    """Whether two amounts of the passage stand in this relation, or one per cent is the rest to it."""
+    amounts = [n.value for n in found if not n.unit and n.value > SMALLEST_AMOUNT][:MAX_COMBINED]
+    parts = (100 * min(pair) / max(pair) for pair in combinations(amounts, 2))
+    says_rest = _REST.search(text) is not None
+    rest = (100 - number.value for number in found if says_rest and number.unit == "%")
+    return any(is_about(share, value) for value in (*parts, *rest))
+
+
+def _may_combine(number: Number, other: Number) -> bool:
+    units = {"%", "points"} if number.unit in {"%", "points"} else {number.unit, ""}
+    return other.unit in units and not other.is_share
+
+
+def _adds_up(number: Number, first: Number, second: Number) -> bool:
+    return is_near(number, first.value + second.value) or is_near(
+        number, abs(first.value - second.value)
+    )
+
+
+def _gives(number: Number, first: Number, second: Number) -> bool:
+    a, b = first.value, second.value
+    results = [a + b, abs(a - b), a * b]
+    if a and b:
+        results += [
+            a / b,
+            b / a,
+            100 * a / b,
+            100 * b / a,
+            100 * abs(a - b) / a,
+            100 * abs(a - b) / b,
+        ]
+    return any(is_near(number, result) for result in results)

@@ -1,0 +1,82 @@
+"""Numbers, shares and points in words: `forty`, `two thirds`, `half a percentage point`."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from idea_explorer.domain.text import fold
+
+Hedge: TypeAlias = Literal["", "about", "above", "below", "just above", "just below"]
+
+SCALES = {
+    "k": 3, "thousand": 3, "thousands": 3, "m": 6, "mn": 6, "million": 6, "millions": 6, "bn": 9, "b": 9,
+    "billion": 9, "billions": 9, "trillion": 12, "tn": 12, "mio": 6, "mrd": 9, "tausend": 3,
+    "millionen": 6, "milliarden": 9, "milliarde": 9, "mille": 3, "milliards": 9, "millones": 6,
+    "tsd": 3, "mil": 3, "mil millones": 9, "billionen": 12, "md": 9, "mds": 9, "lakh": 5, "crore": 7,
+}  # fmt: skip
+_ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+_ONES += " sixteen seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+WORDS = {name: number for number, name in enumerate(_ONES.split(), start=1)}
+WORDS |= {name: 10 * number for number, name in enumerate(_TENS.split(), start=2)}
+WORDS |= {
+    f"{ten}-{one}": WORDS[ten] + WORDS[one] for ten in _TENS.split() for one in _ONES.split()[:9]
+}
+WORDS |= {"dozen": 12, "hundred": 100}
+for _names in (
+    "zwei drei vier funf sechs sieben acht neun zehn",
+    "deux trois quatre cinq six sept huit neuf dix",
+    "dos tres cuatro cinco seis siete ocho nueve diez",
+):
+    WORDS |= {name: number for number, name in enumerate(_names.split(), start=2)}
+_COUNTS = {
+    "a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "ein": 1, "eines": 1, "einem": 1, "zwei": 2, "drei": 3,
+    "vier": 4, "un": 1, "deux": 2, "trois": 3, "dos": 2, "tres": 3,
+}  # fmt: skip
+_PARTS = {
+    "half": 2, "halfte": 2, "moitie": 2, "mitad": 2, "third": 3, "drittel": 3, "tiers": 3, "tercio": 3,
+    "quarter": 4, "viertel": 4, "quart": 4, "cuarto": 4, "fifth": 5, "funftel": 5, "tenth": 10, "zehntel": 10,
+}  # fmt: skip
+_IN = re.compile(rf"\b({'|'.join(WORDS)}|\d{{1,2}}) (?:in|out of) ({'|'.join(WORDS)}|\d{{1,3}})\b")
+_FRACTION = re.compile(
+    r"(?:\b(?:(?P<above>more than|over|mehr als|uber|gut|plus d(?:e|(?=['’]))|mas de)"
+    r"|(?P<below>(?:less|fewer) than|under|almost|nearly|fast|knapp|weniger als|moins de|presque"
+    r"|pres de|casi))"
+    r"['’ ](?:the |die |der |la )?)?"
+    r"\b(?:(?:(?:a|one) )?(?P<half>half|halfte|moitie|mitad)"
+    rf"|(?P<count>{'|'.join(_COUNTS)}) (?P<part>{'|'.join(_PARTS)})s?)\b"
+    r"(?! of (?:19|20)\d\d| 20| an? (?:year|hour|day|month|million|dozen|century|percentage point)"
+    r"| of an? (?:hour|year|day|century))"
+)
+_POINTS = re.compile(
+    rf"\b(?P<half>half an?|ein\w{{0,2}} halben|medio)? ?(?P<count>{'|'.join({*_COUNTS, *WORDS, 'einen'})})?"
+    r" ?(?:full |whole |ganzen )?(?:percentage points?|prozentpunkt|puntos? porcentual)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    text: str
+    value: Decimal  # in per cent or points
+    hedge: Hedge = "about"
+    is_points: bool = False
+
+
+def find_shares(text: str) -> Iterator[Share]:
+    folded = fold(text)
+    for match in _IN.finditer(folded):
+        part, whole = (Decimal(WORDS.get(word) or word) for word in match.groups())
+        if part < whole:
+            yield Share(match[0], 100 * part / whole)
+    for match in _FRACTION.finditer(folded.replace("-", " ")):
+        parts = Decimal(_PARTS[match["half"] or match["part"]])
+        hedge: Hedge = "above" if match["above"] else "below" if match["below"] else "about"
+        yield Share(match[0].strip(), 100 * _COUNTS.get(match["count"], 1) / parts, hedge)
+    for match in _POINTS.finditer(folded.replace("-", " ")):
+        if match["half"]:
+            yield Share(match[0].strip(), Decimal("0.5"), "", is_points=True)
+        elif match["count"]:
+            value = _COUNTS.get(match["count"]) or WORDS.get(match["count"], 1)
+            yield Share(match[0].strip(), Decimal(value), "", is_points=True)
