@@ -13,6 +13,7 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.jobs import explore_with_branches
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring.deps import local_deps
 from idea_explorer.wiring.engine import claude
@@ -100,7 +101,7 @@ class LiveEvaluation:
             wanted = {"idea": recording.idea, "files": files, "max_cost_usd": round(budget, 4)}
             request = ExploreRequest.model_validate({**wanted, **recording.fields})
             queued = submit(request, LOCAL_OWNER, deps)
-            done = explore(queued.id, queued.run.number, deps)
+            done = explore_with_branches(queued.id, queued.run.number, deps, explore)
             self.spent_usd += done.run.stats.cost_usd or 0.0
             report = deps.reports.load_report(done.id)
             state = State(deps.transcripts.open(done.id, done.lease).entries)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from idea_explorer.adapters.claude import Claude
+from idea_explorer.agent.branches import latest_findings
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.errors import WebError
@@ -20,6 +21,8 @@ from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
 from idea_explorer.tools.fetch_rules import FetchRules
 from idea_explorer.usecases.engine import Engine
+from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.jobs import explore_with_branches
 from idea_explorer.wiring.toolsets import ToolsetContext, research
 from tests.evaluation.recordings import Recording
 from tests.evaluation.replies import RecordedModel
@@ -50,6 +53,7 @@ class Run:
     score: Score
     report: str
     first_request: JsonObject  # as the model got it
+    branches: int  # that found something
 
 
 def run_recorded(recording: Recording) -> Run:
@@ -59,11 +63,14 @@ def run_recorded(recording: Recording) -> Run:
         FakeAnthropic(RecordedModel(recording), count=True) as server,
     ):
         bench = make_bench(Path(folder), recording, Claude.with_key("key", server.url))
-        done = bench.explore(recording.idea, **recording.fields)
+        queued = bench.submit(recording.idea, **recording.fields)
+        done = explore_with_branches(queued.id, queued.run.number, bench.deps, explore)
         assert (server.rejections, server.violations) == ([], []), recording.name
         report = bench.store.load_report(done.id)
         state = State(bench.entries(done))
-        return Run(score(recording, done, report, state), report, server.requests[0].body)
+        scored = score(recording, done, report, state)
+        branches = sum(bool(found.text) for found in latest_findings(state.entries))
+        return Run(scored, report, server.requests[0].body, branches)
 
 
 def make_bench(root: Path, recording: Recording, model: Model) -> Bench:

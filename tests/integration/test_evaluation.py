@@ -56,6 +56,12 @@ def test_a_report_is_scored_by_what_its_sources_say() -> None:
     assert 0 < score.dollars < 0.2
 
 
+def test_a_deep_item_is_written_from_what_its_branches_found() -> None:
+    run = run_recorded(recording("rural-clinic-drones"))
+    assert run.branches == 4
+    assert (run.score.outcome, run.score.caught) == ("completed", 2)
+
+
 def test_a_report_without_a_verdict_loses_that_score() -> None:
     score = run_recorded(recording("allergy-menu-scanner")).score
     assert (score.outcome, score.verdict) == ("partial", 0.0)

@@ -20,6 +20,7 @@ from tests.fakes.deps import PRICED
 from tests.fakes.models import ScriptedModel, calls, judged, says
 
 PRICE = PRICES[MODELS["sonnet"]]
+DEEP = {"idea": "A tea room", "depth": "deep"}
 OPENING = Opening(
     model_id=MODELS["sonnet"], system=[], tools=[], content=[{"type": "text", "text": "Tea"}]
 )
@@ -82,7 +83,7 @@ def test_branches_that_spend_all_they_can_stay_within_the_limit_of_the_run(
 def test_the_least_budget_that_is_accepted_pays_for_branches_and_the_verification(
     tmp_path: Path, model: str
 ) -> None:
-    least = PRICED.least_usd(ExploreRequest(idea="Tea", depth="deep", model=model))
+    least = PRICED.least_usd(ExploreRequest.model_validate({**DEEP, "model": model}))
     assert least is not None
     b = DeepBench(tmp_path, ShortPlanner())
     done = b.explore_all(model=model, max_cost_usd=round(least, 4) + 0.0001)

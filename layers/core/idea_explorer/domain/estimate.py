@@ -50,7 +50,7 @@ def range_from_past(ratios: Sequence[float], table: Range) -> Range:
     it. The fewer there are, the further it reaches beyond them and the more it is as wide as the table's."""
     logs = sorted(math.log(ratio * table.middle) for ratio in ratios)
     middle = _quantile(logs, 0.5)
-    reach = 1.8 + 2.0 / len(logs)
+    reach = 1.5 + 2.0 / len(logs)
     weight = len(logs) / (len(logs) + TABLE_RUNS)
     width = math.log(table.high / table.low) / 2
 
