@@ -7,6 +7,7 @@ from itertools import combinations
 from idea_explorer.domain.verification.numbers import Number, agrees_with_any, is_about, is_near
 
 SMALLEST_AMOUNT = 2  # of which a share is computed
+MAX_STATED = 12  # numbers of a sentence of which pairs are tried
 MAX_COMBINED = 40  # numbers of a passage of which pairs are tried
 # words of a sentence that say that it computes something from what it read
 _COMPUTES = re.compile(
@@ -27,7 +28,8 @@ def is_computed(
 ) -> bool:
     """Whether it follows from two numbers by one operation: of numbers in the same sentence always, of
     numbers in the passage only where the sentence says that it computes something."""
-    own = [other for other in stated if other is not number and agrees_with_any(other, found)]
+    others = (other for other in stated[:MAX_STATED] if other is not number)
+    own = [other for other in others if agrees_with_any(other, found)]
     if any(_gives(number, *pair) for pair in combinations(own[:10], 2)):
         return True
     if number.is_share:

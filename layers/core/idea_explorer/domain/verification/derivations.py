@@ -7,13 +7,14 @@ everybody takes (a year of months, the rest to 100 %), or be called an assumptio
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.numbers import Number, is_near, round_step
 
 MAX_BETWEEN = 60  # characters between two operands: `3,120 cafés in eleven countries × €600`
 MAX_OPERANDS = 8
+MAX_CHAINS = 4  # of operands in one sentence
 MAX_COMBINED = 40  # numbers of a passage of which pairs are tried
 ROUNDING = Decimal("0.01")
 PERIODS = frozenset(map(Decimal, (7, 12, 24, 52, 60, 365)))  # days, months, hours, weeks, minutes
@@ -29,8 +30,10 @@ _YEARLY = frozenset("year yearly annual annually annum jahr jahrlich an annee an
 def find_derived(text: str, stated: Sequence[Number], found: Sequence[Number]) -> list[Number]:
     """The numbers of a sentence that it derives, and the operands that need no passage."""
     derived: list[Number] = []
-    for chain, operators in _find_chains(text, sorted(stated, key=lambda number: number.start)):
-        results = {*_results(chain, operators, text)}
+    is_yearly = _is_yearly(text)
+    chains = _find_chains(text, sorted(stated, key=lambda number: number.start))
+    for chain, operators in islice(chains, MAX_CHAINS):
+        results = {*_results(chain, operators, is_yearly=is_yearly)}
         derived += [
             number
             for number in stated
@@ -39,7 +42,7 @@ def find_derived(text: str, stated: Sequence[Number], found: Sequence[Number]) -
         derived += [
             operand
             for operand in chain
-            if _is_assumed(operand, text) or _is_one_step_away(operand, found, text)
+            if _is_assumed(operand, text) or _is_one_step_away(operand, found, is_yearly=is_yearly)
         ]
     return derived
 
@@ -74,7 +77,9 @@ def _operator_between(text: str, start: int, end: int) -> str:
     return signs[0] if len(signs) == 1 else ""
 
 
-def _results(chain: Sequence[Number], operators: Sequence[str], text: str) -> Iterator[Decimal]:
+def _results(
+    chain: Sequence[Number], operators: Sequence[str], *, is_yearly: bool
+) -> Iterator[Decimal]:
     """What the operands give; for a sentence about a year, twelve times as much too."""
     total, product, sign = Decimal(0), _factor(chain[0]), 1
     for operator, operand in zip(operators, chain[1:], strict=True):
@@ -87,7 +92,7 @@ def _results(chain: Sequence[Number], operators: Sequence[str], text: str) -> It
             product /= _factor(operand)
     value = total + sign * product
     yield from (value, 100 * value)  # as a number and in per cent
-    if _is_yearly(text):
+    if is_yearly:
         yield 12 * value
 
 
@@ -111,11 +116,11 @@ def _is_assumed(operand: Number, text: str) -> bool:
     return is_estimate(f"{before} {after} {basis}")
 
 
-def _is_one_step_away(operand: Number, found: Sequence[Number], text: str) -> bool:
+def _is_one_step_away(operand: Number, found: Sequence[Number], *, is_yearly: bool) -> bool:
     if operand.value in PERIODS and not operand.unit:
         return True
     alike = [n for n in found if not n.unit or n.unit == operand.unit][:MAX_COMBINED]
-    steps = [number.value * 12 for number in alike if _is_yearly(text)]
+    steps = [number.value * 12 for number in alike if is_yearly]
     steps += [(first.value + second.value) / 2 for first, second in pairwise(alike)]  # of a range
     steps += [100 - number.value for number in found if number.unit == operand.unit == "%"]
     shares = [number for number in found if number.unit == "%"][:MAX_COMBINED]
