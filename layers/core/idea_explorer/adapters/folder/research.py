@@ -26,6 +26,8 @@ from idea_explorer.ports import Document, DocumentInfo
 class Folder:
     """Follows no links, so nothing outside is ever read; of a folder of notes, nothing but notes."""
 
+    reads_any_name = True
+
     def __init__(self, root: Path, layout: Layout | None = None) -> None:
         if not root.is_dir():
             problem = "is a file, not a folder" if root.exists() else "does not exist"
@@ -46,10 +48,11 @@ class Folder:
         return any(path.lower().endswith(READABLE) for path, _ in self._files())
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
-        if self._layout.is_flat and not is_note(path):
+        name = self._find_name(path)
+        if self._layout.is_flat and not is_note(name):
             raise DocumentMissingError(f"{path} is not a document.")
         try:
-            data = read_file(self.root, self._layout.locate(f"{RESEARCH_ROOT}/{path}"), limit)
+            data = read_file(self.root, self._layout.locate(f"{RESEARCH_ROOT}/{name}"), limit)
         except LinkError as error:
             raise NotADocumentError(f"{path} is a link, or reached through one.") from error
         except NotAFileError as error:
@@ -61,6 +64,12 @@ class Folder:
         except OSError as error:
             raise ExternalError(error.strerror or "the file cannot be read") from error
         return Document(content=data.decode("utf-8", "replace"), size=len(data))
+
+    def _find_name(self, path: str) -> str:
+        """The name on the disk of a document that `list` spells so."""
+        if "%" not in path:
+            return path
+        return next((name for name, _ in self._files() if _displayable(name) == path), path)
 
     def list(self) -> Sequence[DocumentInfo]:
         return [
