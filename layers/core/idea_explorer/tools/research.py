@@ -22,6 +22,7 @@ from idea_explorer.domain.errors import (
     DocumentTooLargeError,
     ExternalError,
     NotADocumentError,
+    NotTextError,
     SizeUnknownError,
     ToolError,
 )
@@ -47,6 +48,7 @@ from idea_explorer.tools.plan import WritePlan
 READ_ERRORS: dict[type[ExternalError], tuple[str, str]] = {
     DocumentMissingError: ("file_not_found", "File not found: {path}"),
     NotADocumentError: ("api_error", "Path is not a file: {path}"),
+    NotTextError: ("api_error", "File is not text in UTF-8: {path}"),
     SizeUnknownError: ("api_error", "Failed to read file: Missing size for {path}"),
     DocumentTooLargeError: (
         "file_too_large",
@@ -60,6 +62,10 @@ READ_ERRORS: dict[type[ExternalError], tuple[str, str]] = {
 UNREADABLE = (
     "Documents whose names hold spaces or other signs that read_research does not take are left out."
     " search_research finds their text."
+)
+CUT = (
+    "The folder has more files than are looked at: documents are missing here and in search_research."
+    " Say so in the report."
 )
 EXCERPT_ONLY = "read_research does not take this path; the excerpt is all there is to see."
 
@@ -172,6 +178,8 @@ class ResearchCalls:
         fields: JsonObject = {"files": [*files], "total": len(files)}
         if left_out := len(documents) - len(files):
             fields |= {"leftOut": left_out, "note": UNREADABLE}
+        if self.repository.is_cut:
+            fields["note"] = CUT
         return ToolResult.success(
             fields, pluralize(len(files), "research document"), result_count=len(files)
         )

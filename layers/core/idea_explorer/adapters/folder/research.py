@@ -18,6 +18,7 @@ from idea_explorer.domain.errors import (
     DocumentTooLargeError,
     ExternalError,
     NotADocumentError,
+    NotTextError,
 )
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT, ResearchPath, encode_name
 from idea_explorer.ports import Document, DocumentInfo
@@ -36,6 +37,7 @@ class Folder:
                 hint="Create one, or name another with --research or IDEA_RESEARCH_DIR.",
             )
         self.root = root
+        self.is_cut = False
         self._layout = layout or Layout()
         self._ideas = root / self._layout.locate(RESEARCH_ROOT)
 
@@ -63,6 +65,8 @@ class Folder:
             raise DocumentMissingError(f"{path} does not exist.") from error
         except OSError as error:
             raise ExternalError(error.strerror or "the file cannot be read") from error
+        if b"\0" in data:
+            raise NotTextError(f"{path} is not text in UTF-8.")
         return Document(content=data.decode("utf-8", "replace"), size=len(data))
 
     def _find_name(self, path: str) -> str:
@@ -92,9 +96,12 @@ class Folder:
         except ExternalError:
             return None
 
+    def _note_cut(self) -> None:
+        self.is_cut = True
+
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         if self.has_research:
-            for path, info in walk_files(self._ideas):
+            for path, info in walk_files(self._ideas, self._note_cut):
                 if not self._layout.is_flat or is_note(path):
                     yield path, info
 
