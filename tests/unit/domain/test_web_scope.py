@@ -116,7 +116,11 @@ def test_toolsets_without_the_web_take_none() -> None:
             {"allowed_domains": ["x.a.example", "c.example", "b.example"]},
             WebScope(("x.a.example", "b.example")),
         ),
-        (WebScope(("x.a.example",)), {"allowed_domains": ["a.example"]}, WebScope(("x.a.example",))),
+        (
+            WebScope(("x.a.example",)),
+            {"allowed_domains": ["a.example"]},
+            WebScope(("x.a.example",)),
+        ),
         (
             WebScope(("a.example", "b.example")),
             {"blocked_domains": ["b.example"]},

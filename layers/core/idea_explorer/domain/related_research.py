@@ -64,9 +64,7 @@ def render_related(documents: Sequence[RelatedDocument]) -> str:
     return "\n\n".join(document.text for document in documents)
 
 
-def find_unresolved(
-    body: str, question_words: Sequence[str] = QUESTION_WORDS
-) -> tuple[str, ...]:
+def find_unresolved(body: str, question_words: Sequence[str] = QUESTION_WORDS) -> tuple[str, ...]:
     """The claims that are marked as unverified or not supported, then the open questions."""
     sections = _sections(body)
     asks = [fold(word) for word in question_words]

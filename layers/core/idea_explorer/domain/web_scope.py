@@ -18,7 +18,9 @@ DOMAIN_RULE = (
     "must be domains such as example.com, in ASCII and without https://, path, port or '*'"
 )
 NOT_BOTH = "Cannot use both 'allowed_domains' and 'blocked_domains'."
-NOTHING_LEFT = "the domains of this request and those that the operator allows leave none to look at"
+NOTHING_LEFT = (
+    "the domains of this request and those that the operator allows leave none to look at"
+)
 BLOCKS_PART = "a blocked domain is part of an allowed one: allow the parts of it that are wanted"
 LOCATION_RULE = "must look like city=Berlin, region=Berlin, country=DE, timezone=Europe/Berlin"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder import layout as layouts
+from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.layout import find_layout
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
