@@ -117,7 +117,7 @@ def report(arguments: argparse.Namespace) -> int:
     target = choose_target(arguments)
     content = target.report(arguments.id)
     if arguments.format:
-        toolset = target.show(arguments.id).toolset
+        toolset = str(target.show(arguments.id).get("toolset"))
         print(export(content, arguments.format, toolset), end="")
     elif arguments.json:
         print_json({"id": arguments.id, "content": content})
