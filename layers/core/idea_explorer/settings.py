@@ -219,7 +219,7 @@ class Settings(DomainModel):
 
     @property
     def web_scope(self) -> WebScope:
-        """Where runs look on the web whose requests say nothing about it."""
+        """Where runs look on the web; their requests can only narrow it."""
         allowed, blocked = split_names(self.allowed_domains), split_names(self.blocked_domains)
         return WebScope(
             tuple(name.lower() for name in allowed),

@@ -71,6 +71,20 @@ def test_the_end_names_the_command_that_reads_the_report(idea: Idea, tmp_path: P
     assert "# Urban bees" in idea(*reads)[1]
 
 
+def test_notes_with_any_name_are_listed_read_and_cited(idea: Idea, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "My notes on bees.md").write_text("# Bees\n\nUrban bees make honey in many a town.")
+    (notes / "Über Bienen.md").write_text("# Bienen\n\nUrban bees need water for their honey.")
+
+    code, out, _ = idea("explore", "Urban bees honey", "--research", "notes", "--json")
+
+    outcome = json.loads(out)
+    assert code == 0
+    assert "[Bees](../My%20notes%20on%20bees.md)" in outcome["content"]
+    assert "[Bienen](../%C3%9Cber%20Bienen.md)" in outcome["content"]
+
+
 def test_only_a_deployment_takes_submissions(idea: Idea) -> None:
     code, out, err = idea("submit", "Bees")
 

@@ -218,7 +218,7 @@ def test_the_report_is_markdown(api: Api) -> None:
     ],
 )
 def test_a_playlist_is_exported(api: Api, form: str, media_type: str, part: str) -> None:
-    running = api.run_to(api.submitted(), "running")
+    running = api.run_to(api.submitted(toolset="discover"), "running")
     track: JsonObject = {"isrc": "ZZHRR1900001", "title": "Hymn", "artist": "Lane"}
     report = add_playlist("# Rain", playlist_of({"title": "Rain", "tracks": [track]}))
     api.store.save_report(running.id, running.lease, report)

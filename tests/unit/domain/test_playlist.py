@@ -129,7 +129,7 @@ def test_an_address_elsewhere_is_left_out(url: str) -> None:
 
 
 def test_an_m3u_has_a_line_for_each_track_and_no_other() -> None:
-    lines = export(report_of(result("a\n#EXTINF:1,x\nhttps://evil.example")), "m3u")
+    lines = export(report_of(result("a\n#EXTINF:1,x\nhttps://evil.example")), "m3u", "discover")
     assert lines.splitlines() == [
         "#EXTM3U",
         "#PLAYLIST:a #EXTINF:1,x https://evil.example",
@@ -137,24 +137,29 @@ def test_an_m3u_has_a_line_for_each_track_and_no_other() -> None:
         "#EXTIMG:https://resources.tidal.com/images/a/320x320.jpg",
         "https://tidal.com/browse/track/11001",
     ]
-    assert "isrc:ZZHRR1900001" in export(report_of(result(url=None)), "m3u")
+    assert "isrc:ZZHRR1900001" in export(report_of(result(url=None)), "m3u", "discover")
 
 
 @pytest.mark.parametrize("sign", "=+-@")
 def test_no_cell_of_a_csv_is_a_formula(sign: str) -> None:
-    text = export(report_of(result(title=f'{sign}HYPERLINK("x")')), "csv")
+    text = export(report_of(result(title=f'{sign}HYPERLINK("x")')), "csv", "discover")
     (row,) = csv.DictReader(io.StringIO(text))
     assert row["title"] == f'\'{sign}HYPERLINK("x")'
     assert (row["in_library"], row["is_indexed"]) == ("True", "")
 
 
 def test_json_has_all_that_is_known() -> None:
-    playlist = json.loads(export(report_of(result()), "json"))
+    playlist = json.loads(export(report_of(result()), "json", "discover"))
     assert playlist["title"] == "Rain"
     assert playlist["tracks"][0]["duration_seconds"] == 185
 
 
 def test_a_report_without_a_playlist_cannot_be_exported() -> None:
     with pytest.raises(MissingError, match="no playlist"):
-        export(CLOSING, "m3u")
+        export(CLOSING, "m3u", "discover")
     assert playlist_of({"title": "x", "tracks": []}) is None
+
+
+def test_only_toolsets_that_make_playlists_export_one() -> None:
+    with pytest.raises(MissingError, match=r"Only explorations of discover have a playlist"):
+        export(report_of(result()), "m3u", "research")

@@ -72,3 +72,30 @@ def test_sizes_are_bounded() -> None:
     assert len(document.excerpt) <= MAX_EXCERPT
     claims = "".join(f"Claim {'a' * 30} {n} ⚠ unverified.\n" for n in range(50))
     assert len(find_unresolved(claims)) == MAX_OPEN
+
+
+def test_marks_and_questions_are_read_in_other_languages() -> None:
+    german = """\
+# Teestuben
+
+Eine Teestube lohnt sich.
+
+## Markt
+
+In Leipzig gibt es 300 Stuben davon ([R](https://r.ex) ⚠ nicht belegt).
+Jede hat vierzig Plätze im Saal. [S](https://s.example) ⚠ von der Quelle nicht gestützt
+
+## Offene Fragen
+
+- Wer zahlt das?
+
+## Quellen
+
+1. Eine Liste von Stuben ⚠ nicht belegt: nicht gefunden
+"""
+    found = describe_document(SIMILAR, german, ["question", "frage"])
+    assert found.unresolved == (
+        "In Leipzig gibt es 300 Stuben davon",
+        "Jede hat vierzig Plätze im Saal.",
+        "Wer zahlt das?",
+    )

@@ -8,7 +8,7 @@ from idea_explorer.domain.errors import InvalidRequestError, InvalidSettingError
 from idea_explorer.domain.request import ExploreRequest, QueueMessage, Submission, parse_message
 from idea_explorer.domain.web_scope import DOMAIN_RULE, WebScope, check_domain
 from idea_explorer.settings import Settings
-from idea_explorer.usecases.request_policy import check_fields_count
+from idea_explorer.usecases.request_policy import RequestPolicy, check_fields_count
 
 
 def request(*flags: str) -> ExploreRequest:
@@ -107,7 +107,63 @@ def test_toolsets_without_the_web_take_none() -> None:
         check_fields_count(wrong)
 
 
-def test_a_request_replaces_the_lists_of_the_settings() -> None:
+@pytest.mark.parametrize(
+    ("ours", "asked", "expected"),
+    [
+        (WebScope(("a.example",)), {}, WebScope(("a.example",))),
+        (
+            WebScope(("a.example", "b.example")),
+            {"allowed_domains": ["x.a.example", "c.example", "b.example"]},
+            WebScope(("x.a.example", "b.example")),
+        ),
+        (
+            WebScope(("x.a.example",)),
+            {"allowed_domains": ["a.example"]},
+            WebScope(("x.a.example",)),
+        ),
+        (
+            WebScope(("a.example", "b.example")),
+            {"blocked_domains": ["b.example"]},
+            WebScope(("a.example",)),
+        ),
+        (
+            WebScope((), ("a.example",)),
+            {"blocked_domains": ["b.example", "a.example"]},
+            WebScope((), ("a.example", "b.example")),
+        ),
+        (
+            WebScope((), ("a.example",)),
+            {"allowed_domains": ["b.example", "x.a.example"]},
+            WebScope(("b.example",)),
+        ),
+    ],
+)
+def test_a_request_can_only_narrow_the_lists_of_the_settings(
+    ours: WebScope, asked: dict[str, list[str]], expected: WebScope
+) -> None:
+    given = ExploreRequest.model_validate({"idea": "Tea", **asked})
+    assert given.scope_within(ours) == expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "asked", "said"),
+    [
+        (WebScope(("a.example",)), {"allowed_domains": ["b.example"]}, "leave none"),
+        (WebScope(("a.example",)), {"blocked_domains": ["a.example"]}, "leave none"),
+        (WebScope((), ("a.example",)), {"allowed_domains": ["x.a.example"]}, "leave none"),
+        (WebScope((), ("x.a.example",)), {"allowed_domains": ["a.example"]}, "is part of"),
+    ],
+)
+def test_a_request_that_leaves_nothing_is_refused(
+    ours: WebScope, asked: dict[str, list[str]], said: str
+) -> None:
+    given = ExploreRequest.model_validate({"idea": "Tea", **asked})
+    with pytest.raises(InvalidRequestError, match=said) as refused:
+        RequestPolicy(web_scope=ours).check_request(given, "owner")
+    assert list(refused.value.fields) == [*asked]
+
+
+def test_a_request_without_lists_has_those_of_the_settings() -> None:
     default = Settings.from_environment(
         {"IDEA_BLOCKED_DOMAINS": "B.example c.example", "IDEA_USER_LOCATION": "country=FR"}
     ).web_scope

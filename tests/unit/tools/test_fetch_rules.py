@@ -19,6 +19,7 @@ from idea_explorer.domain.usage import Usage
 from idea_explorer.domain.web_scope import WebScope
 from idea_explorer.tools.fetch_rules import (
     AFTER_PRIVATE,
+    MAX_FOUND_PAGES,
     NO_MORE_PAGES,
     NOT_NAMED,
     OUT_OF_SCOPE,
@@ -49,8 +50,10 @@ def searched(url: str = FOUND) -> ModelCallFinished:
     )
 
 
-def ran(name: str, payload: JsonObject, *, ok: bool = True) -> ToolsRan:
-    record = ToolRecord(name=name, duration_ms=1, ok=ok)
+def ran(
+    name: str, payload: JsonObject, *, ok: bool = True, error_type: str | None = None
+) -> ToolsRan:
+    record = ToolRecord(name=name, duration_ms=1, ok=ok, error_type=error_type)
     result = StoredResult(
         call_id="c", name=name, input={}, payload=payload, sha256="0", record=record
     )
@@ -152,13 +155,52 @@ def test_a_file_name_is_no_address(name: str) -> None:
             rules.check(address)
 
 
-def test_after_private_text_only_the_users_addresses_open() -> None:
-    rules = rules_after([opening(), searched(), PAGE, FILE])
-    assert rules.check(NAMED).url == NAMED
-    for found in (FOUND, LISTED, "https://from-file.example/z"):
-        with pytest.raises(ToolError) as refused:
-            rules.check(found)
-        assert refused.value.message == AFTER_PRIVATE
+def test_after_private_text_addresses_of_the_user_and_of_searches_open() -> None:
+    later = "https://later.example/x"
+    rules = rules_after([opening(), searched(), PAGE, FILE, searched(later)])
+    assert [rules.check(url).url for url in (NAMED, FOUND, later)] == [NAMED, FOUND, later]
+    assert rules.check(f"{FOUND}#secret").url == FOUND
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        LISTED,
+        "https://plain.example/y",
+        "https://from-file.example/z",
+        f"{FOUND}&q=secret",
+        "https://found.example/secret",
+        "https://secret.found.example/a?b=1",
+    ],
+)
+def test_after_private_text_nothing_else_opens(asked: str) -> None:
+    with pytest.raises(ToolError) as refused:
+        rules_after([opening(), searched(), PAGE, FILE]).check(asked)
+    assert refused.value.message == AFTER_PRIVATE
+
+
+def test_after_private_text_a_page_that_anthropic_read_names_nothing() -> None:
+    _, page = web_fetch(NAMED, f"See {LISTED}.", call_id="f")
+    answered = ModelCallFinished(
+        step=1, content=[page], stop_reason="end_turn", usage=Usage(), duration_ms=1
+    )
+    with pytest.raises(ToolError, match="private text"):
+        rules_after([opening(), answered, FILE]).check(LISTED)
+
+
+@pytest.mark.parametrize("most", [2, None])
+def test_after_private_text_each_found_page_that_is_asked_for_counts(most: int | None) -> None:
+    refused = ran("http_fetch", {}, ok=False, error_type="address_not_named")
+    failed = ran("http_fetch", {}, ok=False, error_type="http_error")
+    asked = [failed] * ((most or MAX_FOUND_PAGES) - 1)
+    rules = rules_after([opening(), searched(), FILE, refused, *asked], max_pages=most)
+
+    rules.check(FOUND)
+    with pytest.raises(ToolError) as limited:
+        rules.check(FOUND)
+    assert limited.value.error_type == "page_limit"
+    if most is None:
+        assert rules.check(NAMED).url == NAMED
 
 
 def test_the_user_may_lift_that_for_what_was_found_but_not_for_what_is_made_up() -> None:
@@ -238,7 +280,7 @@ def test_texts_that_look_like_a_request_do_not_add_to_the_requests_that_are_stor
 )
 def test_a_document_in_the_first_message_is_private_text(begun: Opening) -> None:
     with pytest.raises(ToolError) as refused:
-        rules_after([begun, searched()]).check(FOUND)
+        rules_after([begun, searched(), PAGE]).check(LISTED)
     assert refused.value.message == AFTER_PRIVATE
 
 
@@ -283,21 +325,20 @@ def test_a_page_outside_of_the_scope_is_named_as_such() -> None:
 
 def test_on_domains_that_are_allowed_found_pages_stay_open_after_private_text() -> None:
     entries: list[AnyEntry] = [opening(), searched(), PAGE, FILE]
-    rules = rules_after(entries, scope=WebScope(allowed_domains=("found.example",)))
+    rules = rules_after(entries, scope=WebScope(allowed_domains=("listed.example",)))
 
-    assert rules.check(FOUND).url == FOUND
-    for closed in (LISTED, f"{FOUND}&q=secret", "https://found.example/secret"):
+    assert rules.check(LISTED).url == LISTED
+    for closed in (FOUND, f"{LISTED}?q=secret", "https://listed.example/secret"):
         with pytest.raises(ToolError):
             rules.check(closed)
 
 
 def test_domains_that_are_blocked_open_nothing_after_private_text() -> None:
-    rules = rules_after(
-        [opening(), searched(), FILE], scope=WebScope(blocked_domains=("b.example",))
-    )
+    entries: list[AnyEntry] = [opening(), searched(), PAGE, FILE]
+    rules = rules_after(entries, scope=WebScope(blocked_domains=("b.example",)))
 
     with pytest.raises(ToolError, match="private text"):
-        rules.check(FOUND)
+        rules.check(LISTED)
 
 
 def test_a_run_opens_as_many_pages_as_it_may() -> None:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,18 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def answer(root: Path, name: str, given: JsonObject) -> Any:
+class PlainNames(Folder):
+    """Reads only plain paths, as GitHub does."""
+
+    reads_any_name = False
+
+
+def answer(
+    root: Path, name: str, given: JsonObject, repository: Callable[[Path], Folder] = Folder
+) -> Any:
     log = RecordedLog()
     runner = Bounded(Retried(Executed(log), ManualClock(), log))
-    caller = Validated(research_tools(Folder(root), "web_search_20250305"), runner, log)
+    caller = Validated(research_tools(repository(root), "web_search_20250305"), runner, log)
     return caller.call(ToolCall(id="c", name=name, input=given)).payload
 
 
@@ -165,7 +173,7 @@ def test_names_that_reading_does_not_take_are_not_listed_but_counted(root: Path)
     for name in UNTAKEN:
         (root / "ideas" / name).write_text("# Plan")
     known = {info.path for info in Folder(root).list()}
-    listed = answer(root, "list_research", {})
+    listed = answer(root, "list_research", {}, PlainNames)
     assert [file["path"] for file in listed["files"]] == ["bees.md", "market/2024-06.md"]
     assert (listed["total"], listed["leftOut"]) == (2, len(known) - 2)
     assert {"Q3 plan.md", "_draft.md", "plän.md"} < known
@@ -174,14 +182,36 @@ def test_names_that_reading_does_not_take_are_not_listed_but_counted(root: Path)
 
 def test_a_document_that_cannot_be_read_is_found_and_says_so(root: Path) -> None:
     (root / "ideas" / "Q3 plan.md").write_text("# Plan\n\nOpen a zeppelin harbour.")
-    (hit,) = answer(root, "search_research", {"query": "zeppelin"})["results"]
+    (hit,) = answer(root, "search_research", {"query": "zeppelin"}, PlainNames)["results"]
     assert (hit["path"], "does not take" in hit["note"]) == ("Q3 plan.md", True)
     assert "harbour" in hit["excerpt"]
+    refused = answer(root, "read_research", {"path": "Q3 plan.md"}, PlainNames)
+    assert refused["error_type"] == "path_validation"
+
+
+def test_a_folder_reads_every_path_that_it_lists(root: Path) -> None:
+    for name in [*UNTAKEN, "My notes on bees.md", "Über Bienen.md", os.fsdecode(b"caf\xe9.md")]:
+        (root / "ideas" / name).write_text(f"# Plan of {os.fsencode(name)!r}")
+    listed = answer(root, "list_research", {})
+    paths = [file["path"] for file in listed["files"]]
+    assert {"My notes on bees.md", "Über Bienen.md", "caf%E9.md", "50%.md"} < set(paths)
+    assert ".hidden.md" not in paths
+    assert "leftOut" not in listed
+    texts = {path: read(root, path) for path in paths}
+    assert all(text["ok"] for text in texts.values())
+    assert "xe9" in texts["caf%E9.md"]["content"]
+
+
+@pytest.mark.parametrize("path", ["../secret.txt", "no such.md", ".hidden.md", "link to it.md"])
+def test_a_path_that_is_not_listed_stays_closed(root: Path, path: str) -> None:
+    (root / "ideas" / ".hidden.md").write_text("# Hidden")
+    (root / "ideas" / "link to it.md").symlink_to(root / "secret.txt")
+    assert read(root, path)["error_type"] == "path_validation"
 
 
 def test_a_name_that_is_not_utf_8_is_spelled_out_and_its_text_found(root: Path) -> None:
     (root / "ideas" / os.fsdecode(b"caf\xe9.md")).write_text("# Plan\n\nOpen a zeppelin harbour.")
-    (hit,) = answer(root, "search_research", {"query": "zeppelin"})["results"]
+    (hit,) = answer(root, "search_research", {"query": "zeppelin"}, PlainNames)["results"]
     assert (hit["path"], "does not take" in hit["note"]) == ("caf%E9.md", True)
     assert "caf%E9.md" in {info.path for info in Folder(root).list()}
 

@@ -72,7 +72,9 @@ def test_without_earlier_runs_the_table_answers() -> None:
     assert told.max_cost_usd == 2.0
     assert told.least_usd is not None
     assert 0.15 < told.least_usd < 0.2
-    assert told.summary.endswith("from the table for quick explorations; at most $2.00")
+    assert told.summary.endswith(
+        "from the table for quick explorations; at most $2.00 plus any PDF it opens"
+    )
 
 
 def test_runs_of_the_same_kind_answer_once_there_are_five() -> None:

@@ -71,7 +71,8 @@ def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
             404, f"Exploration {exploration.id} is {exploration.status} and has no report."
         ) from error
     if wanted:
-        return ApiResponse(200, export(markdown, wanted), content_type=MEDIA_TYPES[wanted])
+        exported = export(markdown, wanted, exploration.request.toolset)
+        return ApiResponse(200, exported, content_type=MEDIA_TYPES[wanted])
     if "text/html" not in call.header("accept").lower():
         return ApiResponse(200, markdown, content_type="text/markdown; charset=utf-8")
     # slow to import; only this route needs it

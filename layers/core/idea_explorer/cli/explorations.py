@@ -114,9 +114,11 @@ def watch(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    content = choose_target(arguments).report(arguments.id)
+    target = choose_target(arguments)
+    content = target.report(arguments.id)
     if arguments.format:
-        print(export(content, arguments.format), end="")
+        toolset = str(target.show(arguments.id).get("toolset"))
+        print(export(content, arguments.format, toolset), end="")
     elif arguments.json:
         print_json({"id": arguments.id, "content": content})
     else:

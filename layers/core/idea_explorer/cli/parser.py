@@ -136,7 +136,7 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         "--allow-fetch-after-private",
         action="store_true",
         default=None,
-        help="open pages it finds, also after it has read your files or research",
+        help="open pages that other pages name, also after it has read your files or research",
     )
     command.add_argument(
         "--allowed-domains", metavar="DOMAINS", help="search and read only there: example.com,…"

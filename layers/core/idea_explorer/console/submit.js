@@ -28,7 +28,7 @@ export function showSubmit(root, from, signal) {
 		code: t("div.pair", field("repository", "Repository", input({ placeholder: "owner/name" }), "Leave empty to use the configured repository."),
 			field("ref", "Branch, tag or commit", input())),
 		assistant: t("div", field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
-			field("allow_fetch_after_private", "Pages after files", select({ "": "Named", true: "Found" }))),
+			field("allow_fetch_after_private", "Pages after files", select({ "": "From searches", true: "From pages too" }))),
 	};
 	const earlier = t("details", t("summary", "Existing research and notifications"),
 		field("before", "If this idea was researched before", before),

@@ -13,7 +13,7 @@ class Depth:
     deadline_seconds: int
     effort: Literal["low", "medium", "high"] | None  # None: the model's own
     searches: int  # web searches of one answer
-    pages: int  # that one run opens
+    pages: int  # that one answer opens with web_fetch, or one run with http_fetch
     words: tuple[int, int]  # of the report
     plans: bool = False  # the first answer is a plan
     branches: int = (

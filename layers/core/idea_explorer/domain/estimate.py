@@ -70,15 +70,23 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def format_estimate(
-    cost_usd: Range | None, tokens: Range, minutes: Range, *, basis: str, max_cost_usd: float | None
+    cost_usd: Range | None,
+    tokens: Range,
+    minutes: Range,
+    *,
+    basis: str,
+    max_cost_usd: float | None,
+    may_open_pdfs: bool = False,
 ) -> str:
+    """`may_open_pdfs`: Anthropic bills a PDF whole, which no limit holds back."""
     if cost_usd is None:
         price = f"{_round_tokens(tokens.low)} to {_round_tokens(tokens.high)} tokens of a model"
         price += " whose price is not known"
     else:
         price = format_dollars(cost_usd)
     most = "" if max_cost_usd is None or cost_usd is None else f"; at most ${max_cost_usd:.2f}"
-    return f"{price}, {format_minutes(minutes)}, {basis}{most}"
+    pdfs = " plus any PDF it opens" if most and may_open_pdfs else ""
+    return f"{price}, {format_minutes(minutes)}, {basis}{most}{pdfs}"
 
 
 def format_dollars(cost_usd: Range) -> str:

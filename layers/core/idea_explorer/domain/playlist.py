@@ -19,6 +19,7 @@ from idea_explorer.domain.text import (
     one_line,
     unescape_markdown,
 )
+from idea_explorer.domain.toolsets import TOOLSETS
 
 HEADING = "## Playlist: "
 COLUMNS = "# Track Artist Album Length Owned Indexed Why ISRC Tidal Artwork".split()
@@ -117,8 +118,12 @@ MEDIA_TYPES: Mapping[Format, str] = {
 }
 
 
-def export(report: str, form: Format) -> str:
-    """The playlist of a report as a file; raises MissingError if it has none."""
+def export(report: str, form: Format, toolset: str) -> str:
+    """The playlist of a report as a file; raises MissingError if it has none. A report of another toolset
+    may hold a table of this form that is not ours."""
+    makers = [name for name, spec in TOOLSETS.items() if spec.result_tool]
+    if toolset not in makers:
+        raise MissingError(f"Only explorations of {' or '.join(makers)} have a playlist to export.")
     playlist = parse_playlist(report)
     if playlist is None:
         raise MissingError("The exploration has no playlist.")

@@ -2,7 +2,8 @@
 
 Both are computed from the transcript, so that a resumed run follows the same rule. Addresses count that the
 user's request named, and those that search results and pages named. Files, code and research documents are
-no source of addresses: whoever wrote them could have the run carry their other contents there.
+no source of addresses: whoever wrote them could have the run carry their other contents there. What a search
+found is kept apart from what pages name: a page may offer as many addresses as it takes to spell a text.
 """
 
 import re
@@ -24,6 +25,7 @@ from idea_explorer.domain.transcript import (
 )
 
 PAGE_TOOLS = frozenset({"http_fetch"})
+REFUSALS = frozenset({"address_not_named", "domain_not_allowed", "page_limit"})  # nothing was sent
 PRIVATE_TOOLS = frozenset(name for spec in TOOLSETS.values() for name in spec.private_tools)
 
 # What a person wrote, in a transcript that does not store it apart.
@@ -74,9 +76,8 @@ def _reads_private_text(entry: AnyEntry) -> bool:
         case Opening():
             documents = [block for block in entry.content if block.get("type") == "document"]
             # of a branch, its question is a document too
-            attached = any(
-                not entry.question or document_text(block) != entry.question for block in documents
-            )
+            asked = entry.question
+            attached = any(not asked or document_text(block) != asked for block in documents)
             private = any(not _is_page(passage.source) for passage in entry.passages)
             blocks = (block for message in entry.turns for block in _blocks(message))
             called = (block.get("name") for block in blocks if block.get("type") == "tool_use")
@@ -116,7 +117,9 @@ class NamedAddresses:
     def __init__(self) -> None:
         self.has_private_text = False
         self.pages_read = 0  # with tools of ours, since the last resume
+        self.pages_asked = 0  # the same, with those that could not be read
         self._by_user: dict[str, str] = {}
+        self._by_search: dict[str, str] = {}
         self._found: dict[str, str] = {}
         self._position = 0
 
@@ -129,9 +132,13 @@ class NamedAddresses:
     def named_by_user(self, url: str) -> str | None:
         return self._by_user.get(_key(url))
 
+    def found_by_search(self, url: str) -> str | None:
+        return self._by_search.get(_key(url))
+
     def named(self, url: str) -> str | None:
         """The address as the user, a search result or a page named it."""
-        return self.named_by_user(url) or self._found.get(_key(url))
+        key = _key(url)
+        return self._by_user.get(key) or self._by_search.get(key) or self._found.get(key)
 
     def _read_entry(self, entry: AnyEntry) -> None:
         self.has_private_text = self.has_private_text or _reads_private_text(entry)
@@ -139,8 +146,7 @@ class NamedAddresses:
             case Opening():
                 self._read_opening(entry)
             case ModelCallFinished():
-                for passage in parse_search_results(entry.content):
-                    self._read_page(passage.source, passage.text)
+                self._read_answer(entry.content)
             case ToolsRan() | ApprovalsDecided():
                 for result in entry.results:
                     self._read_result(result)
@@ -149,7 +155,7 @@ class NamedAddresses:
                     if _is_page(passage.source):
                         self._add(self._found, passage.source)
             case Instruction(purpose="resume"):
-                self.pages_read = 0
+                self.pages_read = self.pages_asked = 0
 
     def _read_opening(self, opening: Opening) -> None:
         for text in find_request_texts(opening):
@@ -159,8 +165,20 @@ class NamedAddresses:
             if _is_page(passage.source):
                 self._read_page(passage.source, passage.text)
 
+    def _read_answer(self, content: Sequence[Block]) -> None:
+        for block in content:
+            is_search = block.get("type") == "web_search_tool_result"
+            for passage in parse_search_results([block]):
+                if is_search:
+                    self._add(self._by_search, passage.source)
+                else:
+                    self._read_page(passage.source, passage.text)
+
     def _read_result(self, result: StoredResult) -> None:
-        if result.name in PAGE_TOOLS and result.record.ok:
+        if result.name not in PAGE_TOOLS:
+            return
+        self.pages_asked += result.record.error_type not in REFUSALS
+        if result.record.ok:
             self.pages_read += 1
             payload = result.payload
             self._read_page(text_of(payload.get("url")), text_of(payload.get("text")))

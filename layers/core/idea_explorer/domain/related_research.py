@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.markdown import find_headings, remove_markup
 from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.report_phrases import spell_in_english
 from idea_explorer.domain.similar_research import Similar
+from idea_explorer.domain.source_lists import is_source_heading
 from idea_explorer.domain.sources import UNMATCHED
 from idea_explorer.domain.text import fold, one_line
 from idea_explorer.domain.tools import Passage, make_passage
@@ -21,6 +23,7 @@ MIN_CLAIM = 20  # letters: less is a link or a number that belongs to the senten
 MARKS = (UNMATCHED, "⚠ not supported")  # after a claim that its source does not carry
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[^ \t])")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+")
+QUESTION_WORDS = ("question",)  # in the heading above the open questions
 _NO_PROSE = ("#", ">", "|", "-", "*", "+", "`", "<", "=")
 
 
@@ -49,23 +52,26 @@ class RelatedDocument:
         return make_passage(self.similar.path, self.text, title=self.similar.title)
 
 
-def describe_document(similar: Similar, text: str) -> RelatedDocument:
+def describe_document(
+    similar: Similar, text: str, question_words: Sequence[str] = QUESTION_WORDS
+) -> RelatedDocument:
     """Takes any text: people edit these documents."""
-    body = parse_document(text).body[:MAX_READ]
-    return RelatedDocument(similar, _excerpt(body), find_unresolved(body))
+    body = spell_in_english(parse_document(text).body[:MAX_READ])
+    return RelatedDocument(similar, _excerpt(body), find_unresolved(body, question_words))
 
 
 def render_related(documents: Sequence[RelatedDocument]) -> str:
     return "\n\n".join(document.text for document in documents)
 
 
-def find_unresolved(body: str) -> tuple[str, ...]:
+def find_unresolved(body: str, question_words: Sequence[str] = QUESTION_WORDS) -> tuple[str, ...]:
     """The claims that are marked as unverified or not supported, then the open questions."""
     sections = _sections(body)
+    asks = [fold(word) for word in question_words]
     claims = [
         claim
         for title, lines in sections
-        if "source" not in title
+        if "source" not in title and not is_source_heading(title)
         for line in lines
         if any(mark in line for mark in MARKS)
         for claim in _marked_claims(line)
@@ -73,7 +79,7 @@ def find_unresolved(body: str) -> tuple[str, ...]:
     questions = [
         item
         for title, lines in sections
-        if "question" in title
+        if any(word in title for word in asks)
         for line in lines
         if (marker := _ITEM.match(line)) and (item := _plain(line[marker.end() :], MAX_OPEN_CHARS))
     ]

@@ -193,16 +193,15 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
         default = depth.deadline_seconds if depth else self.spec.default_seconds
         return self.deadline_seconds or default
 
-    def scope_within(self, default: WebScope) -> WebScope:
-        """Where on the web it may look. A request with a list of domains replaces the lists of the
-        settings, and one with a location their location."""
+    def scope_within(self, settings: WebScope) -> WebScope:
+        """Where on the web it may look: within the lists of the settings, which it can only narrow. Its
+        location replaces theirs. Raises InvalidRequestError where nothing is left."""
         asked = WebScope(self.allowed_domains, self.blocked_domains, self.user_location)
-        lists = asked if asked.has_domains else default
-        return WebScope(
-            lists.allowed_domains,
-            lists.blocked_domains,
-            asked.user_location or default.user_location,
-        )
+        try:
+            return settings.narrow(asked)
+        except ValueError as error:
+            name = "allowed_domains" if self.allowed_domains else "blocked_domains"
+            raise InvalidRequestError(f"'{name}': {error}", fields={name: str(error)}) from error
 
     @property
     def wanted_effort(self) -> RequestEffort | None:

@@ -18,6 +18,10 @@ DOMAIN_RULE = (
     "must be domains such as example.com, in ASCII and without https://, path, port or '*'"
 )
 NOT_BOTH = "Cannot use both 'allowed_domains' and 'blocked_domains'."
+NOTHING_LEFT = (
+    "the domains of this request and those that the operator allows leave none to look at"
+)
+BLOCKS_PART = "a blocked domain is part of an allowed one: allow the parts of it that are wanted"
 LOCATION_RULE = "must look like city=Berlin, region=Berlin, country=DE, timezone=Europe/Berlin"
 
 
@@ -107,6 +111,22 @@ class WebScope:
     @property
     def has_domains(self) -> bool:
         return bool(self.allowed_domains or self.blocked_domains)
+
+    def narrow(self, asked: "WebScope") -> "WebScope":
+        """What both allow. Raises ValueError where that is nothing, or nothing that one list can say."""
+        location = asked.user_location or self.user_location
+        blocked = tuple(dict.fromkeys((*self.blocked_domains, *asked.blocked_domains)))
+        ours, theirs = self.allowed_domains, asked.allowed_domains
+        if not (ours or theirs):
+            return WebScope((), blocked, location)
+        both = [name for name in theirs if not ours or is_within(name, ours)]
+        both += [name for name in ours if not theirs or is_within(name, theirs)]
+        allowed = tuple(name for name in dict.fromkeys(both) if not is_within(name, blocked))
+        if not allowed:
+            raise ValueError(NOTHING_LEFT)
+        if any(is_within(name, allowed) for name in blocked):
+            raise ValueError(BLOCKS_PART)
+        return WebScope(allowed, (), location)
 
     def permits(self, url: str) -> bool:
         try:

@@ -26,7 +26,15 @@ class DocumentInfo:
 
 
 class ResearchRepository(Protocol):
-    """A team's research below `ideas/`. Paths are relative to it; nothing outside it is ever read."""
+    """A team's research below `ideas/`. Paths are relative to it; nothing outside it is ever read.
+    `reads_any_name`: every path that `list` gives can be read, also one with spaces or other letters.
+    `is_cut`: there were more documents than were looked at."""
+
+    @property
+    def reads_any_name(self) -> bool: ...
+
+    @property
+    def is_cut(self) -> bool: ...
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         """Raises DocumentError or ExternalError. The content is untrusted data."""

@@ -1,9 +1,10 @@
 """Which address http_fetch may open. An address carries data out: in its host, its path and its query.
 
 So the model may choose among addresses that others named, and cannot make one up: what is opened is spelled
-as it was named. Once a run has read private text, a choice among many addresses could spell that text, and
-only those count that the user's request names. An operator may list domains that are always open, and a
-request or an operator those that a run is limited to.
+as it was named. Once a run has read private text, a choice among many addresses could spell that text. From
+then on those count that the user's request names, and a few of those that a web search found: what a search
+finds is bounded by its queries, but a page may name any number. An operator may list domains that are always
+open, and a request or an operator those that a run is limited to.
 """
 
 import threading
@@ -21,11 +22,10 @@ NOT_NAMED = (
 )
 AFTER_PRIVATE = (
     "The address was not opened: private text was read in this run, and from then on only addresses open"
-    " that the user's request names. Answer without the page, and say in the answer which address the user"
-    " should name, or that a request with allow_fetch_after_private opens pages that were found."
+    " that the user's request names or that web_search found, exactly as found. Find the page with"
+    " web_search, or say in the answer which address the user should name, or that a request with"
+    " allow_fetch_after_private opens addresses that pages name."
 )
-
-
 OUT_OF_SCOPE = (
     "The address was not opened: this request is limited to other domains. Answer without the page, and say"
     " in the answer that it was left out."
@@ -33,6 +33,7 @@ OUT_OF_SCOPE = (
 NO_MORE_PAGES = (
     "The page was not opened: this run has read as many pages as it may. Go on with what they say."
 )
+MAX_FOUND_PAGES = 8  # that a run without a limit of pages asks for after it has read private text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class AllowedAddress:
 class FetchRules:
     """The rule of one run. `domains` are open with all their pages and subdomains, but lead only to one
     another: a redirect that the address asks for could lead anywhere. Pages outside of `scope` stay closed.
-    Where it lists the domains that are allowed, pages there that were found stay open after private text was
+    Where it lists the domains that are allowed, pages there that pages named stay open after private text was
     read: whoever listed them trusts their owners with what a choice among their pages tells."""
 
     def __init__(
@@ -73,8 +74,9 @@ class FetchRules:
     def check(self, url: str) -> AllowedAddress:
         """Raises ToolError `address_not_named`, `domain_not_allowed` or `page_limit`."""
         is_confined = self._named.has_private_text and not self._allow_after_private
-        find = self._named.named_by_user if is_confined else self._named.named
-        if named := find(url):
+        by_user = self._named.named_by_user(url)
+        find = self._named.found_by_search if is_confined else self._named.named
+        if named := by_user or find(url):
             scheme = url.partition("://")[0]
             found = AllowedAddress(
                 named if "://" in named else f"{scheme}://{named}",
@@ -86,14 +88,16 @@ class FetchRules:
             raise ToolError("address_not_named", AFTER_PRIVATE if is_confined else NOT_NAMED)
         if not self._scope.permits(found.url):
             raise ToolError("domain_not_allowed", OUT_OF_SCOPE)
-        self._count_page()
+        self._count_page(tells=is_confined and named is not None and not by_user)
         return found
 
-    def _count_page(self) -> None:
+    def _count_page(self, *, tells: bool) -> None:
+        """`tells`: the choice of the page may say something about private text, also if it is not there."""
+        most, before = self._max_pages, self._named.pages_read
+        if tells:
+            most, before = most or MAX_FOUND_PAGES, self._named.pages_asked
         with self._lock:
-            if self._max_pages is not None and (
-                self._named.pages_read + self._opened >= self._max_pages
-            ):
+            if most is not None and before + self._opened >= most:
                 raise ToolError("page_limit", NO_MORE_PAGES)
             self._opened += 1
 

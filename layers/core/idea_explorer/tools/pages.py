@@ -43,8 +43,8 @@ class PageCalls:
         that is needed in full. HTML comes back as text with its title, JSON and plain text as they are.
         NOT a search: DO NOT guess addresses, use web_search to find pages. NOT for uploaded files. Opens
         ONLY addresses that the user, a search result or a page named, and after private text was read
-        (files, the team's research) only those of the user. Reaches public http and https addresses,
-        without a login; no images, PDFs or downloads."""
+        (files, the team's research) only those of the user and of search results, exactly as found.
+        Reaches public http and https addresses, without a login; no images, PDFs or downloads."""
         address = self.rules.check(arguments.url) if self.rules else AllowedAddress(arguments.url)
         page = self.pages.fetch(address.url, address.may_redirect_to)
         is_html = page.content_type in HTML_TYPES

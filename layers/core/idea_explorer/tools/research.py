@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from idea_explorer.agent.toolset import (
     Arguments,
@@ -22,6 +22,7 @@ from idea_explorer.domain.errors import (
     DocumentTooLargeError,
     ExternalError,
     NotADocumentError,
+    NotTextError,
     SizeUnknownError,
     ToolError,
 )
@@ -47,6 +48,7 @@ from idea_explorer.tools.plan import WritePlan
 READ_ERRORS: dict[type[ExternalError], tuple[str, str]] = {
     DocumentMissingError: ("file_not_found", "File not found: {path}"),
     NotADocumentError: ("api_error", "Path is not a file: {path}"),
+    NotTextError: ("api_error", "File is not text in UTF-8: {path}"),
     SizeUnknownError: ("api_error", "Failed to read file: Missing size for {path}"),
     DocumentTooLargeError: (
         "file_too_large",
@@ -61,11 +63,15 @@ UNREADABLE = (
     "Documents whose names hold spaces or other signs that read_research does not take are left out."
     " search_research finds their text."
 )
+CUT = (
+    "The folder has more files than are looked at: documents are missing here and in search_research."
+    " Say so in the report."
+)
 EXCERPT_ONLY = "read_research does not take this path; the excerpt is all there is to see."
 
 
 class ReadResearch(Arguments):
-    # `research_path` checks the length with the other rules, which a schema cannot express
+    # `check_research_path` checks it, with rules that a schema cannot express
     path: Annotated[
         str,
         Field(
@@ -74,7 +80,6 @@ class ReadResearch(Arguments):
         ),
         Rule("non-empty path relative to ideas/"),
         MayBeBlank(),
-        AfterValidator(check_research_path),
     ]
 
 
@@ -136,8 +141,7 @@ class ResearchCalls:
         """Read an existing research document of this team: a previous exploration or an internal
         analysis. The path is relative to ideas/ (do NOT start it with ideas/). Returns the content, or JSON
         with ok false and the reason. NOT for web pages; never read the same file twice."""
-        path = arguments.path
-        assert isinstance(path, ResearchPath)
+        path = self._check_path(arguments.path)
         try:
             document = self.repository.read(path)
         except ExternalError as error:
@@ -169,11 +173,13 @@ class ResearchCalls:
         except ExternalError as error:
             raise _tool_error(error, f"Failed to list research: {error.sentence}") from error
         files: list[JsonObject] = [
-            {"path": d.path, "bytes": d.size} for d in documents if is_research_path(d.path)
+            {"path": d.path, "bytes": d.size} for d in documents if self._takes(d.path)
         ]
         fields: JsonObject = {"files": [*files], "total": len(files)}
         if left_out := len(documents) - len(files):
             fields |= {"leftOut": left_out, "note": UNREADABLE}
+        if self.repository.is_cut:
+            fields["note"] = CUT
         return ToolResult.success(
             fields, pluralize(len(files), "research document"), result_count=len(files)
         )
@@ -188,7 +194,7 @@ class ResearchCalls:
         except ExternalError as error:
             raise _tool_error(error, f"Failed to search research: {error.sentence}") from error
         hits, total = index.search(arguments.query, arguments.limit)
-        results = [_shown(hit) for hit in hits]
+        results = [self._show(hit) for hit in hits]
         return ToolResult.success(
             {"query": arguments.query, "results": [*results], "totalFound": total},
             f"Found {pluralize(total, 'document')} matching '{arguments.query}'",
@@ -199,6 +205,29 @@ class ResearchCalls:
             ],
         )
 
+    def _check_path(self, given: str) -> ResearchPath:
+        """Where any name can be read, a path that is listed is safe by being listed."""
+        try:
+            return check_research_path(given)
+        except ToolError:
+            if self.repository.reads_any_name and self._is_listed(given):
+                return ResearchPath(given)
+            raise
+
+    def _is_listed(self, path: str) -> bool:
+        try:
+            return any(document.path == path for document in self.repository.list())
+        except ExternalError:
+            return False
+
+    def _takes(self, path: str) -> bool:
+        return self.repository.reads_any_name or is_research_path(path)
+
+    def _show(self, hit: SearchHit) -> JsonObject:
+        note: JsonObject = {} if self._takes(hit.name) else {"note": EXCERPT_ONLY}
+        fields: JsonObject = {"path": hit.name, "title": hit.title, "excerpt": hit.excerpt}
+        return {**fields, "score": hit.score, **note}
+
     def _searchable(self) -> FullText:
         with self._lock:  # calls of one step run at the same time; one of them builds it
             if self._index is None:
@@ -207,12 +236,6 @@ class ResearchCalls:
                     (path, find_title(text, path), text) for path, text in documents
                 )
             return self._index
-
-
-def _shown(hit: SearchHit) -> JsonObject:
-    note: JsonObject = {} if is_research_path(hit.name) else {"note": EXCERPT_ONLY}
-    fields: JsonObject = {"path": hit.name, "title": hit.title, "excerpt": hit.excerpt}
-    return {**fields, "score": hit.score, **note}
 
 
 def _tool_error(error: ExternalError, text: str, error_type: str = "api_error") -> ToolError:

@@ -70,7 +70,12 @@ def estimate_from(
         max_cost_usd=most,
         least_usd=policy.least_usd(request),
         summary=format_estimate(
-            cost_usd, tokens or table.tokens, minutes, basis=basis, max_cost_usd=most
+            cost_usd,
+            tokens or table.tokens,
+            minutes,
+            basis=basis,
+            max_cost_usd=most,
+            may_open_pdfs=depth is not None and request.model != OFFLINE,
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+from idea_explorer.agent.prompts import framework, modes
 from idea_explorer.domain.errors import DocumentError, ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
@@ -18,6 +19,7 @@ def find_related(
     be read now is no reason to fail: the tools may reach it later."""
     if not exploration.request.spec.publishes_documents:
         return []
+    words = _question_words()
     shown = continuation.path if isinstance(continuation, PriorDocument) else None
     related: list[RelatedDocument] = []
     try:
@@ -28,9 +30,20 @@ def find_related(
                 path = ResearchPath(similar.path.removeprefix(f"{RESEARCH_ROOT}/"))
                 with suppress(DocumentError):  # it was removed since, or is no longer readable
                     text = research.read(path, limit=MAX_EARLIER_BYTES).content
-                    related.append(describe_document(similar, text))
+                    related.append(describe_document(similar, text, words))
     except ExplorerError as error:
         deps.log.warning(
             "related_research_skipped", explorationId=exploration.id, error=error.sentence
         )
     return related
+
+
+def _question_words() -> list[str]:
+    """The words, in every language that the frameworks know, of headings above open questions."""
+    return [
+        word
+        for mode in modes()
+        for section, words in framework(mode).sections.items()
+        if "question" in section.lower()
+        for word in words
+    ]

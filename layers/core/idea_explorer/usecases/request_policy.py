@@ -17,6 +17,7 @@ from idea_explorer.domain.models import PROFILES, ModelProfile
 from idea_explorer.domain.request import SMOKE_OWNER, ExploreRequest
 from idea_explorer.domain.toolsets import TOOLSETS, toolsets_taking
 from idea_explorer.domain.usage import Price
+from idea_explorer.domain.web_scope import ANYWHERE, WebScope
 
 if TYPE_CHECKING:
     from idea_explorer.ports import Spend, Uploads
@@ -40,6 +41,7 @@ class RequestPolicy:
     is_own_machine: bool = False  # whether only those who ran an exploration here can ask for it
     uploads: Uploads | None = None
     missing: Mapping[str, str] = field(default_factory=dict)  # by toolset that cannot run here
+    web_scope: WebScope = ANYWHERE  # that requests can only narrow
     default_webhook: bool = False  # whether somebody is told who is not named in the request
 
     def check(self, request: ExploreRequest, owner: str, now: datetime) -> None:
@@ -52,6 +54,7 @@ class RequestPolicy:
         self.check_toolset(request.toolset)
         check_model(request, owner)
         check_fields_count(request)
+        request.scope_within(self.web_scope)
         check_webhook(request)
         self.check_deadline(request.seconds)
         self.check_effort(request)

@@ -133,6 +133,7 @@ def request_policy(
     from idea_explorer.usecases.request_policy import RequestPolicy
 
     return RequestPolicy(
+        web_scope=settings.web_scope,
         min_deadline_seconds=settings.min_deadline_seconds,
         model_ids=model_ids(settings),
         prices=settings.prices,

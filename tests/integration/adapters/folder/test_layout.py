@@ -1,19 +1,23 @@
 """A folder of notes: any documents, in any folders, with reports beside them."""
 
+import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from idea_explorer.adapters.folder import layout as layouts
 from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.layout import find_layout
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.folder.writer import FolderRestorer
-from idea_explorer.domain.errors import DocumentMissingError
+from idea_explorer.domain.errors import DocumentMissingError, NotTextError
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.paths import ResearchPath
 from idea_explorer.ports import Change, Tree
+from idea_explorer.tools.research import CUT, ListResearch, ResearchCalls
 from tests.fakes.clock import ManualClock
 
 DOCUMENT = "ideas/2026-11-17-tea/research.md"
@@ -118,3 +122,42 @@ def test_reports_are_written_beside_the_notes_and_found_and_reverted_there(notes
     undone = FolderRestorer(notes, lock, git, layout).restore(ID, lambda _: {DOCUMENT: None})
     assert undone.commit
     assert not Path(first.path).exists()
+
+
+@pytest.mark.parametrize("name", ["README.md", "readme.txt", "docs/Readme.md"])
+def test_a_lone_readme_makes_no_folder_of_notes(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("# What this folder is for")
+    assert not find_layout(tmp_path, may_be_flat=True).is_flat
+    (tmp_path / "tea.md").write_text("# Tea")
+    assert find_layout(tmp_path, may_be_flat=True).is_flat
+
+
+@pytest.mark.parametrize("data", ["# Tea".encode("utf-16"), b"\x89PNG\0\0"])
+def test_a_file_that_is_not_text_is_not_read(notes: Path, data: bytes) -> None:
+    (notes / "drawing.txt").write_bytes(data)
+    folder = read(notes)
+    assert "drawing.txt" not in [path for path, _ in folder.read_all()]
+    with pytest.raises(NotTextError):
+        folder.read(ResearchPath("drawing.txt"))
+
+
+def test_a_file_that_may_not_be_looked_at_is_left_out(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.stat
+
+    def stat(path: Any, **how: Any) -> os.stat_result:
+        if path == "prices.markdown":
+            raise PermissionError(13, "Permission denied")
+        return real(path, **how)
+
+    monkeypatch.setattr(os, "stat", stat)
+    assert [i.path for i in read(notes).list()] == ["2024/Interviews in May.TXT", "tea.md"]
+
+
+def test_a_list_that_was_cut_says_so(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = ResearchCalls(read(notes))
+    assert "note" not in calls.list_research(ListResearch()).payload
+    monkeypatch.setattr(layouts, "MAX_VISITED", 2)
+    assert calls.list_research(ListResearch()).payload["note"] == CUT

@@ -6,11 +6,12 @@ folder: reports are written beside the notes, so that relative links between the
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT
 
 SKIPPED_FOLDERS = frozenset({"node_modules"})  # and hidden ones
@@ -36,11 +37,19 @@ class Layout:
 
 
 def find_layout(root: Path, *, may_be_flat: bool) -> Layout:
-    """A folder without `ideas/` is one of notes if a person named it and it has notes."""
+    """A folder without `ideas/` is one of notes if a person named it and it has notes. A README is none:
+    it says what a folder is for."""
     ideas = root / RESEARCH_ROOT
-    if not may_be_flat or not root.is_dir() or ideas.exists() or ideas.is_symlink():
-        return Layout()
-    return Layout(is_flat=any(is_note(path) for path, _ in walk_files(root)))
+    try:
+        if not may_be_flat or not root.is_dir() or ideas.exists() or ideas.is_symlink():
+            return Layout()
+    except PermissionError as error:
+        raise ConfigurationError(
+            f"The research folder {root} may not be read.",
+            hint="Change its permissions, or name another with --research or IDEA_RESEARCH_DIR.",
+        ) from error
+    notes = (path for path, _ in walk_files(root) if is_note(path))
+    return Layout(is_flat=any(Path(path).stem.lower() != "readme" for path in notes))
 
 
 def is_note(path: str) -> bool:
@@ -53,9 +62,12 @@ def _is_skipped(name: str) -> bool:
     return name.startswith(".") or name in SKIPPED_FOLDERS
 
 
-def walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files below a folder, with their paths in it. Hidden ones are left out. No link is
-    followed, but the folder itself may be one."""
+def walk_files(
+    root: Path, when_cut: Callable[[], None] = lambda: None
+) -> Iterator[tuple[str, os.stat_result]]:
+    """The regular files below a folder, with their paths in it. Hidden ones, and those that may not be
+    looked at, are left out. No link is followed, but the folder itself may be one. `when_cut` is called
+    where there are more files than are looked at."""
     root = root.resolve()
     visited = 0
     for folder, folders, names, descriptor in os.fwalk(root, follow_symlinks=False):
@@ -64,8 +76,9 @@ def walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
         for name in names:
             visited += 1
             if visited > MAX_VISITED:
+                when_cut()
                 return
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, PermissionError):
                 info = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
                 if stat.S_ISREG(info.st_mode) and not name.startswith("."):
                     yield (inside / name).as_posix(), info

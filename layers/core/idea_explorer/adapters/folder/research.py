@@ -18,6 +18,7 @@ from idea_explorer.domain.errors import (
     DocumentTooLargeError,
     ExternalError,
     NotADocumentError,
+    NotTextError,
 )
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT, ResearchPath, encode_name
 from idea_explorer.ports import Document, DocumentInfo
@@ -25,6 +26,8 @@ from idea_explorer.ports import Document, DocumentInfo
 
 class Folder:
     """Follows no links, so nothing outside is ever read; of a folder of notes, nothing but notes."""
+
+    reads_any_name = True
 
     def __init__(self, root: Path, layout: Layout | None = None) -> None:
         if not root.is_dir():
@@ -34,6 +37,7 @@ class Folder:
                 hint="Create one, or name another with --research or IDEA_RESEARCH_DIR.",
             )
         self.root = root
+        self.is_cut = False
         self._layout = layout or Layout()
         self._ideas = root / self._layout.locate(RESEARCH_ROOT)
 
@@ -46,10 +50,11 @@ class Folder:
         return any(path.lower().endswith(READABLE) for path, _ in self._files())
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
-        if self._layout.is_flat and not is_note(path):
+        name = self._find_name(path)
+        if self._layout.is_flat and not is_note(name):
             raise DocumentMissingError(f"{path} is not a document.")
         try:
-            data = read_file(self.root, self._layout.locate(f"{RESEARCH_ROOT}/{path}"), limit)
+            data = read_file(self.root, self._layout.locate(f"{RESEARCH_ROOT}/{name}"), limit)
         except LinkError as error:
             raise NotADocumentError(f"{path} is a link, or reached through one.") from error
         except NotAFileError as error:
@@ -60,7 +65,15 @@ class Folder:
             raise DocumentMissingError(f"{path} does not exist.") from error
         except OSError as error:
             raise ExternalError(error.strerror or "the file cannot be read") from error
+        if b"\0" in data:
+            raise NotTextError(f"{path} is not text in UTF-8.")
         return Document(content=data.decode("utf-8", "replace"), size=len(data))
+
+    def _find_name(self, path: str) -> str:
+        """The name on the disk of a document that `list` spells so."""
+        if "%" not in path:
+            return path
+        return next((name for name, _ in self._files() if _displayable(name) == path), path)
 
     def list(self) -> Sequence[DocumentInfo]:
         return [
@@ -83,9 +96,12 @@ class Folder:
         except ExternalError:
             return None
 
+    def _note_cut(self) -> None:
+        self.is_cut = True
+
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         if self.has_research:
-            for path, info in walk_files(self._ideas):
+            for path, info in walk_files(self._ideas, self._note_cut):
                 if not self._layout.is_flat or is_note(path):
                     yield path, info
 

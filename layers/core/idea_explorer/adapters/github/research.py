@@ -88,6 +88,9 @@ ARCHIVE_LIMITS = limits.CodeLimits(max_file_bytes=limits.MAX_DOCUMENT_BYTES)
 
 
 class GitHub:
+    reads_any_name = False
+    is_cut = False
+
     def __init__(
         self, client: GitHubClient, branch: str | None, cache: DocumentCache | None = None
     ) -> None:

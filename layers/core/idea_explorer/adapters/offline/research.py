@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
 from idea_explorer.domain.documents import parse_document
@@ -44,7 +45,7 @@ class Source:
 
     @property
     def link(self) -> str:
-        return f"[{escape_markdown(self.title)}](../{self.path})"
+        return f"[{escape_markdown(self.title)}](../{quote(self.path)})"
 
 
 def research(conversation: Conversation) -> Turn:
