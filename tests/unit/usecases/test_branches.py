@@ -8,6 +8,7 @@ import pytest
 
 from idea_explorer.domain.errors import AuthFailedError, MissingError
 from idea_explorer.domain.events import BranchFinished, BranchStarted, ToolCallStart
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import branch_id
 from idea_explorer.domain.transcript import BranchesFinished, BranchesStarted
 from idea_explorer.domain.usage import Usage
@@ -306,3 +307,51 @@ def test_a_run_that_has_read_private_text_says_so_to_its_branches(tmp_path: Path
     child = b.branch(done, 1)
     assert child.branch_of is not None
     assert not child.branch_of.private  # it had not when it wrote the plan
+
+
+@pytest.mark.parametrize("made", [0, 2])
+def test_a_run_killed_while_its_branches_are_made_is_resumed_once(
+    tmp_path: Path, made: int
+) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    queued = b.submit(depth="deep")
+    create, left = b.store.create, iter(range(made))
+
+    def dies(new: Exploration) -> bool:
+        if next(left, None) is None:
+            raise Killed
+        return create(new)
+
+    b.store.create = dies  # type: ignore[method-assign]
+    with suppress(Killed):
+        b.enter(queued)
+    b.store.create = create  # type: ignore[method-assign]
+    ended = settle(queued.id, 1, "broken", b.deps)
+    waiting = b.resume(ended)
+    assert [branch.run for branch in waiting.run.branches] == [2] * 4
+    for branch in waiting.run.branches:
+        explore(branch.id, branch.run, b.deps)
+    done = b.publish(b.enter(waiting, branched=True))
+
+    assert done.status == "completed"
+    assert [b.deep.calls[question] for question in QUESTIONS] == [2] * 4
+
+
+def test_branches_of_a_resumed_run_are_settled_with_it(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.resume(settle(b.start().id, 1, "broken", b.deps))
+    settled = settle(waiting.id, 2, "broken", b.deps)
+    assert [b.branch(settled, number).status for number in range(1, 5)] == ["failed"] * 4
+    assert [branch.run for branch in b.resume(settled).run.branches] == [3] * 4
+
+
+def test_an_open_branch_of_an_earlier_run_ends_before_it_runs_again(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.start()
+    settled = settle(waiting.id, 1, "broken", b.deps)
+    first = b.branch(settled, 1)
+    b.store.save(first.replace(status="queued"))  # as a version before left it
+    again = b.resume(settled)
+
+    assert [branch.run for branch in again.run.branches] == [2] * 4
+    assert b.branch(again, 1).status == "queued"

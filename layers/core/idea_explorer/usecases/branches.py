@@ -141,10 +141,12 @@ def _ensure_branch(
     except MissingError:
         request = _request_of(parent, task, spent_usd=0.0)
         new = Exploration.new(request, parent.owner, at=now, exploration_id=task.id)
-        new = new.replace(branch_of=branch)
+        new = new.replace(branch_of=branch, number=task.run)
         return new if deps.explorations.create(new) else deps.explorations.load(task.id)
-    if stored.run.number >= task.run:
+    if stored.run.number >= task.run or stored.status == "completed":
         return stored
+    if not stored.is_final:
+        stored = settle(stored.id, stored.run.number, "broken", deps)
     request = _request_of(parent, task, spent_usd=stored.run.stats.cost_usd or 0.0)
 
     def next_run(current: Exploration) -> Exploration:
