@@ -23,7 +23,7 @@ from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.approvals.wait import expire
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.outcome import NOT_ACCEPTED, NOT_PLANNED
+from idea_explorer.usecases.outcome import NOT_PLANNED
 from idea_explorer.usecases.replay import replay
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, calls, raw, says, scripted, tool_results
@@ -214,7 +214,28 @@ def test_without_an_accepted_plan_no_tool_of_a_reviewed_run_runs(tmp_path: Path)
     ran = [result for entry in planning.bench.entries(done) for result in _results(entry)]
     assert len(ran) == 9
     assert {result.record.error_type for result in ran} == {"plan_first"}
-    assert done.publication.notice == NOT_ACCEPTED
+    assert (done.run.outcome, done.run.stats.stop_reason) == ("partial", "plan_not_accepted")
+
+
+def test_a_run_whose_plans_were_all_rejected_publishes_nothing_and_can_be_resumed(
+    tmp_path: Path,
+) -> None:
+    model = scripted([WRITE, REPORT, write_again(OTHER, 2), REPORT])
+    planning = Planning(tmp_path, model, review=True)
+    planning.fields["max_steps"] = 2
+    reached = planning.decide(planning.explore(), decision="reject", reason="No.")
+    ended = planning.bench.publish(reached)
+    assert (ended.status, ended.publication.document) == ("partial", None)
+    assert ended.run.receipt is not None
+    assert ended.run.receipt.message.startswith("No plan was accepted, so nothing was researched")
+    assert (ended.run.receipt.has_partial_text, bool(ended.run.receipt.resume)) == (True, True)
+    assert planning.bench.store.load_report(ended.id)
+    assert replay(planning.bench.entries(ended)).divergence == ""
+    waiting = planning.bench.resume(ended)
+    assert waiting.status == "awaiting_approval"
+    done = planning.bench.publish(planning.decide(waiting, decision="approve"))
+    assert done.status == "completed"
+    assert done.publication.document
 
 
 def _results(entry: Any) -> Sequence[Any]:

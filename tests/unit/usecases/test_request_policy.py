@@ -57,6 +57,14 @@ def test_the_default_limit_is_held_to_the_same_rule() -> None:
     terms(max_cost_usd=0.1).check(ExploreRequest(idea="Tea", max_cost_usd=0.5), "ada", NOW)
 
 
+def test_a_deep_deadline_without_room_for_branches_is_refused_with_the_least() -> None:
+    policy = RequestPolicy()
+    with pytest.raises(InvalidRequestError, match="must be at least 150 for the depth deep"):
+        policy.check_request(ExploreRequest(idea="T", depth="deep", deadline_seconds=149), "o")
+    policy.check_request(ExploreRequest(idea="T", depth="deep", deadline_seconds=150), "o")
+    policy.check_request(ExploreRequest(idea="T", depth="standard", deadline_seconds=149), "o")
+
+
 def test_a_model_without_a_price_has_no_least() -> None:
     RequestPolicy(model_ids=MODELS).check(
         ExploreRequest(idea="Tea", max_cost_usd=0.001), "ada", NOW

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from idea_explorer.agent.minimum import minimum_to_research
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
+from idea_explorer.domain.deadline import write_reserve
 from idea_explorer.domain.errors import InvalidRequestError, MissingError, QuotaSpentError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.models import PROFILES, ModelProfile
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 ANYTHING = "write anything at all"
 RESEARCH = "look anything up and write a short report"
+PLAN_SECONDS = 30
 NOTHING_TO_SIGN = "must come with 'webhook_url': it signs what is sent there"
 
 
@@ -54,6 +56,7 @@ class RequestPolicy:
         check_fields_count(request)
         check_webhook(request)
         self.check_deadline(request.seconds)
+        check_time_for_branches(request)
         self.check_effort(request)
         self.check_budget(request)
         self.check_repository(request)
@@ -180,6 +183,16 @@ def check_fields_count(request: ExploreRequest) -> None:
     if fields:
         sentence = "; ".join(f"'{name}': {message}" for name, message in fields.items())
         raise InvalidRequestError(sentence, fields=fields)
+
+
+def check_time_for_branches(request: ExploreRequest) -> None:
+    """Before its time to write, a run with branches needs time to plan and the least that a branch takes."""
+    depth = request.depth_limits
+    needed = PLAN_SECONDS + limits.MIN_DEADLINE_SECONDS
+    times = range(needed, limits.MAX_DEADLINE_SECONDS)
+    least = next(seconds for seconds in times if seconds - write_reserve(seconds) >= needed)
+    if depth and depth.branches and request.seconds < least:
+        raise _wrong("deadline_seconds", f"must be at least {least} for the depth {request.depth}")
 
 
 def check_model(request: ExploreRequest, owner: str) -> None:
