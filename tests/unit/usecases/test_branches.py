@@ -95,7 +95,8 @@ def test_a_branch_ends_before_its_run_has_to_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("usd", "planning", "why"), [(0.6, 0, "the budget was too small"), (2.0, 450, "too little time")]
+    ("usd", "planning", "why"),
+    [(0.6, 0, "the budget was too small"), (2.0, 450, "too little time")],
 )
 def test_a_run_without_the_means_for_branches_researches_by_itself_and_says_so(
     tmp_path: Path, usd: float, planning: int, why: str

@@ -16,6 +16,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.plan import Plan, count_questions
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.transcript import ModelCallStarted
 from idea_explorer.observability.log_sink import LogSink
 from idea_explorer.ports import Model, ModelAnswer
 from idea_explorer.tools.plan import plan_tool
@@ -240,6 +241,19 @@ def test_a_run_whose_plans_were_all_rejected_publishes_nothing_and_can_be_resume
 
 def _results(entry: Any) -> Sequence[Any]:
     return getattr(entry, "results", ())
+
+
+def test_nothing_is_searched_before_a_person_has_accepted_the_plan(tmp_path: Path) -> None:
+    model = scripted([WRITE, write_again(OTHER, 2), calls(SEARCH), REPORT])
+    planning = Planning(tmp_path, model, review=True)
+    waiting = planning.decide(planning.explore(), decision="reject", reason="No.")
+    done = planning.decide(waiting, decision="approve")
+    names = [[tool.get("name") for tool in request.tools] for request in model.requests]
+    assert ["web_search" in offered for offered in names] == [False, False, True, True]
+    assert ["write_plan" in offered for offered in names] == [True] * 4
+    started = [e for e in planning.bench.entries(done) if isinstance(e, ModelCallStarted)]
+    assert [call.reserved.searches > 0 for call in started[:3]] == [False, False, True]
+    assert replay(planning.bench.entries(done)).divergence == ""
 
 
 def test_a_plan_that_nobody_decides_on_ends_the_run_and_a_resume_plans_again(

@@ -73,7 +73,7 @@ _LABELS: dict[str, Literal["tool", "why"]] = {
     "reason": "why",
 }
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?:(?P<bullet>[-*+•])|\d{1,3}[.)])(?:[ \t]+|$)")
-_HEADINGS = f"A plan has the headings {', '.join(f"'{title}'" for title in TITLES.values())}."
+_HEADINGS = "A plan has the headings " + ", ".join(f"'{title}'" for title in TITLES.values()) + "."
 _RULE = frozenset("-=*_")  # a line of these divides sections, or underlines a heading
 
 

@@ -117,9 +117,7 @@ def _has_text(exploration: Exploration) -> bool:
 def _is_published(exploration: Exploration) -> bool:
     is_held_back = exploration.run.stats.stop_reason == NO_PLAN
     return (
-        exploration.request.spec.publishes_documents
-        and _has_text(exploration)
-        and not is_held_back
+        exploration.request.spec.publishes_documents and _has_text(exploration) and not is_held_back
     )
 
 
