@@ -1,13 +1,13 @@
 """A deep run: its questions are researched side by side, and one report is written from what they found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from idea_explorer.domain.errors import AuthFailedError, MissingError
-from idea_explorer.domain.events import BranchFinished, BranchStarted, ToolCallStart
+from idea_explorer.domain.events import AnyEvent, BranchFinished, BranchStarted, ToolCallStart
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import branch_id
 from idea_explorer.domain.transcript import BranchesFinished, BranchesStarted
@@ -334,10 +334,10 @@ def test_a_run_killed_while_its_branches_are_made_is_resumed_once(
     queued = b.submit(depth="deep")
     create, left = b.store.create, iter(range(made))
 
-    def dies(new: Exploration) -> bool:
+    def dies(exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
         if next(left, None) is None:
             raise Killed
-        return create(new)
+        return create(exploration, events)
 
     b.store.create = dies  # type: ignore[method-assign]
     with suppress(Killed):

@@ -111,8 +111,11 @@ class RequestPolicy:
         """A budget must pay for looking something up and a short report, beside what earlier runs have
         spent of it: a report without research is not worth its price."""
         least, budget = self.least_usd(request), self.limit_of(request)
-        if least is not None and budget is not None:
-            _check_least(budget, least, spent_usd, RESEARCH)
+        if least is None or budget is None:
+            return
+        if request.max_cost_usd is None and budget < spent_usd + least:
+            raise _default_too_small(budget, spent_usd + least)
+        _check_least(budget, least, spent_usd, RESEARCH)
 
     def least_usd(self, request: ExploreRequest) -> float | None:
         """The least that a run needs to look anything up; None if the price is not known."""
@@ -162,6 +165,17 @@ def _check_least(budget: float, least_usd: float, spent_usd: float, purpose: str
         sentence = f"must be at least {_rounded_up(least)} to {purpose}"
         told = f"{sentence}; {spent_usd:.3f} is spent already" if spent_usd else sentence
         raise _wrong("max_cost_usd", told)
+
+
+def _default_too_small(default: float, least: float) -> InvalidRequestError:
+    """The person gave no limit, so the sentence is about the one that counts for everybody."""
+    message = (
+        f"The default limit of ${default:.2f} (IDEA_MAX_COST_USD) is too small for this exploration:"
+        f" it takes at least ${_rounded_up(least)} to {RESEARCH}."
+    )
+    hint = "Set a limit of at least that for it."
+    fields = {"max_cost_usd": f"{message} {hint}"}
+    return InvalidRequestError(message, hint=hint, fields=fields)
 
 
 def _rounded_up(usd: float) -> str:
