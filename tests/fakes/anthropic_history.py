@@ -31,6 +31,13 @@ class _Exchange:
     answered: tuple[str, ...] | None  # None: the answer was not sent whole
 
 
+def _adds_server_tools(request: JsonObject, tools: str, earlier: list[_Exchange]) -> bool:
+    """Whether only Anthropic's own tools came in, once: they are left out until a plan is accepted."""
+    own = [tool for tool in request["tools"] if "type" not in tool]
+    is_more = _fixed({**request, "tools": own})["tools"] == earlier[0].fixed["tools"]
+    return is_more and earlier[-1].fixed["tools"] in {earlier[0].fixed["tools"], tools}
+
+
 class Histories:
     def __init__(self) -> None:
         self._exchanges: dict[str, list[_Exchange]] = {}
@@ -45,6 +52,7 @@ class Histories:
             f"request {number}: `{field}` is not what request {first.number} had"
             for field, value in _fixed(request).items()
             if value != first.fixed[field]
+            and not (field == "tools" and _adds_server_tools(request, value, earlier))
         ]
         return [*changed, *_rewritten(request, earlier, number)]
 

@@ -54,6 +54,7 @@ class DeepModel:
     questions: Sequence[str] = QUESTIONS
     answers: dict[str, Callable[[int], Reply]] = field(default_factory=dict)
     report: Callable[[ModelRequest], Reply] = lambda _: says(REPORT, usage=USAGE)
+    plan_takes: Callable[[], None] = lambda: None
     calls: dict[str, int] = field(default_factory=dict)
     requests: list[ModelRequest] = field(default_factory=list)
     verifications: list[ModelRequest] = field(default_factory=list)
@@ -78,6 +79,7 @@ class DeepModel:
             read = calls(("read_research", {"path": "tea.md"}), usage=USAGE)
             return found(question) if number else read
         if number == 0:
+            self.plan_takes()
             return calls(("write_plan", plan_of(*self.questions)), usage=USAGE)
         return self.report(request)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from idea_explorer.domain.deadline import write_reserve
 from idea_explorer.domain.depths import DEPTHS
 from idea_explorer.domain.webhook import WAITS
 from idea_explorer.lambda_runtime import handlers
@@ -94,7 +95,11 @@ def test_a_branch_is_explored_as_its_run_is_but_waits_for_a_free_function_not_as
     )
 
     assert patient.pop("MaxAttempts") > hurried.pop("MaxAttempts")
-    assert waited("ExploreBranch", "Lambda.TooManyRequestsException") < 4 * 60
+    assert hurried["JitterStrategy"] == "FULL"  # each wait is half as long on average
+    usual = waited("ExploreBranch", "Lambda.TooManyRequestsException") / 2
+    deep = DEPTHS["deep"]
+    assert 0.9 * deep.branch_seconds < usual
+    assert usual < deep.deadline_seconds - write_reserve(deep.deadline_seconds) - 60
     assert branch["Retry"] == explore["Retry"]
     assert branch["Parameters"] == explore["Parameters"]
     assert branch["TimeoutSecondsPath"] == explore["TimeoutSecondsPath"]

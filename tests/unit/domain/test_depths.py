@@ -54,7 +54,7 @@ def test_a_depth_sets_effort_and_searches_unless_the_request_does() -> None:
     [
         ({}, ["You have 5 steps, and", "Aim for 1,000 to 1,500 words"]),
         ({"depth": "standard"}, ["You have 10 steps, and", "Aim for 1,500 to 2,200 words"]),
-        ({"depth": "deep"}, ["You have 4 steps, and", "Aim for 2,500 to 3,500 words"]),
+        ({"depth": "deep"}, ["You have 10 steps, and", "Aim for 2,500 to 3,500 words"]),
         ({"depth": "standard", "max_steps": 1}, ["You have 1 step, and", "1,500 to 2,200 words"]),
         ({"toolset": "discover", "max_steps": 7}, ["You have 7 steps, and"]),
     ],

@@ -159,6 +159,20 @@ def test_sizes_are_bounded(text: str, sentence: str) -> None:
         parse_plan(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (f"{RENDERED}\n## Out of scope\n- Honey\n", "'Out of scope' is no heading of a plan."),
+        (f"Leave out honey.\n\n{RENDERED}", "'Leave out honey.' stands above the first heading."),
+    ],
+)
+def test_text_that_belongs_to_no_section_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        parse_plan(text)
+    assert refused.value.message == sentence
+    assert "'Questions', 'What the team already knows'" in refused.value.hint
+
+
 def test_a_run_may_research_fewer_questions() -> None:
     with pytest.raises(InvalidRequestError, match=r"2 questions, and this .* 1 question at most"):
         parse_plan(RENDERED, most=1)

@@ -1,6 +1,6 @@
 """A deep run: its questions are researched side by side, and one report is written from what they found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,12 +11,13 @@ from idea_explorer.agent.budget import VERIFICATION_USD, Budget
 from idea_explorer.agent.state import State
 from idea_explorer.domain.depths import DEPTHS
 from idea_explorer.domain.errors import AuthFailedError, MissingError
-from idea_explorer.domain.events import BranchFinished, BranchStarted, ToolCallStart
+from idea_explorer.domain.events import AnyEvent, BranchFinished, BranchStarted, ToolCallStart
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import branch_id
 from idea_explorer.domain.transcript import BranchesFinished, BranchesStarted
 from idea_explorer.domain.usage import Usage
 from idea_explorer.observability.logging import SilentLog
-from idea_explorer.ports import Filter
+from idea_explorer.ports import Filter, ModelRequest
 from idea_explorer.settings import MODELS, PRICES, Settings
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.explore import explore
@@ -26,7 +27,7 @@ from idea_explorer.usecases.settle import settle
 from idea_explorer.wiring.local import given_files
 from idea_explorer.wiring.toolsets import ToolsetContext, research
 from tests.fakes.branching import QUESTIONS, USAGE, DeepBench, DeepModel, found
-from tests.fakes.models import Reply, last_texts, says
+from tests.fakes.models import Reply, calls, last_texts, says
 
 PRICE = PRICES[MODELS["sonnet"]]
 
@@ -51,6 +52,7 @@ def test_the_questions_of_a_plan_become_branches_and_one_report(tmp_path: Path) 
     assert all(f.text.startswith(f"- {f.question}") for f in b.findings(done))
     assert "Tea sells" in b.store.load_report(done.id)
     assert done.publication.document
+    assert done.publication.notice is None
 
 
 def test_the_report_is_written_from_the_findings_of_all(tmp_path: Path) -> None:
@@ -118,14 +120,29 @@ def test_a_branch_ends_before_its_run_has_to_write(tmp_path: Path) -> None:
     assert (waiting.run.deadline_at - child.run.deadline_at).total_seconds() == 160  # 40 % to write
 
 
-@pytest.mark.parametrize("fields", [{"max_cost_usd": 0.6}, {"deadline_seconds": 90}])
-def test_a_run_without_the_means_for_branches_researches_by_itself(
-    tmp_path: Path, fields: dict[str, object]
+@pytest.mark.parametrize(
+    ("usd", "planning", "why"),
+    [(0.6, 0, "the budget was too small"), (2.0, 450, "too little time")],
+)
+def test_a_run_without_the_means_for_branches_researches_by_itself_and_says_so(
+    tmp_path: Path, usd: float, planning: int, why: str
 ) -> None:
     b = DeepBench(tmp_path, DeepModel())
-    done = b.explore_all(**fields)
+    answer = b.deep.report
+    reads = iter(range(5))
+
+    def research(request: ModelRequest) -> Reply:
+        if (number := next(reads, None)) is None:
+            return answer(request)
+        return calls(("search_research", {"query": f"tea {number}"}), usage=USAGE)
+
+    b.deep.report = research
+    b.deep.plan_takes = lambda: b.clock.pass_time(planning)
+    done = b.explore_all(max_cost_usd=usd)
 
     assert (done.run.outcome, set(b.deep.calls)) == ("completed", {""})
+    assert done.run.stats.steps == 1 + 5 + 1  # more than with branches
+    assert f"one after the other, because {why}" in (done.publication.notice or "")
 
 
 def test_a_shallower_run_has_no_branches(tmp_path: Path) -> None:
@@ -170,6 +187,7 @@ def test_a_run_whose_branches_all_fail_researches_by_itself(tmp_path: Path) -> N
     assert done.run.outcome == "completed"
     assert not b.deep.requests[-1].writing
     assert "none of them came to an answer" in last_texts(b.deep.requests[-1])[-1]
+    assert "because none of the branches came to an answer." in (done.publication.notice or "")
 
 
 def test_a_branch_is_hidden_and_publishes_nothing(tmp_path: Path) -> None:
@@ -332,3 +350,52 @@ def test_a_run_that_has_read_private_text_says_so_to_its_branches(tmp_path: Path
     child = b.branch(done, 1)
     assert child.branch_of is not None
     assert not child.branch_of.private  # it had not when it wrote the plan
+
+
+@pytest.mark.parametrize("made", [0, 2])
+def test_a_run_killed_while_its_branches_are_made_is_resumed_once(
+    tmp_path: Path, made: int
+) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    queued = b.submit(depth="deep")
+    create, left = b.store.create, iter(range(made))
+
+    def dies(exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
+        if next(left, None) is None:
+            raise Killed
+        return create(exploration, events)
+
+    b.store.create = dies  # type: ignore[method-assign]
+    with suppress(Killed):
+        b.enter(queued)
+    b.store.create = create  # type: ignore[method-assign]
+    ended = settle(queued.id, 1, "broken", b.deps)
+    waiting = b.resume(ended)
+    assert [branch.run for branch in waiting.run.branches] == [2] * 4
+    for branch in waiting.run.branches:
+        explore(branch.id, branch.run, b.deps)
+    done = b.publish(b.enter(waiting, branched=True))
+
+    assert done.status == "completed"
+    assert [b.deep.calls[question] for question in QUESTIONS] == [2] * 4
+
+
+def test_branches_of_a_resumed_run_are_settled_with_it(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.resume(settle(b.start().id, 1, "broken", b.deps))
+    b.store.save(b.branch(waiting, 1).replace(number=1))  # as a version before left it
+    settled = settle(waiting.id, 2, "broken", b.deps)
+    assert [b.branch(settled, number).status for number in range(1, 5)] == ["failed"] * 4
+    assert [branch.run for branch in b.resume(settled).run.branches] == [3] * 4
+
+
+def test_an_open_branch_of_an_earlier_run_ends_before_it_runs_again(tmp_path: Path) -> None:
+    b = DeepBench(tmp_path, DeepModel())
+    waiting = b.start()
+    settled = settle(waiting.id, 1, "broken", b.deps)
+    first = b.branch(settled, 1)
+    b.store.save(first.replace(status="queued"))  # as a version before left it
+    again = b.resume(settled)
+
+    assert [branch.run for branch in again.run.branches] == [2] * 4
+    assert b.branch(again, 1).status == "queued"

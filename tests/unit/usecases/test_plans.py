@@ -16,6 +16,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.plan import Plan, count_questions
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.transcript import ModelCallStarted
 from idea_explorer.observability.log_sink import LogSink
 from idea_explorer.ports import Model, ModelAnswer
 from idea_explorer.tools.plan import plan_tool
@@ -23,7 +24,7 @@ from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.approvals.wait import expire
 from idea_explorer.usecases.explore import explore
-from idea_explorer.usecases.outcome import NOT_ACCEPTED, NOT_PLANNED
+from idea_explorer.usecases.outcome import NOT_PLANNED
 from idea_explorer.usecases.replay import replay
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, calls, raw, says, scripted, tool_results
@@ -214,11 +215,45 @@ def test_without_an_accepted_plan_no_tool_of_a_reviewed_run_runs(tmp_path: Path)
     ran = [result for entry in planning.bench.entries(done) for result in _results(entry)]
     assert len(ran) == 9
     assert {result.record.error_type for result in ran} == {"plan_first"}
-    assert done.publication.notice == NOT_ACCEPTED
+    assert (done.run.outcome, done.run.stats.stop_reason) == ("partial", "plan_not_accepted")
+
+
+def test_a_run_whose_plans_were_all_rejected_publishes_nothing_and_can_be_resumed(
+    tmp_path: Path,
+) -> None:
+    model = scripted([WRITE, REPORT, write_again(OTHER, 2), REPORT])
+    planning = Planning(tmp_path, model, review=True)
+    planning.fields["max_steps"] = 2
+    reached = planning.decide(planning.explore(), decision="reject", reason="No.")
+    ended = planning.bench.publish(reached)
+    assert (ended.status, ended.publication.document) == ("partial", None)
+    assert ended.run.receipt is not None
+    assert ended.run.receipt.message.startswith("No plan was accepted, so nothing was researched")
+    assert (ended.run.receipt.has_partial_text, bool(ended.run.receipt.resume)) == (True, True)
+    assert planning.bench.store.load_report(ended.id)
+    assert replay(planning.bench.entries(ended)).divergence == ""
+    waiting = planning.bench.resume(ended)
+    assert waiting.status == "awaiting_approval"
+    done = planning.bench.publish(planning.decide(waiting, decision="approve"))
+    assert done.status == "completed"
+    assert done.publication.document
 
 
 def _results(entry: Any) -> Sequence[Any]:
     return getattr(entry, "results", ())
+
+
+def test_nothing_is_searched_before_a_person_has_accepted_the_plan(tmp_path: Path) -> None:
+    model = scripted([WRITE, write_again(OTHER, 2), calls(SEARCH), REPORT])
+    planning = Planning(tmp_path, model, review=True)
+    waiting = planning.decide(planning.explore(), decision="reject", reason="No.")
+    done = planning.decide(waiting, decision="approve")
+    names = [[tool.get("name") for tool in request.tools] for request in model.requests]
+    assert ["web_search" in offered for offered in names] == [False, False, True, True]
+    assert ["write_plan" in offered for offered in names] == [True] * 4
+    started = [e for e in planning.bench.entries(done) if isinstance(e, ModelCallStarted)]
+    assert [call.reserved.searches > 0 for call in started[:3]] == [False, False, True]
+    assert replay(planning.bench.entries(done)).divergence == ""
 
 
 def test_a_plan_that_nobody_decides_on_ends_the_run_and_a_resume_plans_again(

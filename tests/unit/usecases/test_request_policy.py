@@ -1,5 +1,6 @@
 """What a deployment asks of a request before it costs anything."""
 
+import math
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.usecases.request_policy import RequestPolicy
 
+ROOT = Path(__file__).parents[3]
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
 
 
@@ -52,9 +54,35 @@ def test_a_budget_too_small_to_look_anything_up_is_refused_with_the_least(
 
 
 def test_the_default_limit_is_held_to_the_same_rule() -> None:
-    with pytest.raises(InvalidRequestError, match="max_cost_usd"):
+    with pytest.raises(InvalidRequestError) as caught:
         terms(max_cost_usd=0.1).check(ExploreRequest(idea="Tea"), "ada", NOW)
+    assert caught.value.message.startswith("The default limit of $0.10 (IDEA_MAX_COST_USD) is too")
+    assert "max_cost_usd" in caught.value.fields
     terms(max_cost_usd=0.1).check(ExploreRequest(idea="Tea", max_cost_usd=0.5), "ada", NOW)
+
+
+@pytest.mark.parametrize("depth", ["quick", "standard", "deep"])
+def test_the_documented_least_is_what_is_asked_for(depth: str) -> None:
+    least = [
+        terms().least_usd(
+            ExploreRequest.model_validate({"idea": "Tea", "depth": depth, "model": m})
+        )
+        for m in ("sonnet", "opus")
+    ]
+    documented = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    sonnet, opus = (f"${math.ceil((usd or 0.0) * 1_000) / 1_000:.3f}" for usd in least)
+    pattern = (
+        f"{sonnet} (Opus: {opus})" if depth == "quick" else f"`{depth}` ({sonnet}, Opus: {opus})"
+    )
+    assert pattern in documented
+
+
+def test_a_deep_deadline_without_room_for_branches_is_refused_with_the_least() -> None:
+    policy = RequestPolicy()
+    with pytest.raises(InvalidRequestError, match="must be at least 150 for the depth deep"):
+        policy.check_request(ExploreRequest(idea="T", depth="deep", deadline_seconds=149), "o")
+    policy.check_request(ExploreRequest(idea="T", depth="deep", deadline_seconds=150), "o")
+    policy.check_request(ExploreRequest(idea="T", depth="standard", deadline_seconds=149), "o")
 
 
 def test_a_model_without_a_price_has_no_least() -> None:

@@ -27,6 +27,12 @@ def accepted_plan(entries: Sequence[AnyEntry]) -> Plan | None:
     return read_plan(found) if found else None
 
 
+def entries_to_plan(entries: Sequence[AnyEntry]) -> Sequence[AnyEntry]:
+    """The entries up to the one with which the plan was accepted."""
+    lengths = (n for n in range(1, len(entries) + 1) if accepted_plan(entries[n - 1 : n]))
+    return entries[: next(lengths, len(entries))]
+
+
 def read_plan(result: StoredResult) -> Plan:
     """The plan of an accepted call: as a person changed it, or as the model wrote it."""
     edited = result.payload.get("plan")

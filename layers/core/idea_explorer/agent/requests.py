@@ -13,6 +13,7 @@ from idea_explorer.agent.budget import (
 )
 from idea_explorer.agent.fresh_start import estimate_least_start
 from idea_explorer.agent.moves import Say
+from idea_explorer.agent.plans import accepted_plan
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
@@ -21,7 +22,13 @@ from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import EventUsage, RetryScheduled, StepFinished
 from idea_explorer.domain.json import Block, dump_canonical
 from idea_explorer.domain.retry import Retry, RetryPolicy
-from idea_explorer.domain.server_tools import is_fetch, is_search, max_uses, page_tokens
+from idea_explorer.domain.server_tools import (
+    is_fetch,
+    is_search,
+    is_server_tool,
+    max_uses,
+    page_tokens,
+)
 from idea_explorer.domain.tools import ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     ConversationRestarted,
@@ -61,12 +68,14 @@ def build_request(
     max_tokens: int = limits.MAX_OUTPUT_TOKENS,
 ) -> ModelRequest:
     """The next request of a conversation. Its model, settings, system prompt and tools are those it was
-    opened with, word for word, even if a deployment has changed them since."""
+    opened with, word for word, even if a deployment has changed them since. Only where a person has yet to
+    accept the plan are Anthropic's tools left out: a call of them cannot be refused."""
     opening = state.opening
+    waits = opening.reviews_plan and accepted_plan(state.entries) is None
     return ModelRequest(
         model_id=opening.model_id,
         system=opening.system,
-        tools=opening.tools,
+        tools=[tool for tool in opening.tools if not (waits and is_server_tool(tool))],
         messages=build_messages(state.entries),
         max_tokens=max_tokens,
         writing=writing,

@@ -37,7 +37,7 @@ DEPTHS: Mapping[str, Depth] = {
         plans=True,
     ),
     "deep": Depth(
-        steps=4,  # the plan, another after a rejection, the report, and its correction
+        steps=10,  # without branches: with them, the plan and the report are all
         deadline_seconds=840,
         effort="high",
         searches=5,

@@ -73,6 +73,7 @@ _LABELS: dict[str, Literal["tool", "why"]] = {
     "reason": "why",
 }
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?:(?P<bullet>[-*+•])|\d{1,3}[.)])(?:[ \t]+|$)")
+_HEADINGS = "A plan has the headings " + ", ".join(f"'{title}'" for title in TITLES.values()) + "."
 _RULE = frozenset("-=*_")  # a line of these divides sections, or underlines a heading
 
 
@@ -110,14 +111,16 @@ def _render_question(number: int, asked: SubQuestion) -> list[str]:
 
 def parse_plan(text: str, *, most: int = MAX_QUESTIONS) -> Plan:
     """Read a plan that a person edited: sections in any order, any list marks, blank lines anywhere. A text
-    without headings is a list of questions. Raises InvalidRequestError where there is no question, and
-    where there are more than `most`."""
+    without headings is a list of questions. Raises InvalidRequestError where there is no question, where
+    there are more than `most`, and for text that belongs to no section."""
     if len(text) > MAX_PLAN_CHARS:
         _refuse(f"The plan is longer than {MAX_PLAN_CHARS:,} characters.", "Shorten it.")
     reader = _Reader()
     for line in text.removeprefix("\ufeff").splitlines():
         reader.read_line(line)
     found = reader.found
+    if stray := reader.stray:
+        _refuse(f"'{one_line(stray, 60)}' stands above the first heading.", _HEADINGS)
     plan = Plan(
         must_know=_texts(found["must_know"]),
         sub_questions=tuple(
@@ -206,6 +209,12 @@ class _Reader:
             return {**self._sections, "sub_questions": self._before}
         return self._sections
 
+    @property
+    def stray(self) -> str:
+        """Text above the first heading of a plan that has headings."""
+        is_stray = self._section is not None and self._before
+        return " ".join(self._before[0].text) if is_stray else ""
+
     def read_line(self, line: str) -> None:
         text = line.strip()
         if not text or text.startswith(("```", "~~~")) or _RULE.issuperset(text):
@@ -213,7 +222,7 @@ class _Reader:
             return
         marker = _MARKER.match(line)
         if marker is None and _is_heading(text):
-            self._section = _find_section(text) or self._section
+            self._read_heading(text)
             self._after_blank = True
             return
         items = self._before if self._section is None else self._sections[self._section]
@@ -222,6 +231,14 @@ class _Reader:
         else:
             self._read_text(items, text, is_indented=line[0].isspace())
         self._after_blank = False
+
+    def _read_heading(self, text: str) -> None:
+        title = text.strip("# ")
+        is_first = text.startswith("# ") and self._section is None and not self._before
+        if section := _find_section(text):
+            self._section = section
+        elif title and title != TITLE and not is_first:
+            _refuse(f"'{one_line(title, 60)}' is no heading of a plan.", _HEADINGS)
 
     def _read_item(self, items: list[_Item], marker: re.Match[str], text: str) -> None:
         indent = len(marker["indent"].expandtabs(4))

@@ -28,6 +28,7 @@ Status = Literal[
 Stage = Literal["explore", "publish"]
 
 FINAL: frozenset[Status] = frozenset({"completed", "partial", "failed", "timed_out", "cancelled"})
+NO_PLAN = "plan_not_accepted"  # why a run stopped whose plan a person wanted to see
 RESUMABLE: frozenset[Status] = frozenset({"partial", "timed_out", "failed", "cancelled"})
 
 

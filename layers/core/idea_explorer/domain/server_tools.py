@@ -54,6 +54,11 @@ def find_web_tools(provider: str, model_id: str) -> WebTools:
     return MODELS.get(model_id, BASIC)
 
 
+def is_server_tool(tool: Block) -> bool:
+    """Whether a definition is of a tool that runs at Anthropic: those of our own have no type."""
+    return tool.get("type", "custom") != "custom"
+
+
 def is_search(tool: Block) -> bool:
     return str(tool.get("type")).startswith("web_search_")
 

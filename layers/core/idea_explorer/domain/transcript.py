@@ -63,6 +63,7 @@ class Opening(TranscriptEntry):
     new_effort: str | None = None  # from here on, where `turns` ended with another
     question: str = ""  # of a branch: the question of its parent's plan, which `content` attaches
     private: bool = False  # of a branch: its parent had read private text when it asked
+    reviews_plan: bool = False  # nothing is searched before a person has accepted the plan
     cites_results: bool = False  # whether results of tools are sent as `search_result` blocks
 
 

@@ -4,9 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from idea_explorer.agent.branch_budget import share_budget
-from idea_explorer.agent.branches import count_starts, started_branches, unanswered_questions
+from idea_explorer.agent.branches import (
+    count_starts,
+    latest_findings,
+    started_branches,
+    unanswered_questions,
+)
 from idea_explorer.agent.budget import Budget
-from idea_explorer.agent.plans import accepted_plan
+from idea_explorer.agent.plans import accepted_plan, entries_to_plan
 from idea_explorer.agent.state import State
 from idea_explorer.domain.branches import Branch, BranchRun, BranchTask
 from idea_explorer.domain.deadline import Deadline, write_reserve
@@ -41,6 +46,7 @@ def divide(
         return ()
     asked = [sub_question.question for sub_question in plan.sub_questions]
     questions = unanswered_questions(state.entries, asked, depth.branches)
+    budget = budget.without(state.billed_elsewhere)
     share = share_budget(state, budget, len(questions), depth.words[1]) if questions else None
     if share is None:
         return ()
@@ -56,6 +62,22 @@ def divide(
         )
         for number, question in questions.items()
     )
+
+
+def explain_no_branches(exploration: Exploration, state: State, budget: Budget) -> str | None:
+    """Why a run that was to have branches has researched its questions itself; None if it has not."""
+    depth, plan = _branching_depth(exploration), accepted_plan(state.entries)
+    findings = latest_findings(state.entries)
+    if depth is None or plan is None or any(found.text for found in findings):
+        return None
+    if findings:
+        return "none of the branches came to an answer"
+    planned = State(entries_to_plan(state.entries))
+    budget = budget.without(planned.billed_elsewhere)
+    count = min(len(plan.sub_questions), depth.branches)
+    if share_budget(planned, budget, count, depth.words[1]) is None:
+        return "the budget was too small to divide among them"
+    return "too little time was left to research them side by side"
 
 
 def _branching_depth(exploration: Exploration) -> Depth | None:
@@ -142,10 +164,12 @@ def _ensure_branch(
     except MissingError:
         request = _request_of(parent, task, spent_usd=0.0)
         new = Exploration.new(request, parent.owner, at=now, exploration_id=task.id)
-        new = new.replace(branch_of=branch)
+        new = new.replace(branch_of=branch, number=task.run)
         return new if deps.explorations.create(new) else deps.explorations.load(task.id)
-    if stored.run.number >= task.run:
+    if stored.run.number >= task.run or stored.status == "completed":
         return stored
+    if not stored.is_final:
+        stored = settle(stored.id, stored.run.number, "broken", deps)
     request = _request_of(parent, task, spent_usd=stored.run.stats.cost_usd or 0.0)
 
     def next_run(current: Exploration) -> Exploration:
@@ -155,6 +179,7 @@ def _ensure_branch(
             "queued",
             at=now,
             run=current.run.next(by_command=False, outcome=None),
+            number=task.run,
             request=request,
             branch_of=branch,
             cancel_requested=False,

@@ -26,7 +26,7 @@ from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
 from idea_explorer.usecases.approvals.request import request_approvals
 from idea_explorer.usecases.approvals.wait import still_waits
-from idea_explorer.usecases.branches import continue_branches, divide
+from idea_explorer.usecases.branches import continue_branches, divide, explain_no_branches
 from idea_explorer.usecases.cancel import is_cancelled
 from idea_explorer.usecases.continuation import Continuation, find_continuation
 from idea_explorer.usecases.deps import Deps
@@ -39,7 +39,8 @@ from idea_explorer.usecases.opening import (
 )
 from idea_explorer.usecases.outcome import (
     conclude,
-    describe_missing_plan,
+    describe_notice,
+    hold_back,
     min_resume_cost,
     receipt_for,
     stats_of,
@@ -242,6 +243,7 @@ def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> 
     """Store the report, then the outcome."""
     state, deps = context.state, context.deps
     conclusion = conclude(state, finish, context.engine.page_of(exploration))
+    finish = hold_back(exploration, finish, state)
     text = conclusion.text
     if text:
         deps.reports.save_report(exploration.id, exploration.lease, text)
@@ -271,7 +273,9 @@ def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> 
         model_id=state.opening.model_id,
         receipt=receipt,
         min_resume_usd=min_resume_usd,
-        notice=describe_missing_plan(exploration, finish, state),
+        notice=describe_notice(
+            exploration, finish, state, explain_no_branches(exploration, state, budget)
+        ),
     )
     if exploration.branch_of:
         assert finish.status != "branching"

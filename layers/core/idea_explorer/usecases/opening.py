@@ -150,6 +150,7 @@ def opening(
         changes_effort=profile.changes_effort,
         cites_results=profile.cites_results,
         framework=framework,
+        reviews_plan=request.review_plan,
         question=branch.question if branch else "",
         private=branch.private if branch else False,
     )

@@ -19,7 +19,7 @@ from idea_explorer.domain.private_text import has_private_text
 from idea_explorer.domain.report import choose_report, find_verified, read_final_turn
 from idea_explorer.domain.report_phrases import translate_phrases
 from idea_explorer.domain.report_text import find_title, find_verdict
-from idea_explorer.domain.run import Receipt, Stats
+from idea_explorer.domain.run import NO_PLAN, Receipt, Stats
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.domain.usage import Price, Usage, compute_cost
@@ -68,6 +68,10 @@ ENDINGS: dict[str, tuple[ErrorCode, str]] = {
     ),
     "cancelled": ("CANCELLED", "Cancelled; the work so far is kept."),
     "pauses": ("INTERNAL_ERROR", "The search did not finish."),
+    NO_PLAN: (
+        "CANCELLED",
+        "No plan was accepted, so nothing was researched and nothing is published; the text is kept.",
+    ),
 }
 
 
@@ -136,21 +140,31 @@ def _least_budget(spent_usd: float | None, min_resume_usd: float | None) -> str 
     return f"{math.ceil((spent_usd + min_resume_usd) * 100) / 100:.2f}"
 
 
+ONE_BY_ONE = "The questions were researched one after the other, because"
 NOT_PLANNED = "The model wrote no plan, so the report was written without one."
-NOT_ACCEPTED = "No plan was accepted, so the report was written without one."
 
 
-def describe_missing_plan(exploration: Exploration, finish: Finish, state: State) -> str | None:
-    """The notice of the record, with a sentence where the plan that was to come first is missing."""
+def hold_back(exploration: Exploration, finish: Finish, state: State) -> Finish:
+    """The end of a run whose plan a person wanted to see and has not accepted: it is not complete."""
+    if not exploration.request.review_plan or accepted_plan(state.entries):
+        return finish
+    ended = finish.status in {"completed", "partial"} and finish.stop_reason != "approval_expired"
+    return Finish("partial", NO_PLAN) if ended else finish
+
+
+def describe_notice(
+    exploration: Exploration, finish: Finish, state: State, undivided: str | None
+) -> str | None:
+    """The notice of the record, with a sentence where the plan that was to come first is missing, or where
+    a run could not have its questions researched side by side (`undivided` says why)."""
     said = exploration.publication.notice or ""
-    for sentence in (NOT_PLANNED, NOT_ACCEPTED):  # of an earlier run
-        said = said.replace(sentence, "").strip()
-    has_report = (
-        finish.status in {"completed", "partial"} and finish.stop_reason != "approval_expired"
-    )
+    said = said.replace(NOT_PLANNED, "").partition(ONE_BY_ONE)[0].strip()  # of an earlier run
+    has_report = finish.status in {"completed", "partial"}
+    reviewed = exploration.request.review_plan
     if exploration.request.plans and has_report and not accepted_plan(state.entries):
-        why = NOT_ACCEPTED if exploration.request.review_plan else NOT_PLANNED
-        said = f"{said} {why}".strip()
+        said = said if reviewed else f"{said} {NOT_PLANNED}".strip()
+    elif has_report and undivided:
+        said = f"{said} {ONE_BY_ONE} {undivided}.".strip()
     return said or None
 
 

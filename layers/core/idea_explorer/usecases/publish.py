@@ -11,7 +11,7 @@ from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import OFFLINE, Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
-from idea_explorer.domain.run import Receipt
+from idea_explorer.domain.run import NO_PLAN, Receipt
 from idea_explorer.domain.text import escape_markdown
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.run_events import save_end
@@ -115,7 +115,10 @@ def _has_text(exploration: Exploration) -> bool:
 
 
 def _is_published(exploration: Exploration) -> bool:
-    return exploration.request.spec.publishes_documents and _has_text(exploration)
+    is_held_back = exploration.run.stats.stop_reason == NO_PLAN
+    return (
+        exploration.request.spec.publishes_documents and _has_text(exploration) and not is_held_back
+    )
 
 
 def _check_publisher(deps: Deps) -> None:

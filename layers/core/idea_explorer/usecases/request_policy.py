@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from idea_explorer.agent.minimum import minimum_usd
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
+from idea_explorer.domain.deadline import write_reserve
 from idea_explorer.domain.errors import InvalidRequestError, MissingError, QuotaSpentError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.models import PROFILES, ModelProfile
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 ANYTHING = "write anything at all"
 RESEARCH = "look anything up and write a short report"
+PLAN_SECONDS = 30
 NOTHING_TO_SIGN = "must come with 'webhook_url': it signs what is sent there"
 
 
@@ -57,6 +59,7 @@ class RequestPolicy:
         request.scope_within(self.web_scope)
         check_webhook(request)
         self.check_deadline(request.seconds)
+        check_time_for_branches(request)
         self.check_effort(request)
         self.check_budget(request)
         self.check_repository(request)
@@ -111,8 +114,11 @@ class RequestPolicy:
         """A budget must pay for looking something up and a short report, beside what earlier runs have
         spent of it: a report without research is not worth its price."""
         least, budget = self.least_usd(request), self.limit_of(request)
-        if least is not None and budget is not None:
-            _check_least(budget, least, spent_usd, RESEARCH)
+        if least is None or budget is None:
+            return
+        if request.max_cost_usd is None and budget < spent_usd + least:
+            raise _default_too_small(budget, spent_usd + least)
+        _check_least(budget, least, spent_usd, RESEARCH)
 
     def least_usd(self, request: ExploreRequest) -> float | None:
         """The least that a run needs to look anything up; None if the price is not known."""
@@ -163,6 +169,17 @@ def _check_least(budget: float, least_usd: float, spent_usd: float, purpose: str
         raise _wrong("max_cost_usd", told)
 
 
+def _default_too_small(default: float, least: float) -> InvalidRequestError:
+    """The person gave no limit, so the sentence is about the one that counts for everybody."""
+    message = (
+        f"The default limit of ${default:.2f} (IDEA_MAX_COST_USD) is too small for this exploration:"
+        f" it takes at least ${_rounded_up(least)} to {RESEARCH}."
+    )
+    hint = "Set a limit of at least that for it."
+    fields = {"max_cost_usd": f"{message} {hint}"}
+    return InvalidRequestError(message, hint=hint, fields=fields)
+
+
 def _rounded_up(usd: float) -> str:
     """So that the number that is told is enough."""
     return f"{math.ceil(usd * 1_000) / 1_000:.3f}"
@@ -182,6 +199,16 @@ def check_fields_count(request: ExploreRequest) -> None:
     if fields:
         sentence = "; ".join(f"'{name}': {message}" for name, message in fields.items())
         raise InvalidRequestError(sentence, fields=fields)
+
+
+def check_time_for_branches(request: ExploreRequest) -> None:
+    """Before its time to write, a run with branches needs time to plan and the least that a branch takes."""
+    depth = request.depth_limits
+    needed = PLAN_SECONDS + limits.MIN_DEADLINE_SECONDS
+    times = range(needed, limits.MAX_DEADLINE_SECONDS)
+    least = next(seconds for seconds in times if seconds - write_reserve(seconds) >= needed)
+    if depth and depth.branches and request.seconds < least:
+        raise _wrong("deadline_seconds", f"must be at least {least} for the depth {request.depth}")
 
 
 def check_model(request: ExploreRequest, owner: str) -> None:

@@ -100,7 +100,7 @@ def _end_branches(transcript: Transcript, cause: Cause, deps: Deps) -> None:
         return
     for task in started.branches:
         with suppress(MissingError):  # it was never made
-            settle(task.id, task.run, cause, deps)
+            settle(task.id, deps.explorations.load(task.id).run.number, cause, deps)
     transcript.append(collect_findings(started, deps))
 
 
