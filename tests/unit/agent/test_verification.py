@@ -11,6 +11,7 @@ from idea_explorer.agent import verification
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import NetworkError, RejectedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.report_phrases import UNSUPPORTED
 from idea_explorer.domain.transcript import (
     Instruction,
     VerificationFinished,
@@ -19,7 +20,6 @@ from idea_explorer.domain.transcript import (
     parse_entry,
 )
 from idea_explorer.domain.usage import Usage
-from idea_explorer.domain.verification.report import MARK
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import PRICES
 from idea_explorer.usecases.explore import explore
@@ -90,7 +90,7 @@ def test_what_rules_cannot_decide_goes_to_the_cheap_model_in_one_call(tmp_path: 
         {
             "number": 1,
             "sentence": "Tea sales rose by 12% says our study.",
-            "passages": ["tea.md", KNOWN],
+            "passages": [KNOWN],
         }
     ]
     assert counts(done) == (1, 0, 0, 0)
@@ -128,7 +128,7 @@ def test_a_sentence_that_its_source_refutes_goes_back_once(tmp_path: Path) -> No
     report = b.store.load_report(done.id)
     assert "12%" in report
     assert "21%" not in report
-    assert MARK not in report
+    assert UNSUPPORTED not in report
     assert_replays(b, done)
 
 
@@ -138,7 +138,7 @@ def test_one_that_stays_is_marked_and_not_sent_back_again(tmp_path: Path) -> Non
     assert len(model_of(b).requests) == 3
     assert model_of(b).verifications == []  # nothing was left for a model to judge
     assert counts(done) == (0, 0, 1, 0)
-    assert f"[says our study](../tea.md). {MARK}\n" in b.store.load_report(done.id)
+    assert f"[says our study](../tea.md). {UNSUPPORTED}\n" in b.store.load_report(done.id)
     assert_replays(b, done)
 
 
@@ -186,7 +186,7 @@ def test_a_correction_that_fails_leaves_the_report_as_it_was(
     done = b.run()
     assert (done.status, done.run.receipt) == ("completed", None)
     assert counts(done) == (0, 0, 1, 0)
-    assert MARK in b.store.load_report(done.id)
+    assert UNSUPPORTED in b.store.load_report(done.id)
     assert_replays(b, done)
 
 
@@ -281,7 +281,7 @@ def test_with_no_time_left_only_rules_verify(tmp_path: Path) -> None:
     assert done.run.outcome in {"completed", "partial"}
     assert model_of(b).verifications == []
     assert counts(done) == (0, 0, 1, 0)
-    assert MARK in b.store.load_report(done.id)
+    assert UNSUPPORTED in b.store.load_report(done.id)
 
 
 class Killed(BaseException):

@@ -22,6 +22,7 @@ from idea_explorer.domain.private_text import find_request_texts, has_private_te
 from idea_explorer.domain.report import choose_unverified
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
+from idea_explorer.domain.report_phrases import remove_own_evidence
 from idea_explorer.domain.report_text import cut_report, strip_preamble
 from idea_explorer.domain.transcript import VerificationFinished, VerificationStarted
 from idea_explorer.domain.turns import find_documents
@@ -33,12 +34,13 @@ from idea_explorer.domain.verification.batch import (
     cut_excerpt,
     parse_verdicts,
 )
-from idea_explorer.domain.verification.report import MAX_PASSAGE, Passages, check_by_rule
+from idea_explorer.domain.verification.report import MAX_SAID, Passages, check_by_rule
 from idea_explorer.domain.verification.words import plain_text
 from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Transcript
 
 MAX_USD = 0.02  # of a run's budget for all of its verifications
 MAX_SECONDS = 30.0
+MAX_RULE_SECONDS = 20.0  # for the rules; sentences that are left stay unchecked
 MIN_SECONDS = 5.0  # in less no model answers
 TOKENS_PER_VERDICT = 60  # its number, its word and fifteen words of reason
 TITLE = "Sentences"  # of the document, which the prompt names
@@ -73,7 +75,12 @@ class Verifier:
         cost so far; where that is not known, no model is called."""
         state = State(transcript.entries)
         report, passages = read_checked_report(choose_unverified(state.entries), state, self.page)
-        claims = _recall(check_by_rule(report.text, passages), state)
+        by_rule = Deadline.after(deadline.clock, seconds=MAX_RULE_SECONDS)
+
+        def out_of_time() -> bool:
+            return by_rule.passed or deadline.left < WRITE_MARGIN_SECONDS
+
+        claims = _recall(check_by_rule(report.text, passages, out_of_time), state)
         open_claims = [n for n, claim in enumerate(claims) if claim.verdict == "unchecked"]
         asked = [n for n in open_claims if passages.find(claims[n].sources)]
         questions = [
@@ -93,7 +100,7 @@ class Verifier:
             passage = ""
             if given.verdict == "unsupported":
                 question = questions[place - 1]
-                passage = cut_excerpt("\n".join(question.passages), question.sentence, MAX_PASSAGE)
+                passage = cut_excerpt("\n".join(question.passages), question.sentence, MAX_SAID)
             claims[number] = claims[number].model_copy(
                 update={
                     "verdict": given.verdict,
@@ -197,7 +204,7 @@ def read_checked_report(
     """The report as it is stored, except for marks, and what its sources say. `page` is the web address of
     the team's repository."""
     given = find_request_texts(state.opening)
-    text = clean_markup(cut_report(strip_preamble(written)))
+    text = remove_own_evidence(clean_markup(cut_report(strip_preamble(written))))
     removed = 0
     if has_private_text(state.entries):
         # whatever the run did not find might carry private text to its server
