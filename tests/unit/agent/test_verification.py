@@ -172,6 +172,45 @@ def test_a_correction_that_is_worse_is_not_published(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "correction",
     [
+        "# Tea\n\nTea sales rose by 21%.",
+        "# Tea\n\nTea sales rose by 21% says our study.",
+        "# Tea\n\nTea sales rose by 21% [says a page](https://nowhere.example/).",
+    ],
+)
+def test_a_sentence_that_only_loses_its_link_stays_marked(tmp_path: Path, correction: str) -> None:
+    b = bench(tmp_path, READ, says(WRONG), says(correction))
+    done = b.run()
+    assert counts(done) == (0, 0, 1, 0)
+    assert UNSUPPORTED in b.store.load_report(done.id)
+    assert_replays(b, done)
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [
+        RIGHT,  # much shorter
+        f"{RIGHT}\n\n"
+        + "Tea sales rose a lot in these years, as everybody says. " * 12,  # cites less
+    ],
+)
+def test_a_correction_that_leaves_out_much_else_is_not_published(
+    tmp_path: Path, correction: str
+) -> None:
+    more = "Coffee sales fell by 3%, which is little [says our study](../tea.md). "
+    b = bench(tmp_path, READ, says(f"{WRONG}\n\n{more * 6}"), says(correction))
+    done = b.run()
+    assert counts(done) == (6, 0, 1, 0)
+    report = b.store.load_report(done.id)
+    assert (
+        report.count("Coffee sales fell by 3%") == 12
+    )  # in the text and in the section on evidence
+    assert UNSUPPORTED in report
+    assert_replays(b, done)
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [
         RejectedError("This conversation cannot go on."),
         says(" "),
         says("# Te", "max_tokens"),

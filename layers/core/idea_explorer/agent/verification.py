@@ -34,7 +34,12 @@ from idea_explorer.domain.verification.batch import (
     cut_excerpt,
     parse_verdicts,
 )
-from idea_explorer.domain.verification.report import MAX_SAID, Passages, check_by_rule
+from idea_explorer.domain.verification.report import (
+    MAX_SAID,
+    Passages,
+    check_by_rule,
+    keep_verdicts,
+)
 from idea_explorer.domain.verification.words import plain_text
 from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Transcript
 
@@ -80,7 +85,7 @@ class Verifier:
         def out_of_time() -> bool:
             return by_rule.passed or deadline.left < WRITE_MARGIN_SECONDS
 
-        claims = _recall(check_by_rule(report.text, passages, out_of_time), state)
+        claims = _recall(report.text, check_by_rule(report.text, passages, out_of_time), state)
         open_claims = [n for n, claim in enumerate(claims) if claim.verdict == "unchecked"]
         asked = [n for n in open_claims if passages.find(claims[n].sources)]
         questions = [
@@ -151,14 +156,16 @@ class Verifier:
         return answer, answer.usage, ""
 
 
-def _recall(claims: list[Claim], state: State) -> list[Claim]:
-    """Sentences that a correction left as they were keep the verdict that a model has given."""
+def _recall(report: str, claims: list[Claim], state: State) -> list[Claim]:
+    """Sentences that a correction left as they were keep the verdict that a model has given, and any verdict
+    of `unsupported` if they only lost their link."""
     before = state.before_correction
     earlier = before.verification.claims if before and before.verification else ()
     known = {claim.text: claim for claim in earlier if claim.judge == "model"}
-    return [
+    recalled = [
         known.get(claim.text, claim) if claim.verdict == "unchecked" else claim for claim in claims
     ]
+    return keep_verdicts(report, recalled, earlier)
 
 
 def _build_request(questions: Sequence[Question], judge: Judge) -> ModelRequest:

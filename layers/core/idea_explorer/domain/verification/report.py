@@ -10,14 +10,15 @@ from idea_explorer.domain.sources import UNMATCHED, Ledger, normalize_source
 from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.tools import Passage
 from idea_explorer.domain.verification.batch import cut_excerpt
-from idea_explorer.domain.verification.cited import find_cited_sentences
+from idea_explorer.domain.verification.cited import find_cited_sentences, find_sentences
 from idea_explorer.domain.verification.combined import CombinedEvidence
 from idea_explorer.domain.verification.evidence import Evidence
 from idea_explorer.domain.verification.rules import Unsupported, find_unsupported
-from idea_explorer.domain.verification.words import plain_text
+from idea_explorer.domain.verification.words import find_words, plain_text, remove_links
 
 MAX_CLAIMS = 60  # that the section lists
 MAX_CLAIM = 160  # characters of each
+MIN_WORDS = 3  # fewer are no statement
 MAX_SAID = 600  # characters of what the source says instead
 _NOT_IN_PASSAGE = {
     "number": "the source does not say {}",
@@ -98,6 +99,29 @@ def check_by_rule(
             )
         claims.append(claim)
     return claims
+
+
+def keep_verdicts(report: str, claims: Sequence[Claim], earlier: Iterable[Claim]) -> list[Claim]:
+    """The claims of a correction, and what was unsupported before and stands there in the same words without
+    a source that can be read: to drop a link is no correction."""
+    refuted = {key: c for c in earlier if c.verdict == "unsupported" for key in _wordings(c.text)}
+    cited = iter(claims)
+    found: list[Claim] = []
+    for sentence in find_sentences(report):
+        claim = next(cited) if sentence.targets else None
+        before = next((refuted[k] for k in _wordings(sentence.text) if k in refuted), None)
+        if before and not (claim and claim.readable):
+            claim = before.model_copy(update={"text": sentence.text})
+        if claim:
+            found.append(claim)
+    return found
+
+
+def _wordings(text: str) -> set[tuple[str, ...]]:
+    """The words of a sentence, with the names of its links and without them."""
+    said = text.replace(UNMATCHED, "")
+    words = (tuple(find_words(plain_text(each))) for each in (said, remove_links(said)))
+    return {wording for wording in words if len(wording) >= MIN_WORDS}
 
 
 def _explain(wrong: Unsupported) -> str:
