@@ -119,7 +119,8 @@ def test_each_model_is_billed_at_its_own_price(tmp_path: Path) -> None:
 def test_a_sentence_that_its_source_refutes_goes_back_once(tmp_path: Path) -> None:
     b = bench(tmp_path, READ, says(WRONG), says(RIGHT))
     done = b.run()
-    asked = last_texts(model_of(b).requests[2])[-1]
+    *_, asked, instruction = last_texts(model_of(b).requests[2])
+    assert "21%" not in instruction  # what others wrote is a document of its own
     assert "Tea sales rose by 21% [says our study](../tea.md)." in asked
     assert "the source does not say 21%" in asked
     assert "Tea sales rose by 12 % in 2024." in asked
@@ -129,6 +130,14 @@ def test_a_sentence_that_its_source_refutes_goes_back_once(tmp_path: Path) -> No
     assert "12%" in report
     assert "21%" not in report
     assert UNSUPPORTED not in report
+    assert_replays(b, done)
+
+
+def test_a_correction_that_calls_tools_gets_none(tmp_path: Path) -> None:
+    b = bench(tmp_path, READ, says(WRONG), READ, says(RIGHT))
+    done = b.run()
+    assert counts(done) == (1, 0, 0, 0)
+    assert [r.ok for r in done.run.stats.tool_calls] == [True]
     assert_replays(b, done)
 
 
@@ -147,7 +156,7 @@ def test_a_model_may_refute_what_rules_let_pass(tmp_path: Path) -> None:
         request, "not" if "replace" in str(batch_of(request)) else "supported"
     ))  # fmt: skip
     done = b.run()
-    assert "It is not." in last_texts(model_of(b).requests[2])[-1]
+    assert "It is not." in last_texts(model_of(b).requests[2])[-2]
     assert counts(done) == (1, 0, 0, 0)
     assert_replays(b, done)
 

@@ -4,6 +4,7 @@ What fails here never costs the report: sentences without a verdict are counted 
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from idea_explorer.agent.budget import BYTES_PER_TOKEN, estimate_tokens
@@ -15,7 +16,7 @@ from idea_explorer.domain.citations import CheckedReport, check_citations, colle
 from idea_explorer.domain.claims import Claim
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.events import RunEvent
+from idea_explorer.domain.events import EventUsage, ReportVerified, RunEvent
 from idea_explorer.domain.json import Block, document_block, dump_canonical, text_of
 from idea_explorer.domain.models import ModelProfile
 from idea_explorer.domain.private_text import find_request_texts, has_private_text
@@ -41,7 +42,7 @@ from idea_explorer.domain.verification.report import (
     keep_verdicts,
 )
 from idea_explorer.domain.verification.words import plain_text
-from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Transcript
+from idea_explorer.ports import EventSink, Model, ModelAnswer, ModelRequest, Transcript
 
 MAX_USD = 0.02  # of a run's budget for all of its verifications
 MAX_SECONDS = 30.0
@@ -75,6 +76,7 @@ class Verifier:
         spent_usd: float | None,
         deadline: Deadline,
         cancelled: Callable[[], bool],
+        sink: EventSink,
     ) -> None:
         """Append the verdicts on the report; before a call, what it can cost. `spent_usd` is what the run has
         cost so far; where that is not known, no model is called."""
@@ -119,6 +121,8 @@ class Verifier:
                 model_id=request.model_id, usage=usage, error=error, claims=tuple(claims)
             )
         )
+        with suppress(ExternalError):
+            sink.emit(ReportVerified(usage=EventUsage.of(usage), cost=self.judge.price.cost(usage)))
 
     def _request(
         self, questions: Sequence[Question], state: State, spent_usd: float | None
