@@ -53,7 +53,7 @@ def test_planted_false_claims_are_marked_and_the_rest_is_kept(tmp_path: Path) ->
 
 def _cost(server: FakeAnthropic) -> float:
     return sum(
-        PRICES[model].total(
+        PRICES[model].exact_cost(
             Usage(
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
@@ -61,7 +61,7 @@ def _cost(server: FakeAnthropic) -> float:
                 cache_read_tokens=usage.cache_read_input_tokens,
                 searches=usage.web_search_requests,
             )
-            for usage in usages
         )
         for model, usages in server.billed_by_model().items()
+        for usage in usages
     )
