@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from idea_explorer.domain.ids import ExplorationId, branch_id
-from idea_explorer.domain.verification.report import MARK
+from idea_explorer.domain.report_phrases import UNSUPPORTED
 from idea_explorer.settings import MODELS
 from tests.e2e.conftest import BRANCH, REPOSITORY
 from tests.e2e.harness.minds import Minds
@@ -140,8 +140,8 @@ def test_a_deep_run_is_reviewed_branches_loses_two_and_ends_in_one_commit(
     possible = [0.0, *(cost_of({MODELS["sonnet"]: [bill]}) for bill in bills[MODELS["sonnet"]])]
     assert any(killed == pytest.approx(cost, abs=1e-6) for cost in possible)
     report = stack.stores.reports.load_report(exploration_id)
-    marked = [f"{claim} {MARK}" in report for claim in (*TRUE, *FALSE)]
-    assert (marked, report.count(MARK)) == ([False, False, True, True], 2)
+    marked = [f"{claim} {UNSUPPORTED}" in report for claim in (*TRUE, *FALSE)]
+    assert (marked, report.count(UNSUPPORTED)) == ([False, False, True, True], 2)
     assert stats.verification is not None
     assert (stats.verification.supported, stats.verification.unsupported) == (2, 2)
     listed = ada.get("/explorations").json()["explorations"]

@@ -9,7 +9,9 @@ from tests.fakes.anthropic_turns import Usage as Billed
 
 def cost_of(bills: Mapping[str, Iterable[Billed]]) -> float:
     """By model, what each of its answers used."""
-    return sum(PRICES[model].total(map(usage_of, used)) for model, used in bills.items())
+    return sum(
+        PRICES[model].exact_cost(usage_of(each)) for model, used in bills.items() for each in used
+    )
 
 
 def usage_of(billed: Billed) -> Usage:

@@ -208,7 +208,7 @@ SURFACES: dict[str, Surface] = {
     "verified sentence": lambda text: find_unsupported(text, Evidence([PASSAGE])),
     "verified passage": lambda text: find_unsupported(SENTENCE, Evidence([text])),
     "verified report": lambda text: find_cited_sentences(f"{text} [a](https://a.b/c). {text}"),
-    "excerpt": lambda text: cut_excerpt(text, SENTENCE),
+    "excerpt": lambda text: cut_excerpt(text, SENTENCE, 1_500),
     "framework": lambda text: framework("business").missing(text),
     "report": lambda text: (strip_preamble(text), find_title(text, "a"), find_verdict(text)),
     "index": lambda text: index_document("ideas/a/research.md", text),

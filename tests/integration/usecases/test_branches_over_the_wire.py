@@ -12,7 +12,7 @@ from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.verification.report import MARK
+from idea_explorer.domain.report_phrases import UNSUPPORTED
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import MODELS
 from idea_explorer.tools.plan import plan_tool
@@ -130,8 +130,8 @@ def test_a_deep_run_is_reviewed_loses_branches_is_verified_and_ends_in_one_commi
     report = b.store.load_report(done.id)
     stats = done.run.stats
     assert stats.unmatched_citations == 0  # the branches' sources are the run's evidence
-    assert [f"{claim} {MARK}" in report for claim in (TRUE, *FALSE)] == [False, True, True]
-    assert report.count(MARK) == 2
+    assert [f"{claim} {UNSUPPORTED}" in report for claim in (TRUE, *FALSE)] == [False, True, True]
+    assert report.count(UNSUPPORTED) == 2
     assert stats.verification is not None
     assert (stats.verification.supported, stats.verification.unsupported) == (1, 2)
     bills = server.billed_by_model()

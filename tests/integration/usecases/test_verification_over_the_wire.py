@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.domain.verification.report import MARK
+from idea_explorer.domain.report_phrases import UNSUPPORTED
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, citation, search_result, text, web_search
 from tests.fakes.billing import cost_of
@@ -41,8 +41,10 @@ def test_planted_false_claims_are_marked_and_the_rest_is_kept(tmp_path: Path) ->
     stats, content = outcome["stats"], outcome["content"]
     assert (outcome["status"], done.returncode) == ("completed", 0)
     assert stats["verification"] == {"supported": 1, "partly": 0, "unsupported": 1, "unchecked": 0}
-    assert content.count(MARK) == 1
-    assert f"Robots will soon replace every keeper in Europe. [[1]]({PAGE}) {MARK}" in content
+    assert content.count(UNSUPPORTED) == 1
+    assert (
+        f"Robots will soon replace every keeper in Europe. [[1]]({PAGE}) {UNSUPPORTED}" in content
+    )
     assert "rose by 21 %" not in content
     assert {request["model"] for request in requests} == {"claude-haiku-5-5"}
     assert stats["cost_usd"] == pytest.approx(cost_of(server.billed_by_model()), abs=1e-6)

@@ -11,6 +11,7 @@ from idea_explorer.agent import verification
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import NetworkError, RejectedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.report_phrases import UNSUPPORTED
 from idea_explorer.domain.transcript import (
     Instruction,
     VerificationFinished,
@@ -19,7 +20,6 @@ from idea_explorer.domain.transcript import (
     parse_entry,
 )
 from idea_explorer.domain.usage import Usage
-from idea_explorer.domain.verification.report import MARK
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import PRICES
 from idea_explorer.usecases.explore import explore
@@ -90,7 +90,7 @@ def test_what_rules_cannot_decide_goes_to_the_cheap_model_in_one_call(tmp_path: 
         {
             "number": 1,
             "sentence": "Tea sales rose by 12% says our study.",
-            "passages": ["tea.md", KNOWN],
+            "passages": [KNOWN],
         }
     ]
     assert counts(done) == (1, 0, 0, 0)
@@ -119,7 +119,8 @@ def test_each_model_is_billed_at_its_own_price(tmp_path: Path) -> None:
 def test_a_sentence_that_its_source_refutes_goes_back_once(tmp_path: Path) -> None:
     b = bench(tmp_path, READ, says(WRONG), says(RIGHT))
     done = b.run()
-    asked = last_texts(model_of(b).requests[2])[-1]
+    *_, asked, instruction = last_texts(model_of(b).requests[2])
+    assert "21%" not in instruction  # what others wrote is a document of its own
     assert "Tea sales rose by 21% [says our study](../tea.md)." in asked
     assert "the source does not say 21%" in asked
     assert "Tea sales rose by 12 % in 2024." in asked
@@ -128,7 +129,15 @@ def test_a_sentence_that_its_source_refutes_goes_back_once(tmp_path: Path) -> No
     report = b.store.load_report(done.id)
     assert "12%" in report
     assert "21%" not in report
-    assert MARK not in report
+    assert UNSUPPORTED not in report
+    assert_replays(b, done)
+
+
+def test_a_correction_that_calls_tools_gets_none(tmp_path: Path) -> None:
+    b = bench(tmp_path, READ, says(WRONG), READ, says(RIGHT))
+    done = b.run()
+    assert counts(done) == (1, 0, 0, 0)
+    assert [r.ok for r in done.run.stats.tool_calls] == [True]
     assert_replays(b, done)
 
 
@@ -138,7 +147,7 @@ def test_one_that_stays_is_marked_and_not_sent_back_again(tmp_path: Path) -> Non
     assert len(model_of(b).requests) == 3
     assert model_of(b).verifications == []  # nothing was left for a model to judge
     assert counts(done) == (0, 0, 1, 0)
-    assert f"[says our study](../tea.md). {MARK}\n" in b.store.load_report(done.id)
+    assert f"[says our study](../tea.md). {UNSUPPORTED}\n" in b.store.load_report(done.id)
     assert_replays(b, done)
 
 
@@ -147,7 +156,7 @@ def test_a_model_may_refute_what_rules_let_pass(tmp_path: Path) -> None:
         request, "not" if "replace" in str(batch_of(request)) else "supported"
     ))  # fmt: skip
     done = b.run()
-    assert "It is not." in last_texts(model_of(b).requests[2])[-1]
+    assert "It is not." in last_texts(model_of(b).requests[2])[-2]
     assert counts(done) == (1, 0, 0, 0)
     assert_replays(b, done)
 
@@ -172,6 +181,45 @@ def test_a_correction_that_is_worse_is_not_published(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "correction",
     [
+        "# Tea\n\nTea sales rose by 21%.",
+        "# Tea\n\nTea sales rose by 21% says our study.",
+        "# Tea\n\nTea sales rose by 21% [says a page](https://nowhere.example/).",
+    ],
+)
+def test_a_sentence_that_only_loses_its_link_stays_marked(tmp_path: Path, correction: str) -> None:
+    b = bench(tmp_path, READ, says(WRONG), says(correction))
+    done = b.run()
+    assert counts(done) == (0, 0, 1, 0)
+    assert UNSUPPORTED in b.store.load_report(done.id)
+    assert_replays(b, done)
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [
+        RIGHT,  # much shorter
+        f"{RIGHT}\n\n"
+        + "Tea sales rose a lot in these years, as everybody says. " * 12,  # cites less
+    ],
+)
+def test_a_correction_that_leaves_out_much_else_is_not_published(
+    tmp_path: Path, correction: str
+) -> None:
+    more = "Coffee sales fell by 3%, which is little [says our study](../tea.md). "
+    b = bench(tmp_path, READ, says(f"{WRONG}\n\n{more * 6}"), says(correction))
+    done = b.run()
+    assert counts(done) == (6, 0, 1, 0)
+    report = b.store.load_report(done.id)
+    assert (
+        report.count("Coffee sales fell by 3%") == 12
+    )  # in the text and in the section on evidence
+    assert UNSUPPORTED in report
+    assert_replays(b, done)
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [
         RejectedError("This conversation cannot go on."),
         says(" "),
         says("# Te", "max_tokens"),
@@ -186,7 +234,7 @@ def test_a_correction_that_fails_leaves_the_report_as_it_was(
     done = b.run()
     assert (done.status, done.run.receipt) == ("completed", None)
     assert counts(done) == (0, 0, 1, 0)
-    assert MARK in b.store.load_report(done.id)
+    assert UNSUPPORTED in b.store.load_report(done.id)
     assert_replays(b, done)
 
 
@@ -281,7 +329,7 @@ def test_with_no_time_left_only_rules_verify(tmp_path: Path) -> None:
     assert done.run.outcome in {"completed", "partial"}
     assert model_of(b).verifications == []
     assert counts(done) == (0, 0, 1, 0)
-    assert MARK in b.store.load_report(done.id)
+    assert UNSUPPORTED in b.store.load_report(done.id)
 
 
 class Killed(BaseException):

@@ -44,7 +44,7 @@ def test_only_what_was_read_or_found_is_a_source(tmp_path: Path) -> None:
     written, _, evidence = body.partition("\n\n## Evidence\n\n")
     assert written.endswith("/market/2024-06.md) and in https://asked.example/tea.")
     assert evidence.startswith(
-        "- **strong** (sources 1, 2, 3, 4): As read, found, listed and made up;"
+        "- **several sources cited** (sources 1, 2, 3, 4): As read, found, listed and made up;"
     )
     assert [line.partition(" `")[0] for line in sources.splitlines()] == [
         "1. [Market](../market/2024-06.md)",

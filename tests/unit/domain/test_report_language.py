@@ -15,8 +15,8 @@ from idea_explorer.domain.report_phrases import (
     _PHRASES,
     _SOURCE,
     _STRENGTHS,
-    EVIDENCE,
     UNSUPPORTED,
+    remove_own_evidence,
     translate_phrases,
 )
 from idea_explorer.domain.report_text import find_verdict
@@ -24,7 +24,7 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import index_document
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.toolsets import TOOLSETS
-from idea_explorer.domain.verification.report import HEADING, MARK, add_evidence, name_strength
+from idea_explorer.domain.verification.report import add_evidence, name_strength
 from tests.fakes.engine import Bench
 from tests.fakes.models import calls, says, scripted
 
@@ -113,18 +113,20 @@ def test_the_section_on_evidence_is_in_the_language_of_the_report() -> None:
         Claim(text="C"),
     ]
     assert {name_strength(claim) for claim in claims} <= _STRENGTHS.keys()
-    report = check_citations(GERMAN.replace("Miete ist von", f"Miete {MARK} ist von"), [READ]).text
+    report = check_citations(
+        GERMAN.replace("Miete ist von", f"Miete {UNSUPPORTED} ist von"), [READ]
+    ).text
     text = translate_phrases(add_evidence(report, claims, {"x": 1, "y": 2}))
     section = text.partition("\n## Belege\n\n")[2].partition("\n\n## Quellen\n")[0]
     assert section == (
-        "- **stark** (Quellen 1, 2): A\n- **nicht belegt** (Quelle 1): B\n- **nicht geprüft**: C"
+        "- **mehrere Quellen genannt** (Quellen 1, 2): A\n"
+        "- **nicht belegt** (Quelle 1): B\n- **nicht geprüft**: C"
     )
     assert "Miete ⚠ von der Quelle nicht gestützt ist von" in text
-    assert check_citations(text, [READ]).text.count(MARK) == 1
+    assert check_citations(text, [READ]).text.count(UNSUPPORTED) == 1
 
 
 def test_every_phrase_has_a_spelling_in_every_language() -> None:
-    assert (MARK, HEADING) == (UNSUPPORTED, EVIDENCE)
     tables = [*_PHRASES.values(), *_HEADINGS.values(), *_STRENGTHS.values(), _SOURCE]
     assert {frozenset(table) for table in tables} == {frozenset(SAMPLES) - {"en"}}
 
@@ -226,3 +228,13 @@ def test_a_report_in_german_is_complete_and_keeps_its_verdict(tmp_path: Path) ->
     text = (tmp_path / str(done.publication.path)).read_text("utf-8")
     assert "\n## Quellen\n" in text
     assert index_document("x/research.md", text).verdict == "CONDITIONAL YES"
+
+
+@pytest.mark.parametrize("title", ["Evidence", "**Evidence:**", "Belege", "PREUVES"])
+@pytest.mark.parametrize("strength", ["several sources cited", "nicht geprüft"])
+def test_a_section_on_evidence_that_the_model_wrote_is_removed(title: str, strength: str) -> None:
+    own = f"## {title}\n\n- **{strength}** (source 1): Tea.\n\nMore."
+    report = f"# Tea\n\nText.\n\n{own}\n\n## Risks\n\nNone."
+    cleaned = remove_own_evidence(report)
+    assert cleaned.split() == "# Tea Text. More. ## Risks None.".split()
+    assert remove_own_evidence(cleaned) == cleaned

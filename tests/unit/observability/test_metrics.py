@@ -8,6 +8,7 @@ import pytest
 
 from idea_explorer.domain.events import (
     EventUsage,
+    ReportVerified,
     RunEvent,
     StatusChanged,
     StepFinished,
@@ -106,6 +107,15 @@ def test_a_step_counts_its_tokens_and_its_price(capsys: pytest.CaptureFixture[st
         "CacheReadTokens": 3,
         "CostUsd": 0.25,
     }
+
+
+def test_a_verification_counts_with_its_tokens_and_cost_but_is_no_step(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (line,) = lines_for(capsys, ReportVerified(usage=USAGE, cost=0.01))
+
+    spent = {"InputTokens": 10, "OutputTokens": 5, "CacheReadTokens": 3, "CostUsd": 0.01}
+    assert values_of(line) == spent
 
 
 def test_a_price_that_is_not_known_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:

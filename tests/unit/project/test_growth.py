@@ -58,7 +58,7 @@ MEASURED = {
         domain.links._DEFINITION domain.links.Link domain.source_lists._PLAIN
         domain.source_lists._NOT_TITLE domain.source_lists._AMBIGUOUS
         domain.report_phrases._TRANSLATED domain.report_phrases._FOUND_IN_ENGLISH
-        domain.report_phrases._LINE
+        domain.report_phrases._LINE domain.report_phrases._OWN_LINE
     """,
     "citations of a list": """
         domain.source_entries._OUR_ENTRY domain.source_entries._ANGLED domain.source_entries._PATH

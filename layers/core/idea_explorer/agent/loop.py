@@ -100,7 +100,9 @@ class Agent:
                 case Verify():
                     assert self.verifier is not None
                     spent = compute_cost(state.all_billed, self.budget.prices)
-                    self.verifier.verify(self.transcript, spent, self.deadline, self.cancelled)
+                    self.verifier.verify(
+                        self.transcript, spent, self.deadline, self.cancelled, self.sink
+                    )
                 case Ask():
                     if finish := self._ask(state, move):
                         return finish

@@ -20,7 +20,7 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import EventUsage, RetryScheduled, StepFinished
-from idea_explorer.domain.json import Block, dump_canonical
+from idea_explorer.domain.json import Block, document_block, dump_canonical
 from idea_explorer.domain.retry import Retry, RetryPolicy
 from idea_explorer.domain.server_tools import (
     is_fetch,
@@ -38,7 +38,7 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     ToolsRan,
 )
-from idea_explorer.domain.turns import build_messages
+from idea_explorer.domain.turns import build_messages, list_blocks
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import ModelRequest
 
@@ -46,6 +46,8 @@ ATTEMPTS = 5
 MODEL_CALLS = RetryPolicy(first=1.0, attempts=ATTEMPTS)
 WORDS_PER_TOKEN = 0.4  # half a word a token, and a fifth of the tokens for thinking
 LEAST_WORDS = 300
+
+UNSUPPORTED = "Unsupported sentences"  # the document, which the prompt names
 
 WHY = {
     "max_steps": "this is the last step",
@@ -166,7 +168,7 @@ def write_instruction(move: Say, state: State, deadline: Deadline) -> Instructio
         case Say(again="incomplete", gaps=gaps):
             text = prompt("complete_report", missing=", ".join(gaps))
         case Say(again="unsupported"):
-            text = prompt("correct_report", sentences=_list_unsupported(state))
+            text = prompt("correct_report")
         case _:
             text = prompt("only_thinking", room=_room(deadline))
     return Instruction(
@@ -174,19 +176,24 @@ def write_instruction(move: Say, state: State, deadline: Deadline) -> Instructio
         reason=move.reason,
         again=move.again,
         effort=_new_effort(move, state, deadline),
+        attached=[_list_unsupported(state)] if move.again == "unsupported" else [],
         text=text,
     )
 
 
-def _list_unsupported(state: State) -> str:
-    """As JSON, because the sentences and passages are data."""
+def _list_unsupported(state: State) -> Block:
+    """As a document, because the sentences and passages are data. It can be cited if the other documents of
+    the conversation can."""
     claims = state.verification.claims if state.verification else ()
     listed: list[JsonValue] = [
         {"sentence": claim.text, "problem": claim.reason, "source_says": claim.passage}
         for claim in claims
         if claim.verdict == "unsupported"
     ]
-    return dump_canonical(listed)
+    messages = build_messages(state.entries)
+    documents = [block for block in list_blocks(messages) if block.get("type") == "document"]
+    cited = "citations" in documents[-1] if documents else any(map(is_fetch, state.opening.tools))
+    return document_block(UNSUPPORTED, dump_canonical(listed), cited=cited)
 
 
 def _new_effort(move: Say, state: State, deadline: Deadline) -> str | None:

@@ -4,6 +4,7 @@ What fails here never costs the report: sentences without a verdict are counted 
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from idea_explorer.agent.budget import BYTES_PER_TOKEN, VERIFICATION_USD, estimate_tokens
@@ -15,13 +16,14 @@ from idea_explorer.domain.citations import CheckedReport, check_citations, colle
 from idea_explorer.domain.claims import Claim
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.events import RunEvent
+from idea_explorer.domain.events import EventUsage, ReportVerified, RunEvent
 from idea_explorer.domain.json import Block, document_block, dump_canonical, text_of
 from idea_explorer.domain.models import ModelProfile
 from idea_explorer.domain.private_text import find_request_texts, has_private_text
 from idea_explorer.domain.report import choose_unverified
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
+from idea_explorer.domain.report_phrases import remove_own_evidence
 from idea_explorer.domain.report_text import cut_report, strip_preamble
 from idea_explorer.domain.transcript import VerificationFinished, VerificationStarted
 from idea_explorer.domain.turns import find_documents
@@ -33,11 +35,17 @@ from idea_explorer.domain.verification.batch import (
     cut_excerpt,
     parse_verdicts,
 )
-from idea_explorer.domain.verification.report import MAX_PASSAGE, Passages, check_by_rule
+from idea_explorer.domain.verification.report import (
+    MAX_SAID,
+    Passages,
+    check_by_rule,
+    keep_verdicts,
+)
 from idea_explorer.domain.verification.words import plain_text
-from idea_explorer.ports import Model, ModelAnswer, ModelRequest, Transcript
+from idea_explorer.ports import EventSink, Model, ModelAnswer, ModelRequest, Transcript
 
 MAX_SECONDS = 30.0
+MAX_RULE_SECONDS = 20.0  # for the rules; sentences that are left stay unchecked
 MIN_SECONDS = 5.0  # in less no model answers
 TOKENS_PER_VERDICT = 60  # its number, its word and fifteen words of reason
 TITLE = "Sentences"  # of the document, which the prompt names
@@ -67,12 +75,18 @@ class Verifier:
         spent_usd: float | None,
         deadline: Deadline,
         cancelled: Callable[[], bool],
+        sink: EventSink,
     ) -> None:
         """Append the verdicts on the report; before a call, what it can cost. `spent_usd` is what the run has
         cost so far; where that is not known, no model is called."""
         state = State(transcript.entries)
         report, passages = read_checked_report(choose_unverified(state.entries), state, self.page)
-        claims = _recall(check_by_rule(report.text, passages), state)
+        by_rule = Deadline.after(deadline.clock, seconds=MAX_RULE_SECONDS)
+
+        def out_of_time() -> bool:
+            return by_rule.passed or deadline.left < WRITE_MARGIN_SECONDS
+
+        claims = _recall(report.text, check_by_rule(report.text, passages, out_of_time), state)
         open_claims = [n for n, claim in enumerate(claims) if claim.verdict == "unchecked"]
         asked = [n for n in open_claims if passages.find(claims[n].sources)]
         questions = [
@@ -92,7 +106,7 @@ class Verifier:
             passage = ""
             if given.verdict == "unsupported":
                 question = questions[place - 1]
-                passage = cut_excerpt("\n".join(question.passages), question.sentence, MAX_PASSAGE)
+                passage = cut_excerpt("\n".join(question.passages), question.sentence, MAX_SAID)
             claims[number] = claims[number].model_copy(
                 update={
                     "verdict": given.verdict,
@@ -106,6 +120,8 @@ class Verifier:
                 model_id=request.model_id, usage=usage, error=error, claims=tuple(claims)
             )
         )
+        with suppress(ExternalError):
+            sink.emit(ReportVerified(usage=EventUsage.of(usage), cost=self.judge.price.cost(usage)))
 
     def _request(
         self, questions: Sequence[Question], state: State, spent_usd: float | None
@@ -143,14 +159,16 @@ class Verifier:
         return answer, answer.usage, ""
 
 
-def _recall(claims: list[Claim], state: State) -> list[Claim]:
-    """Sentences that a correction left as they were keep the verdict that a model has given."""
+def _recall(report: str, claims: list[Claim], state: State) -> list[Claim]:
+    """Sentences that a correction left as they were keep the verdict that a model has given, and any verdict
+    of `unsupported` if they only lost their link."""
     before = state.before_correction
     earlier = before.verification.claims if before and before.verification else ()
     known = {claim.text: claim for claim in earlier if claim.judge == "model"}
-    return [
+    recalled = [
         known.get(claim.text, claim) if claim.verdict == "unchecked" else claim for claim in claims
     ]
+    return keep_verdicts(report, recalled, earlier)
 
 
 def _build_request(questions: Sequence[Question], judge: Judge) -> ModelRequest:
@@ -196,7 +214,7 @@ def read_checked_report(
     """The report as it is stored, except for marks, and what its sources say. `page` is the web address of
     the team's repository."""
     given = find_request_texts(state.opening)
-    text = clean_markup(cut_report(strip_preamble(written)))
+    text = remove_own_evidence(clean_markup(cut_report(strip_preamble(written))))
     removed = 0
     if has_private_text(state.entries):
         # whatever the run did not find might carry private text to its server

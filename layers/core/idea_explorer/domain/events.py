@@ -216,13 +216,22 @@ class RunFinished(DomainModel, frozen=True):
     exploration: Exploration
 
 
+class ReportVerified(DomainModel, frozen=True):
+    """A model has judged the report, or failed to. For log and metrics: it is no step of the run."""
+
+    usage: EventUsage
+    cost: float
+
+
 class WebhookGivenUp(DomainModel, frozen=True):
     """The webhook of a run will not be sent again. For log and metrics; the record has the delivery."""
 
     error: str
 
 
-RunEvent: TypeAlias = AnyEvent | RetryScheduled | AnswerStarted | RunFinished | WebhookGivenUp
+RunEvent: TypeAlias = (
+    AnyEvent | RetryScheduled | AnswerStarted | RunFinished | ReportVerified | WebhookGivenUp
+)
 
 
 @cache  # slow to build, and most functions only write single events

@@ -14,6 +14,7 @@ from idea_explorer.domain.json import JsonObject
 
 Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
 RequestEffort: TypeAlias = Literal["low", "medium", "high"]
+VERIFIER = "haiku"  # the name of the model that judges what rules cannot verify
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 
 # A summary of the thinking is shown as progress; the API leaves it out by default.

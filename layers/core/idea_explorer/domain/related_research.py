@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.markdown import find_headings, remove_markup
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.report_phrases import spell_in_english
+from idea_explorer.domain.report_phrases import WARNINGS, spell_in_english
 from idea_explorer.domain.similar_research import Similar
 from idea_explorer.domain.source_lists import is_source_heading
-from idea_explorer.domain.sources import UNMATCHED
 from idea_explorer.domain.text import fold, one_line
 from idea_explorer.domain.tools import Passage, make_passage
 
@@ -20,7 +19,6 @@ MAX_OPEN = 5  # claims and questions of one document
 MAX_OPEN_CHARS = 300
 MAX_READ = 60_000  # characters of a document that are looked at
 MIN_CLAIM = 20  # letters: less is a link or a number that belongs to the sentence before
-MARKS = (UNMATCHED, "⚠ not supported")  # after a claim that its source does not carry
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[^ \t])")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+")
 QUESTION_WORDS = ("question",)  # in the heading above the open questions
@@ -73,7 +71,7 @@ def find_unresolved(body: str, question_words: Sequence[str] = QUESTION_WORDS) -
         for title, lines in sections
         if "source" not in title and not is_source_heading(title)
         for line in lines
-        if any(mark in line for mark in MARKS)
+        if any(mark in line for mark in WARNINGS)
         for claim in _marked_claims(line)
     ]
     questions = [
@@ -101,9 +99,9 @@ def _marked_claims(line: str) -> Iterator[str]:
     """The marked sentences of a line. A mark may come after the end of its sentence."""
     before = ""
     for sentence in _SENTENCE_END.split(line):
-        if any(mark in sentence for mark in MARKS):
+        if any(mark in sentence for mark in WARNINGS):
             claim = sentence
-            for mark in MARKS:
+            for mark in WARNINGS:
                 claim = claim.partition(mark)[0]
             words, bracket, _ = claim.rpartition("([")  # the citation itself
             alone = _plain(words if bracket else claim, MAX_OPEN_CHARS)

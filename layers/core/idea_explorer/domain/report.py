@@ -20,6 +20,7 @@ from idea_explorer.domain.turns import find_documents, find_last_turn
 
 FINDINGS = "Findings"
 MAX_HEADING = 200
+MIN_CORRECTION = 2 / 3  # of a report that a correction has to keep
 CALL_STOPS = frozenset({"tool_use", "pause_turn"})
 CALLS = frozenset({"tool_use", "server_tool_use"})
 _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E"})
@@ -46,17 +47,31 @@ def choose_report(entries: Sequence[AnyEntry]) -> str:
 
 def find_verified(entries: Sequence[AnyEntry]) -> tuple[str, VerificationFinished] | None:
     """The report that was verified since the last resume, with its verification. Of a report and its
-    correction, the one with fewer unsupported sentences; the correction if there are as many."""
+    correction, the one with fewer unsupported sentences; the correction if there are as many, unless it
+    leaves out much else."""
     best: tuple[str, VerificationFinished] | None = None
-    for number in range(len(entries) - 1, 0, -1):
-        entry = entries[number]
+    for number, entry in enumerate(entries):
         if isinstance(entry, Instruction) and entry.purpose == "resume":
-            break
-        if isinstance(entry, VerificationFinished) and (
-            best is None or count_unsupported(entry) < count_unsupported(best[1])
-        ):
-            best = choose_unverified(entries[:number]), entry
+            best = None
+        if isinstance(entry, VerificationFinished):
+            text = choose_unverified(entries[:number])
+            if best is None or _is_better(text, entry, *best):
+                best = text, entry
     return best
+
+
+def _is_better(
+    text: str, found: VerificationFinished, text_before: str, before: VerificationFinished
+) -> bool:
+    """Whether a correction replaces the report: it has no more unsupported sentences, and at least two thirds
+    of the words and of the cited sentences that there was no objection to."""
+    if count_unsupported(found) > count_unsupported(before):
+        return False
+    refuted = [claim for claim in before.claims if claim.verdict == "unsupported"]
+    words = len(text_before.split()) - sum(len(claim.text.split()) for claim in refuted)
+    cited = len(before.claims) - len(refuted)
+    is_long = len(text.split()) >= MIN_CORRECTION * words
+    return is_long and len(found.claims) >= MIN_CORRECTION * cited
 
 
 def count_unsupported(verification: VerificationFinished) -> int:

@@ -6,11 +6,14 @@ into its own language afterwards. In a language that is not in the table the phr
 
 import re
 from collections.abc import Mapping
+from itertools import zip_longest
 
 from idea_explorer.domain.languages import find_language
+from idea_explorer.domain.markdown import find_headings
 from idea_explorer.domain.report_links import REMOVED
 from idea_explorer.domain.report_text import CUT
 from idea_explorer.domain.sources import NOT_FOUND, UNMATCHED
+from idea_explorer.domain.text import fold
 
 SOURCES = "## Sources"
 FOLLOWS_UP = "Follows up on"
@@ -37,13 +40,13 @@ _HEADINGS: Mapping[str, Mapping[str, str]] = {
 }
 # How each line of the section on evidence begins: the strength of a claim, and its sources.
 _STRENGTHS: Mapping[str, Mapping[str, str]] = {
-    "strong": {
-        "de": "stark",
-        "fr": "solide",
-        "es": "sólida",
-        "it": "solida",
-        "pt": "sólida",
-        "nl": "sterk",
+    "several sources cited": {
+        "de": "mehrere Quellen genannt",
+        "fr": "plusieurs sources citées",
+        "es": "varias fuentes citadas",
+        "it": "più fonti citate",
+        "pt": "várias fontes citadas",
+        "nl": "meerdere bronnen genoemd",
     },
     "one source": {
         "de": "eine Quelle",
@@ -148,12 +151,40 @@ _FOUND_IN_ENGLISH = re.compile("|".join(rf"{re.escape(mark)}(?![^\W_])" for mark
 WARNINGS = tuple(
     spelling for mark in (UNMATCHED, UNSUPPORTED) for spelling in (mark, *_PHRASES[mark].values())
 )
+_EVIDENCE_TITLES = frozenset(
+    fold(spelling.removeprefix("## ")) for spelling in (EVIDENCE, *_HEADINGS[EVIDENCE].values())
+)
+_OWN_LINE = re.compile(
+    r"^[ \t]{0,3}[-*+][ \t]{1,3}\*\*(?:"
+    + "|".join(
+        re.escape(spelling)
+        for strength, spellings in _STRENGTHS.items()
+        for spelling in (strength, *spellings.values())
+    )
+    + r")\*\*[^\n]*\n?",
+    re.MULTILINE | re.IGNORECASE,
+)
 # The headings of what is added after the text of a report, in every language.
 ADDED_HEADINGS = frozenset(
     spelling.removeprefix("## ")
     for heading, spellings in _HEADINGS.items()
     for spelling in (heading, *spellings.values())
 )
+
+
+def remove_own_evidence(report: str) -> str:
+    """A report without a section on evidence of its model's own, which would pass for ours: without such
+    headings and the lines below them that begin as ours do. Other text of the section stays."""
+    parts: list[str] = []
+    position = 0
+    headings = find_headings(report)
+    for heading, following in zip_longest(headings, headings[1:]):
+        if fold(heading.title.strip("*_: ")) not in _EVIDENCE_TITLES:
+            continue
+        end = following.start if following else len(report)
+        parts += [report[position : heading.start], _OWN_LINE.sub("", report[heading.end : end])]
+        position = end
+    return "".join([*parts, report[position:]]).rstrip() if parts else report
 
 
 def spell_in_english(report: str) -> str:

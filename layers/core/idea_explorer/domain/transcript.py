@@ -168,6 +168,7 @@ class Instruction(TranscriptEntry):
     again: RewriteReason | None = None
     run: int | None = None  # that a resume started
     effort: str | None = None  # from here on, where it changes
+    attached: list[Block] = Field(default_factory=list)  # what the text is about, as documents
     text: str
 
 

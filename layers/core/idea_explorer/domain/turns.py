@@ -59,10 +59,14 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                 _extend(turns, "user", entry.content)
             case Instruction():
                 _drop_unanswered_calls(turns)
-                _extend(turns, "user", [{"type": "text", "text": entry.text}])
+                _extend(turns, "user", [*entry.attached, {"type": "text", "text": entry.text}])
                 if entry.effort:
                     turns.append(_effort_change(entry.effort))
     return turns
+
+
+def list_blocks(messages: Sequence[JsonObject]) -> list[Block]:
+    return [block for message in messages for block in _blocks(message)]
 
 
 def build_prior_turns(entries: Sequence[AnyEntry], *, same_model: bool) -> list[JsonObject]:
@@ -135,6 +139,8 @@ def find_documents(entries: Sequence[AnyEntry]) -> list[CitedDocument]:
                 documents = [*list_documents(turns, paths), *list_documents(entry.content, paths)]
             case ModelCallFinished():
                 documents += list_documents(entry.content, set())
+            case Instruction():
+                documents += list_documents(entry.attached, set())
     return documents
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from idea_explorer.domain.events import (
     ErrorEvent,
     PlanAccepted,
+    ReportVerified,
     RetryScheduled,
     RunEvent,
     RunFinished,
@@ -43,6 +44,9 @@ class LogSink:
             case StepFinished():
                 usage = event.usage.model_dump(by_alias=True)
                 self._info("step_finished", step=event.step, cost=event.cost, **usage)
+            case ReportVerified():
+                usage = event.usage.model_dump(by_alias=True)
+                self._info("report_verified", cost=event.cost, **usage)
             case PlanAccepted():
                 asked = event.plan.sub_questions
                 self._info(

@@ -11,6 +11,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
+    ReportVerified,
     RunEvent,
     StatusChanged,
     StepFinished,
@@ -41,7 +42,9 @@ class MetricSink:
             case ToolCallFailed():
                 self._count_call(event.record, event.record.duration_ms)
             case StepFinished():
-                self._count_step(event)
+                self._put({}, {"Steps": (MetricUnit.Count, 1.0), **_spend(event)})
+            case ReportVerified():
+                self._put({}, _spend(event))
             case StatusChanged() if event.to in FINAL and not self._is_branch:
                 if self._started_at:  # None if it never ran
                     seconds = (self._clock.now() - self._started_at).total_seconds()
@@ -60,21 +63,21 @@ class MetricSink:
             metrics["ToolDuration"] = (MetricUnit.Milliseconds, duration_ms)
         self._put({"tool": record.known_name}, metrics)
 
-    def _count_step(self, event: StepFinished) -> None:
-        metrics = {
-            "Steps": (MetricUnit.Count, 1.0),
-            "InputTokens": (MetricUnit.Count, event.usage.input_tokens),
-            "OutputTokens": (MetricUnit.Count, event.usage.output_tokens),
-            "CacheReadTokens": (MetricUnit.Count, event.usage.cache_read_tokens),
-        }
-        if event.cost is not None:
-            metrics["CostUsd"] = (MetricUnit.NoUnit, event.cost)
-        self._put({}, metrics)
-
     def _put(
         self, dimensions: Mapping[str, str], metrics: Mapping[str, tuple[MetricUnit, float]]
     ) -> None:
         _write_line(dimensions, metrics, self._request_id)
+
+
+def _spend(event: StepFinished | ReportVerified) -> dict[str, tuple[MetricUnit, float]]:
+    metrics: dict[str, tuple[MetricUnit, float]] = {
+        "InputTokens": (MetricUnit.Count, event.usage.input_tokens),
+        "OutputTokens": (MetricUnit.Count, event.usage.output_tokens),
+        "CacheReadTokens": (MetricUnit.Count, event.usage.cache_read_tokens),
+    }
+    if event.cost is not None:
+        metrics["CostUsd"] = (MetricUnit.NoUnit, event.cost)
+    return metrics
 
 
 def count_sweep(

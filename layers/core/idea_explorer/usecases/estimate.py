@@ -15,6 +15,7 @@ from idea_explorer.domain.estimate import (
     range_from_past,
 )
 from idea_explorer.domain.exploration import OFFLINE
+from idea_explorer.domain.models import VERIFIER
 from idea_explorer.domain.typical_run import LONG, SHORT, TypicalRun, describe_run
 from idea_explorer.ports import Filter
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 READ_RECORDS = 100  # the newest ones: one page of a query, and one batch of records
 TOOLS_BYTES = 4_000  # what the definitions of a toolset come to
-VERIFIER = "haiku"  # the name of the model that verifies reports
 OFFLINE_MINUTES = Range(low=0.0, high=0.5)
 
 

@@ -20,7 +20,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.models import ModelChoice
+from idea_explorer.domain.models import VERIFIER, ModelChoice
 from idea_explorer.domain.plan import WRITE_PLAN
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
@@ -55,8 +55,6 @@ from idea_explorer.usecases.run_events import (
     end_events,
     sinks_of,
 )
-
-JUDGE = "haiku"  # the model that judges what rules cannot verify
 
 
 def explore(
@@ -218,7 +216,7 @@ def _verifier(exploration: Exploration, context: RunContext) -> Verifier | None:
     if exploration.branch_of or not exploration.request.spec.verifies:
         return None
     policy, engine = context.deps.policy, context.engine
-    model_id = policy.model_ids.get(JUDGE, OFFLINE)
+    model_id = policy.model_ids.get(VERIFIER, OFFLINE)
     price = policy.prices.get(model_id)
     offline = OFFLINE in {model_id, context.state.opening.model_id}
     judge = (

@@ -13,6 +13,7 @@ from idea_explorer.domain.events import (
     BranchFinished,
     ErrorEvent,
     MessageStart,
+    ReportVerified,
     RetryScheduled,
     RunEvent,
     RunFinished,
@@ -50,7 +51,7 @@ class History:
 
     def emit(self, event: RunEvent) -> None:
         match event:
-            case RetryScheduled() | RunFinished() | WebhookGivenUp():
+            case RetryScheduled() | RunFinished() | ReportVerified() | WebhookGivenUp():
                 return
             case AnswerStarted():
                 if self._start and self._unfinished:

@@ -70,3 +70,11 @@ def test_verdicts_are_read_by_number() -> None:
 )
 def test_whatever_else_a_model_says_is_no_verdict(text: str) -> None:
     assert parse_verdicts(text, 2) == {}
+
+
+def test_excerpts_are_shorter_where_all_sentences_would_not_fit_otherwise() -> None:
+    long = "Tea sales rose by 12 %. Coffee is another matter altogether. " * 100
+    questions = [Question("Tea sales rose.", [long, long])] * 60
+    batch = build_batch(questions)
+    assert len(batch) == 60
+    assert all(len(entry["passages"]) == 2 for entry in batch)  # type: ignore[arg-type]

@@ -3,9 +3,9 @@
 from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.claims import Claim, Verification
 from idea_explorer.domain.json import Block
+from idea_explorer.domain.report_phrases import UNSUPPORTED
 from idea_explorer.domain.tools import make_passage
 from idea_explorer.domain.verification.report import (
-    MARK,
     MAX_CLAIMS,
     Passages,
     add_evidence,
@@ -44,8 +44,8 @@ def test_marks_stand_after_their_sentences_and_in_the_last_cell_of_a_row() -> No
         Claim(text=text, verdict="unsupported"),
     ]
     marked = mark_unsupported(report, claims)
-    assert f"30% [a]({TEA}) {MARK} |\n" in marked
-    assert f"Fine [a]({TEA}). {text} {MARK}\n" in marked
+    assert f"30% [a]({TEA}) {UNSUPPORTED} |\n" in marked
+    assert f"Fine [a]({TEA}). {text} {UNSUPPORTED}\n" in marked
 
 
 def test_a_checked_report_with_marks_and_evidence_stays_as_it_is_when_checked_again() -> None:
@@ -75,7 +75,7 @@ def test_the_section_says_how_strong_the_evidence_for_each_claim_is() -> None:
     report = add_evidence("# T\n\nText.\n\n## Sources\n\n1. x", claims, {TEA: 1, other: 2})
     assert report == (
         "# T\n\nText.\n\n## Evidence\n\n"
-        "- **strong** (sources 1, 2): Ab\n"
+        "- **several sources cited** (sources 1, 2): Ab\n"
         "- **one source** (source 1): B\n"
         "- **partly supported** (source 1): C\n"
         "- **not supported** (source 1): D\n"
@@ -94,3 +94,29 @@ def test_counts_are_told_in_words() -> None:
     counts = Verification.of([Claim(text="a", verdict="partly"), Claim(text="b"), Claim(text="c")])
     assert str(counts) == "0 supported, 1 partly, 0 unsupported, 2 unchecked"
     assert counts.total == 3
+
+
+def test_every_source_of_a_sentence_is_found_with_its_text_and_without_its_title() -> None:
+    other = "https://other.example"
+    evidence = [*EVIDENCE, make_passage(other, "Tea is up.", title="Other")]
+    found = Passages(evidence, [CITED]).find([TEA, other])
+    assert found == ["Only 9 % drink it cold.\nTea sales rose by 12 % in 2024.", "Tea is up."]
+
+
+def test_each_source_is_read_once_and_sentences_are_checked_against_all_of_theirs() -> None:
+    other = "https://other.example"
+    passages = Passages([*EVIDENCE, make_passage(other, "Coffee fell by 3 % in 2023.")], [])
+    links = f"[a]({TEA}) [b]({other})"
+    report = f"Tea rose by 12% and coffee fell by 3% {links}. Tea rose by 7% {links}."
+    assert [c.verdict for c in check_by_rule(report, passages)] == ["unchecked", "unsupported"]
+    both = passages.read([TEA, other])
+    assert both.sentences[0] is passages.read([TEA]).sentences[-2]
+    groups = [fact.group for fact in both.facts]
+    assert len(set(groups)) > 1
+
+
+def test_sentences_that_there_is_no_time_for_are_unchecked() -> None:
+    times = iter([False, True])
+    report = f"It fell by 30% [a]({TEA}). It fell by 40% [a]({TEA})."
+    claims = check_by_rule(report, Passages(EVIDENCE, []), lambda: next(times))
+    assert [claim.verdict for claim in claims] == ["unsupported", "unchecked"]

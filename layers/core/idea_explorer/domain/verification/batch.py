@@ -9,8 +9,8 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.verification.words import content_words, find_words, split_sentences
 
-MAX_EXCERPT = 1_500  # characters of one passage for one sentence
-MAX_EXCERPTS = 3
+MAX_EXCERPTS = 3  # sources of one sentence
+EXCERPTS = (1_500, 900, 500, 300)  # characters of one source for one sentence, the first that fits
 MAX_BATCH = 120_000  # characters of all sentences and excerpts: about 40,000 tokens
 MAX_REASON = 200
 MAX_READ = 100_000  # characters of a passage among which an excerpt is chosen
@@ -43,6 +43,8 @@ SCHEMA: JsonObject = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
+    """A sentence and what each of its sources says."""
+
     sentence: str
     passages: Sequence[str]
 
@@ -54,10 +56,14 @@ class Answer:
 
 
 def build_batch(questions: Sequence[Question], room: int = MAX_BATCH) -> list[JsonObject]:
-    """The numbered sentences, each with excerpts of its passages; as many as fit."""
+    """The numbered sentences, each with an excerpt of every source. The excerpts are as long as lets all
+    sentences fit; if even the shortest do not, as many as fit."""
+    fitting = (length for length in EXCERPTS if _longest(questions, length) <= room)
+    length = next(fitting, EXCERPTS[-1])
     batch: list[JsonObject] = []
     for number, question in enumerate(questions, start=1):
-        excerpts = [cut_excerpt(p, question.sentence) for p in question.passages[:MAX_EXCERPTS]]
+        sources = question.passages[:MAX_EXCERPTS]
+        excerpts = [cut_excerpt(text, question.sentence, length) for text in sources]
         room -= len(question.sentence) + sum(map(len, excerpts))
         if room < 0:
             break
@@ -65,7 +71,15 @@ def build_batch(questions: Sequence[Question], room: int = MAX_BATCH) -> list[Js
     return batch
 
 
-def cut_excerpt(passage: str, sentence: str, room: int = MAX_EXCERPT) -> str:
+def _longest(questions: Sequence[Question], length: int) -> int:
+    """The most characters that a batch can have with excerpts of this length."""
+    return sum(
+        len(q.sentence) + sum(min(len(text), length) for text in q.passages[:MAX_EXCERPTS])
+        for q in questions
+    )
+
+
+def cut_excerpt(passage: str, sentence: str, room: int) -> str:
     """The sentences of a passage that share most words with ours, in their order."""
     if len(passage) <= room:
         return passage

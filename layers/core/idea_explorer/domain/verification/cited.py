@@ -23,8 +23,8 @@ _ABBREVIATED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class CitedSentence:
-    """A sentence, list item or table row with at least one link to a source."""
+class Sentence:
+    """A sentence, list item or table row, and the sources that it links to."""
 
     start: int
     end: int
@@ -32,18 +32,22 @@ class CitedSentence:
     targets: tuple[str, ...]
 
 
-def find_cited_sentences(report: str) -> list[CitedSentence]:
+def find_cited_sentences(report: str) -> list[Sentence]:
+    return [sentence for sentence in find_sentences(report) if sentence.targets]
+
+
+def find_sentences(report: str) -> list[Sentence]:
     """Of a report whose citations were checked, so that every one of them is a link."""
     prose = find_prose(report)
     definitions = find_definitions(report, prose)
     defined = {d.name: d.target for d in definitions if not d.is_note}
     links = find_links(report, prose, definitions)
     end = _sources_start(report)
-    found: list[CitedSentence] = []
+    found: list[Sentence] = []
     for start, stop in _units(report, [span for span in prose if span[0] < end], links):
         cited = [_target(link, defined) for link in select_links(links, start, min(stop, end))]
-        if targets := tuple(dict.fromkeys(t for t in cited if t and is_citation(t))):
-            found.append(CitedSentence(start, stop, report[start:stop], targets))
+        targets = tuple(dict.fromkeys(t for t in cited if t and is_citation(t)))
+        found.append(Sentence(start, stop, report[start:stop], targets))
     return found
 
 

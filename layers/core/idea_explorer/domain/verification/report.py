@@ -1,25 +1,25 @@
 """Verify a report by rule, mark what is not supported, and say how strong the evidence for each claim is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from idea_explorer.domain.cited_sources import CitedDocument, read_citations
 from idea_explorer.domain.claims import Claim
 from idea_explorer.domain.json import Block
+from idea_explorer.domain.report_phrases import EVIDENCE, SOURCES, UNSUPPORTED
 from idea_explorer.domain.sources import UNMATCHED, Ledger, normalize_source
 from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.tools import Passage
 from idea_explorer.domain.verification.batch import cut_excerpt
-from idea_explorer.domain.verification.cited import find_cited_sentences
+from idea_explorer.domain.verification.cited import find_cited_sentences, find_sentences
+from idea_explorer.domain.verification.combined import CombinedEvidence
 from idea_explorer.domain.verification.evidence import Evidence
 from idea_explorer.domain.verification.rules import Unsupported, find_unsupported
-from idea_explorer.domain.verification.words import plain_text
+from idea_explorer.domain.verification.words import find_words, plain_text, remove_links
 
-MARK = "⚠ not supported by its source"
-HEADING = "## Evidence"
-SOURCES = "\n## Sources\n"
 MAX_CLAIMS = 60  # that the section lists
 MAX_CLAIM = 160  # characters of each
-MAX_PASSAGE = 600  # characters of what the source says instead
+MIN_WORDS = 3  # fewer are no statement
+MAX_SAID = 600  # characters of what the source says instead
 _NOT_IN_PASSAGE = {
     "number": "the source does not say {}",
     "date": "the source does not name {}",
@@ -40,7 +40,8 @@ class Passages:
     ) -> None:
         self._ledger = Ledger(evidence, page)
         self._texts: dict[str, dict[str, None]] = {}
-        self._read: dict[tuple[str, ...], Evidence] = {}
+        self._titles: dict[str, dict[str, None]] = {}
+        self._read: dict[str, Evidence] = {}
         for passage in evidence:
             if passage.text:
                 self._add(normalize_source(passage.source, page), passage.title, passage.text)
@@ -50,46 +51,77 @@ class Passages:
                     self._add(normalize_source(target, page), "", words)
 
     def _add(self, key: str, title: str, text: str) -> None:
-        texts = self._texts.setdefault(key, {})
-        texts |= {part: None for part in (title, text) if part}
+        self._texts.setdefault(key, {})[text] = None
+        if title:
+            self._titles.setdefault(key, {})[title] = None
 
     def key(self, target: str) -> str:
         return self._ledger.key(target)
 
     def find(self, targets: Iterable[str]) -> list[str]:
-        """Every text of these sources, the titles among them."""
+        """The text of each of these sources that has any, its shortest parts first: those are quotations."""
         keys = dict.fromkeys(map(self.key, targets))
-        return [text for key in keys for text in self._texts.get(key, ())]
+        return ["\n".join(sorted(self._texts[key], key=len)) for key in keys if key in self._texts]
 
     def count_readable(self, targets: Iterable[str]) -> int:
         return len({key for target in targets if (key := self.key(target)) in self._texts})
 
-    def read(self, targets: tuple[str, ...]) -> Evidence:
-        """The texts of these sources as the rules read them, once for all sentences that cite them."""
-        if targets not in self._read:
-            self._read[targets] = Evidence(self.find(targets))
-        return self._read[targets]
+    def read(self, targets: Iterable[str]) -> Evidence:
+        """The texts of these sources, with their titles, as the rules read them. Each source is read once."""
+        keys = dict.fromkeys(map(self.key, targets))
+        parts = [self._read_source(key) for key in keys if key in self._texts]
+        return parts[0] if len(parts) == 1 else CombinedEvidence(parts)
+
+    def _read_source(self, key: str) -> Evidence:
+        if key not in self._read:
+            self._read[key] = Evidence([*self._titles.get(key, ()), *self._texts[key]])
+        return self._read[key]
 
 
-def check_by_rule(report: str, passages: Passages) -> list[Claim]:
+def check_by_rule(
+    report: str, passages: Passages, out_of_time: Callable[[], bool] = lambda: False
+) -> list[Claim]:
     """The cited sentences of a report. One that no rule objects to is unchecked: whether the rest of it
-    follows from its passages is for a model to say."""
+    follows from its passages is for a model to say. So are those that there is no time for."""
     claims: list[Claim] = []
     for cited in find_cited_sentences(report):
         readable = passages.count_readable(cited.targets)
         claim = Claim(text=cited.text, sources=cited.targets, readable=readable)
-        evidence = passages.read(cited.targets)
+        evidence = Evidence(()) if out_of_time() else passages.read(cited.targets)
         if evidence.text and (wrong := find_unsupported(cited.text, evidence)):
             claim = claim.model_copy(
                 update={
                     "verdict": "unsupported",
                     "judge": "rule",
                     "reason": "; ".join(map(_explain, wrong)),
-                    "passage": cut_excerpt(evidence.text, plain_text(cited.text), MAX_PASSAGE),
+                    "passage": cut_excerpt(evidence.text, plain_text(cited.text), MAX_SAID),
                 }
             )
         claims.append(claim)
     return claims
+
+
+def keep_verdicts(report: str, claims: Sequence[Claim], earlier: Iterable[Claim]) -> list[Claim]:
+    """The claims of a correction, and what was unsupported before and stands there in the same words without
+    a source that can be read: to drop a link is no correction."""
+    refuted = {key: c for c in earlier if c.verdict == "unsupported" for key in _wordings(c.text)}
+    cited = iter(claims)
+    found: list[Claim] = []
+    for sentence in find_sentences(report):
+        claim = next(cited) if sentence.targets else None
+        before = next((refuted[k] for k in _wordings(sentence.text) if k in refuted), None)
+        if before and not (claim and claim.readable):
+            claim = before.model_copy(update={"text": sentence.text})
+        if claim:
+            found.append(claim)
+    return found
+
+
+def _wordings(text: str) -> set[tuple[str, ...]]:
+    """The words of a sentence, with the names of its links and without them."""
+    said = text.replace(UNMATCHED, "")
+    words = (tuple(find_words(plain_text(each))) for each in (said, remove_links(said)))
+    return {wording for wording in words if len(wording) >= MIN_WORDS}
 
 
 def _explain(wrong: Unsupported) -> str:
@@ -109,7 +141,11 @@ def mark_unsupported(report: str, claims: Iterable[Claim]) -> str:
             cell_end = (
                 len(claim.text.rstrip(" |")) if claim.text.startswith("|") else len(claim.text)
             )
-            parts += [report[position : at + cell_end], f" {MARK}", report[at + cell_end : end]]
+            parts += [
+                report[position : at + cell_end],
+                f" {UNSUPPORTED}",
+                report[at + cell_end : end],
+            ]
         else:
             parts.append(report[position:end])
         position = end
@@ -124,8 +160,8 @@ def add_evidence(report: str, claims: Sequence[Claim], numbers: Mapping[str, int
     lines = [_describe(claim, numbers) for claim in claims[:MAX_CLAIMS]]
     if len(claims) > MAX_CLAIMS:
         lines.append(f"- and {len(claims) - MAX_CLAIMS} more")
-    section = f"{HEADING}\n\n" + "\n".join(lines)
-    before, found, after = report.rpartition(SOURCES)
+    section = f"{EVIDENCE}\n\n" + "\n".join(lines)
+    before, found, after = report.rpartition(f"\n{SOURCES}\n")
     if not found:
         return f"{report.rstrip()}\n\n{section}"
     return f"{before.rstrip()}\n\n{section}\n{found}{after}"
@@ -144,7 +180,7 @@ def name_strength(claim: Claim) -> str:
     """How strong the evidence for a claim is, in words."""
     match claim.verdict:
         case "supported":
-            return "strong" if claim.readable > 1 else "one source"
+            return "several sources cited" if claim.readable > 1 else "one source"
         case "partly":
             return "partly supported"
         case "unsupported":

@@ -42,6 +42,11 @@ def plain_text(markdown: str) -> str:
     return _MARKUP.sub("", _ADDRESS.sub("", text)).strip()
 
 
+def remove_links(markdown: str) -> str:
+    """The text without its links and what they are named."""
+    return _LINK.sub("", _CITATION.sub("", markdown))
+
+
 def split_sentences(text: str) -> list[str]:
     return [part for part in _SENTENCE_END.split(text) if part.strip()]
 
