@@ -135,7 +135,7 @@ def test_a_person_sees_what_is_run_before_the_client_is_loaded(tmp_path: Path) -
     assert said.splitlines()[:2] == header
     assert re.fullmatch(
         r"estimate: \$0\.\d\d to \$[012]\.\d\d, up to 2 minutes,"
-        r" from the table for quick explorations; at most \$2\.00",
+        r" from the table for quick explorations; at most \$2\.00 plus any PDF it opens",
         said.splitlines()[2],
     )
 

@@ -47,12 +47,13 @@ OF_A_MACHINE = {"GITHUB_TOKEN", "ANTHROPIC_API_KEY", "QDRANT_API_KEY", "IDEA_WEB
     "TIDAL_CLIENT_SECRET",
 }
 # Read for every function, and used by others.
+DOMAINS = {"IDEA_ALLOWED_DOMAINS", "IDEA_BLOCKED_DOMAINS", "IDEA_USER_LOCATION"}
 UNUSED = {
     "ApiFunction": {"DEAD_LETTER_QUEUE_URL", "MAX_RUNNING", "GITHUB_SECRET_ID"},
     "DispatchFunction": {"GITHUB_BRANCH", "GITHUB_SECRET_ID"},
     "ExploreFunction": {"DEAD_LETTER_QUEUE_URL"},
-    "PublishFunction": {"MAX_RUNNING", "QDRANT_URL", "IDEA_WEBHOOK_URL"},
-    "NotifyFunction": {"MAX_RUNNING", "QDRANT_URL", "GITHUB_SECRET_ID"},
+    "PublishFunction": {"MAX_RUNNING", "QDRANT_URL", "IDEA_WEBHOOK_URL", *DOMAINS},
+    "NotifyFunction": {"MAX_RUNNING", "QDRANT_URL", "GITHUB_SECRET_ID", *DOMAINS},
 }
 
 

@@ -76,7 +76,6 @@ def test_without_private_text_anthropic_opens_them(
             {"IDEA_SEARCH_WITH_PRIVATE_TEXT": "false"},
             "http_fetch",
         ),
-        ({}, {"IDEA_MODEL_PROVIDER": "offline"}, "http_fetch"),
     ],
 )
 def test_with_private_text_we_open_them_unless_somebody_said_where(

@@ -64,6 +64,9 @@ class Opening(TranscriptEntry):
     question: str = ""  # of a branch: the question of its parent's plan, which `content` attaches
     private: bool = False  # of a branch: its parent had read private text when it asked
     reviews_plan: bool = False  # nothing is searched before a person has accepted the plan
+    adds_result: bool = (
+        False  # whether the report ends with what the toolset's result tool returned
+    )
     cites_results: bool = False  # whether results of tools are sent as `search_result` blocks
 
 

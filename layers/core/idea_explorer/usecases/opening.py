@@ -148,6 +148,7 @@ def opening(
         effort=profile.gathering,
         write_effort=profile.writing,
         changes_effort=profile.changes_effort,
+        adds_result=request.spec.result_tool is not None,
         cites_results=profile.cites_results,
         framework=framework,
         reviews_plan=request.review_plan,

@@ -210,8 +210,8 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
 
 def _add_result(text: str, state: State) -> str:
     """The report with what the toolset's result tool returned last, if it has such a tool."""
-    names = {spec.result_tool for spec in TOOLSETS.values() if spec.result_tool}
-    if not any(tool.get("name") in names for tool in state.opening.tools):
+    if not state.opening.adds_result:
         return text
+    names = {spec.result_tool for spec in TOOLSETS.values() if spec.result_tool}
     found = [result for result in state.results if result.name in names and result.record.ok]
     return add_playlist(text, playlist_of(found[-1].payload) if found else None)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from idea_explorer.agent.minimum import minimum_usd
+from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.deadline import write_reserve
@@ -56,6 +57,7 @@ class RequestPolicy:
         self.check_toolset(request.toolset)
         check_model(request, owner)
         check_fields_count(request)
+        system_prompt(request)  # raises for a mode that there is not
         request.scope_within(self.web_scope)
         check_webhook(request)
         self.check_deadline(request.seconds)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from idea_explorer.adapters.http.json_client import JsonHttp
 from idea_explorer.domain.deadline import Clock
-from idea_explorer.domain.errors import AuthFailedError, ExternalError, RejectedError
+from idea_explorer.domain.errors import AuthFailedError, ExplorerError, RejectedError
 
 AUTH_URL = "https://auth.tidal.com/v1"
 EXPIRY_MARGIN_SECONDS = 60.0  # a token is not used so shortly before its end
@@ -78,7 +78,7 @@ class SignIn:
                 if self._seconds_left() < RENEW_SECONDS:
                     try:
                         self._sign_in()
-                    except ExternalError:
+                    except ExplorerError:
                         return  # the next search says what is wrong
 
         if self._renewal is None or not self._renewal.is_alive():
