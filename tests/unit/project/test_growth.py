@@ -10,7 +10,7 @@ import pytest
 
 import idea_explorer
 from tests.performance.growth import MAX_EXPONENT, grow, measure, time_once
-from tests.performance.surfaces import SHAPES, SURFACES
+from tests.performance.surfaces import SHAPES, SURFACES, Surface
 
 PACKAGE = Path(idea_explorer.__file__).parent
 SIZE = 10_000
@@ -25,13 +25,13 @@ MAX_RATIO = 3.0
 def test_no_shape_of_text_takes_more_than_its_share(surface: str) -> None:
     call = SURFACES[surface]
     suspect = [shape for shape, make in SHAPES.items() if time_once(call, make(SIZE)) > SUSPECT]
-    slow = [
-        shape
-        for shape in suspect
-        if measure(call, SHAPES[shape](LARGE))
-        > MAX_RATIO * measure(call, SHAPES[shape](LARGE // 2))
-    ]
-    assert slow == []
+    # one measurement may be off; what is slow is slow each time
+    assert [shape for shape in suspect if all(_is_slow(call, shape) for _ in range(3))] == []
+
+
+def _is_slow(call: Surface, shape: str) -> bool:
+    large, small = (measure(call, SHAPES[shape](size)) for size in (LARGE, LARGE // 2))
+    return large > MAX_RATIO * small
 
 
 def test_what_is_quadratic_is_found() -> None:
