@@ -310,8 +310,8 @@ class _Run:
     def _inspect(self, deps: Deps, *ended: Exploration) -> None:
         sent = [f"{r.method} {r.path} {r.headers} {r.body!r}" for r in self.world.web.requests]
         letters = (re.fullmatch(r"/letter/(\d+)/(.)", r.path) for r in self.world.web.requests)
-        placed = {int(letter[1]): letter[2] for letter in letters if letter}
-        spelled = "".join(placed[place] for place in sorted(placed))
+        opened = {(int(letter[1]), letter[2]) for letter in letters if letter}
+        spelled = self.secret if opened.issuperset(enumerate(self.secret)) else ""
         self._look("address", "\n".join([*self.world.hosts, *sent]), spelled)
         for exploration in ended:
             self._look_at_text(deps.reports.load_report(exploration.id))
