@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import QueueMessage
+from idea_explorer.domain.queue_messages import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.usecases.admission import admit_or_log
 from idea_explorer.usecases.dispatch import dispatch

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.domain.ids import ExplorationId, id_from_key
-from idea_explorer.domain.request import QUEUE_OWNER
+from idea_explorer.domain.queue_messages import QUEUE_OWNER
 from idea_explorer.domain.run import FINAL
 from tests.e2e.harness.services import Rules
 from tests.e2e.harness.stack import Machine, Options, Stack, credentials

@@ -26,7 +26,8 @@ from typing import Any
 
 from idea_explorer.adapters.aws.client import client
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.request import ExploreRequest, QueueMessage
+from idea_explorer.domain.queue_messages import QueueMessage
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.usecases.admission import admit
 from idea_explorer.usecases.deps import Deps

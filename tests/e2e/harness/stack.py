@@ -18,7 +18,7 @@ from typing import Any
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
-from idea_explorer.domain.request import QUEUE_OWNER
+from idea_explorer.domain.queue_messages import QUEUE_OWNER
 from idea_explorer.domain.run import FINAL, Status
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings

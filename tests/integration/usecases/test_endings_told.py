@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.events import TextDelta
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.request import QueueMessage
+from idea_explorer.domain.queue_messages import QueueMessage
 from idea_explorer.domain.run import Receipt
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.cancel import cancel

@@ -22,7 +22,8 @@ from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UndeliveredError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.request import QueueMessage, key_of, parse_message
+from idea_explorer.domain.queue_messages import QueueMessage, parse_message
+from idea_explorer.domain.request import key_of
 from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Clock, Webhooks
 from idea_explorer.usecases.deps import Deps

@@ -5,7 +5,8 @@ import pytest
 from idea_explorer.cli.arguments import read_request
 from idea_explorer.cli.parser import build_parser
 from idea_explorer.domain.errors import InvalidRequestError, InvalidSettingError
-from idea_explorer.domain.request import ExploreRequest, QueueMessage, Submission, parse_message
+from idea_explorer.domain.queue_messages import QueueMessage, Submission, parse_message
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.web_scope import DOMAIN_RULE, WebScope, check_domain
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.request_policy import RequestPolicy, check_fields_count

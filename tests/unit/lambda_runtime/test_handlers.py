@@ -16,7 +16,7 @@ from idea_explorer.domain.errors import (
     UnavailableError,
 )
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import QueueMessage
+from idea_explorer.domain.queue_messages import QueueMessage
 from idea_explorer.lambda_runtime import handlers
 from tests.e2e.harness.template import ROOT
 from tests.fakes.functions import Context

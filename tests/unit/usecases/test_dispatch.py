@@ -9,7 +9,8 @@ from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
-from idea_explorer.domain.request import QUEUE_OWNER, ExploreRequest, QueueMessage
+from idea_explorer.domain.queue_messages import QUEUE_OWNER, QueueMessage
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.usecases.admission import admit
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.dispatch import dispatch

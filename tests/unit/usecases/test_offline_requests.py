@@ -10,7 +10,8 @@ import pytest
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
-from idea_explorer.domain.request import SMOKE_OWNER, ExploreRequest
+from idea_explorer.domain.queue_messages import SMOKE_OWNER
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish

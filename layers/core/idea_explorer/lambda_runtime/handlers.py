@@ -21,7 +21,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import QueueMessage
+from idea_explorer.domain.queue_messages import QueueMessage
 from idea_explorer.observability.logging import PowertoolsLog, powertools_logger
 
 if TYPE_CHECKING:

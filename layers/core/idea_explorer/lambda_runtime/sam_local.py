@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from idea_explorer.domain.ids import ExplorationId
     from idea_explorer.domain.json import JsonObject
-    from idea_explorer.domain.request import QueueMessage
+    from idea_explorer.domain.queue_messages import QueueMessage
     from idea_explorer.lambda_runtime.handlers import Work
     from idea_explorer.ports import Jobs, Log
     from idea_explorer.usecases.deps import Deps
@@ -88,7 +88,8 @@ def run_message(message: QueueMessage, deps: Deps) -> JsonObject:
 
 def submit_sample(work: Work, deps: Deps) -> None:
     """Store a sample exploration under the id that an event names. Each container starts without any."""
-    from idea_explorer.domain.request import QUEUE_OWNER, ExploreRequest
+    from idea_explorer.domain.queue_messages import QUEUE_OWNER
+    from idea_explorer.domain.request import ExploreRequest
     from idea_explorer.usecases.submit import submit
 
     submit(ExploreRequest(idea=IDEA), QUEUE_OWNER, deps, exploration_id=work.id)

@@ -12,7 +12,7 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.request import (
+from idea_explorer.domain.queue_messages import (
     QUEUE_OWNER,
     ExplorationReference,
     QueueMessage,

@@ -11,7 +11,7 @@ from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.request import QUEUE_OWNER, QueueMessage, Submission, parse_message
+from idea_explorer.domain.queue_messages import QUEUE_OWNER, QueueMessage, Submission, parse_message
 from idea_explorer.ports import Job, Jobs
 from idea_explorer.usecases.approvals.wait import expire
 from idea_explorer.usecases.deps import Deps

@@ -16,7 +16,8 @@ from idea_explorer.domain.deadline import write_reserve
 from idea_explorer.domain.errors import InvalidRequestError, MissingError, QuotaSpentError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.models import PROFILES, ModelProfile
-from idea_explorer.domain.request import SMOKE_OWNER, ExploreRequest
+from idea_explorer.domain.queue_messages import SMOKE_OWNER
+from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.toolsets import TOOLSETS, toolsets_taking
 from idea_explorer.domain.usage import Price
 from idea_explorer.domain.web_scope import ANYWHERE, WebScope

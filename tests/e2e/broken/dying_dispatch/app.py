@@ -7,7 +7,7 @@ from pathlib import Path
 
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import QueueMessage
+from idea_explorer.domain.queue_messages import QueueMessage
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.ports import Workflow
 from idea_explorer.usecases.admission import admit

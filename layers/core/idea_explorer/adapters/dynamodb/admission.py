@@ -9,18 +9,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from idea_explorer.adapters import records
-from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK, Item, Value, record_key
-from idea_explorer.adapters.dynamodb.table import (
+from idea_explorer.adapters.dynamodb.expressions import (
     Check,
     Condition,
-    ConditionNotMetError,
     Delete,
     Put,
-    Table,
     Update,
     Write,
     begins_with,
 )
+from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK, Item, Value, record_key
+from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.text import hash_text

@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from idea_explorer.adapters.dynamodb.expressions import Condition, begins_with
 from idea_explorer.adapters.dynamodb.schema import (
     EVENT,
     EXISTS,
@@ -17,12 +18,7 @@ from idea_explorer.adapters.dynamodb.schema import (
     event_key,
     record_key,
 )
-from idea_explorer.adapters.dynamodb.table import (
-    Condition,
-    ConditionNotMetError,
-    Table,
-    begins_with,
-)
+from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
 from idea_explorer.adapters.records import (
     lease_lost,
     no_such_exploration,

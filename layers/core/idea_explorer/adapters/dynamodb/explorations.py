@@ -16,6 +16,7 @@ from idea_explorer.adapters.dynamodb.admission import (
     waiting_writes,
 )
 from idea_explorer.adapters.dynamodb.events import event_items, last_number
+from idea_explorer.adapters.dynamodb.expressions import Condition, Write
 from idea_explorer.adapters.dynamodb.schema import (
     ACTIVE,
     BY_OWNER,
@@ -30,7 +31,7 @@ from idea_explorer.adapters.dynamodb.schema import (
     Value,
     record_key,
 )
-from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Table, Write
+from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId

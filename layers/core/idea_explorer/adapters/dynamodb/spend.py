@@ -3,8 +3,9 @@
 import math
 from datetime import UTC, date, datetime, time, timedelta
 
+from idea_explorer.adapters.dynamodb.expressions import Condition, Put
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK, Item
-from idea_explorer.adapters.dynamodb.table import Condition, ConditionNotMetError, Put, Table
+from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.usage import limit_hold
 

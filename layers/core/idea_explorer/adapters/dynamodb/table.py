@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from idea_explorer.adapters.aws.client import error_code, map_aws_errors
+from idea_explorer.adapters.dynamodb.expressions import Check, Condition, Delete, Put, Update, Write
 from idea_explorer.adapters.dynamodb.schema import (
     PK,
     SK,
@@ -50,53 +50,6 @@ class ConditionNotMetError(Exception):
         super().__init__("The condition of a write was not met.")
         self.failed = failed
         self.found = found
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """An expression that uses `#name` for an attribute and `:name` for a value."""
-
-    expression: str
-    values: Mapping[str, Value]
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """Store an item, replacing any that is there."""
-
-    item: Mapping[str, Value]
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    key: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """Change an item, on a condition if there is one."""
-
-    key: Mapping[str, str]
-    change: str
-    values: Mapping[str, Value]
-    when: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """Write nothing, but let the transaction fail unless an item meets a condition."""
-
-    key: Mapping[str, str]
-    condition: Condition
-
-
-Write: TypeAlias = Put | Delete | Update | Check
-
-
-def begins_with(partition: str, prefix: str) -> Condition:
-    """The items of a partition whose sort key begins with a prefix."""
-    values = {"partition": partition, "prefix": prefix}
-    return Condition(f"#{PK} = :partition AND begins_with(#{SK}, :prefix)", values)
 
 
 class Table:

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Sequence
 
 from idea_explorer.adapters.aws.s3 import Bucket
+from idea_explorer.adapters.dynamodb.expressions import Condition, begins_with
 from idea_explorer.adapters.dynamodb.schema import (
     APPROVAL,
     ENTRY,
@@ -20,12 +21,7 @@ from idea_explorer.adapters.dynamodb.schema import (
     entry_key,
     record_key,
 )
-from idea_explorer.adapters.dynamodb.table import (
-    Condition,
-    ConditionNotMetError,
-    Table,
-    begins_with,
-)
+from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
 from idea_explorer.adapters.records import (
     lease_lost,
     no_report,
