@@ -65,7 +65,7 @@ class GitHubClient:
 
     def owner(self) -> str:
         """The repository's owner, who may have changed if the repository has moved."""
-        name = self.about().full_name if self._has_moved else self.repository
+        name = self.about().full_name or self.repository if self._has_moved else self.repository
         return name.partition("/")[0]
 
     def get(self, *segments: str, **parameters: str | int) -> Any:

@@ -20,7 +20,7 @@ class Permissions(BaseModel):
 
 
 class Repository(BaseModel):
-    full_name: str
+    full_name: str = ""
     default_branch: str
     archived: bool = False
     permissions: Permissions | None = None
