@@ -3,9 +3,9 @@
     python -m tests.performance.peer_runner --base URL --mode cold|warm|conc [--scenario common|full]
         [--warmup N] [--count N] [--rounds N] [--width N]
 
-It says on stdout, in one line of JSON, when it was ready, when its first exploration was done, and the CPU time
-and memory of the rest: the protocol of the other runners. The journal, events, the record and the report go to
-SQLite, log lines to stderr, metrics to stdout, as in a deployment. Nothing is published: no other loop does.
+It says on stdout, in one line of JSON, when it was ready, when its first exploration was done, and the CPU
+time and memory of the rest: the protocol of the other runners. The journal, events, the record and the report
+go to SQLite, log lines to stderr, metrics to stdout. Nothing is published: no other loop does that.
 """
 
 import atexit
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
 MODEL = "claude-sonnet-4-5"
@@ -89,8 +90,8 @@ def cpu_seconds() -> float:
 
 
 def peak_kilobytes() -> int:
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
 def new_name() -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.json import JsonObject, dump_canonical
+from idea_explorer.domain.json import JsonObject, json_size
 from idea_explorer.domain.usage import ModelUsage, Price, Usage, compute_cost
 from idea_explorer.ports import ModelRequest
 
@@ -169,9 +169,9 @@ class Budget:
 
 def estimate_tokens(request: ModelRequest) -> int:
     """An upper bound for the input tokens of a request."""
-    sent: JsonObject = {
-        "system": list(request.system),
-        "tools": list(request.tools),
-        "messages": list(request.messages),
-    }
-    return int(len(dump_canonical(sent).encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
+    messages = request.messages_size
+    if messages is None:
+        messages = sum(map(json_size, request.messages))
+    separators = max(len(request.messages) - 1, 0)
+    others: JsonObject = {"system": [*request.system], "tools": [*request.tools], "messages": []}
+    return int((json_size(others) + messages + separators) / BYTES_PER_TOKEN)

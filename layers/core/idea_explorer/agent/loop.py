@@ -7,7 +7,7 @@ a run that is killed anywhere resumes from the last entry.
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
 from idea_explorer.agent.endings import end_early, end_interrupted, is_conversation_refused
@@ -58,6 +58,7 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     ToolsRan,
 )
+from idea_explorer.domain.turns import Conversation
 from idea_explorer.domain.usage import compute_cost
 from idea_explorer.ports import EventSink, Model, ModelRequest, Transcript
 
@@ -243,7 +244,12 @@ class Agent:
 
     @property
     def _state(self) -> State:
-        return State(self.transcript.entries)
+        entries = self.transcript.entries
+        return State(entries, self._conversation.follow(entries))
+
+    @cached_property
+    def _conversation(self) -> Conversation:
+        return Conversation()
 
     def _time_for(self, move: Ask) -> Deadline:
         """A call that gathers has to end when the time for writing begins."""

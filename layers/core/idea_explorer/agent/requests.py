@@ -38,7 +38,7 @@ from idea_explorer.domain.transcript import (
     StoredResult,
     ToolsRan,
 )
-from idea_explorer.domain.turns import build_messages, list_blocks
+from idea_explorer.domain.turns import list_blocks
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import ModelRequest
 
@@ -78,7 +78,8 @@ def build_request(
         model_id=opening.model_id,
         system=opening.system,
         tools=[tool for tool in opening.tools if not (waits and is_server_tool(tool))],
-        messages=build_messages(state.entries),
+        messages=state.messages.turns,
+        messages_size=state.messages.size,
         max_tokens=max_tokens,
         writing=writing,
         tools_off=tools_off,
@@ -190,8 +191,8 @@ def _list_unsupported(state: State) -> Block:
         for claim in claims
         if claim.verdict == "unsupported"
     ]
-    messages = build_messages(state.entries)
-    documents = [block for block in list_blocks(messages) if block.get("type") == "document"]
+    blocks = list_blocks(state.messages.turns)
+    documents = [block for block in blocks if block.get("type") == "document"]
     cited = "citations" in documents[-1] if documents else any(map(is_fetch, state.opening.tools))
     return document_block(UNSUPPORTED, dump_canonical(listed), cited=cited)
 

@@ -29,7 +29,8 @@ from idea_explorer.domain.transcript import (
     WriteReason,
 )
 from idea_explorer.domain.turns import (
-    build_messages,
+    Conversation,
+    Messages,
     find_effort,
     find_pending_server_calls,
     prepare_answer,
@@ -41,13 +42,21 @@ _BESIDE = ModelCallStarted | VerificationStarted | VerificationFinished
 
 @dataclass(frozen=True)
 class State:
+    """`built` are the messages of the entries, where they are known."""
+
     entries: Sequence[AnyEntry]
+    built: Messages | None = None
 
     @cached_property
     def opening(self) -> Opening:
         opening = self.entries[0]
         assert isinstance(opening, Opening)
         return opening
+
+    @cached_property
+    def messages(self) -> Messages:
+        """Those of the next request."""
+        return self.built or Conversation().follow(self.entries)
 
     @property
     def last(self) -> AnyEntry:
@@ -196,7 +205,7 @@ class State:
 
     @property
     def effort_now(self) -> str | None:
-        return find_effort(build_messages(self.entries), self.effort)
+        return find_effort(self.messages.turns, self.effort)
 
     @property
     def resumed(self) -> set[int | None]:

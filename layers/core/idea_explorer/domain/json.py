@@ -19,6 +19,11 @@ def dump_canonical(value: JsonValue) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+def json_size(value: JsonValue) -> int:
+    """The bytes of a value as JSON."""
+    return len(dump_canonical(value).encode("utf-8", "surrogatepass"))
+
+
 def digest(value: JsonValue) -> str:
     return hash_text(dump_canonical(value))
 

@@ -4,9 +4,10 @@ Each request extends the one before it, so prompt caches and signed thinking sta
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from idea_explorer.domain.cited_sources import IN_SEARCH_RESULT, CitedDocument, list_documents
-from idea_explorer.domain.json import Block, JsonObject, citations_of, dump_canonical
+from idea_explorer.domain.json import Block, JsonObject, citations_of, dump_canonical, json_size
 from idea_explorer.domain.search_results import build_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -28,33 +29,64 @@ NOT_RUN: JsonObject = {
 }
 
 
-def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
-    """The `messages` of the next request."""
-    turns: list[JsonObject] = []
-    waiting: list[StoredResult] = []
-    cited = False
-    for entry in entries:
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The `messages` of a request, and how many bytes of JSON they are."""
+
+    turns: Sequence[JsonObject]
+    size: int
+
+
+class Conversation:
+    """The messages of a transcript while it grows. What an entry adds is built and measured once."""
+
+    def __init__(self) -> None:
+        self._built = 0  # entries whose turns are there
+        self._turns: list[JsonObject] = []
+        self._sizes: list[tuple[JsonObject, int]] = []
+        self._waiting: list[StoredResult] = []
+        self._cited = False
+
+    def follow(self, entries: Sequence[AnyEntry]) -> Messages:
+        """The messages of the next request. The entries are those of the call before, and more."""
+        for entry in entries[self._built :]:
+            self._add(entry)
+        self._built = len(entries)
+        return Messages(tuple(self._turns), self._measure())
+
+    def _measure(self) -> int:
+        """A turn that has changed is another object, and so are all that follow it."""
+        same = 0
+        for (measured, _), turn in zip(self._sizes, self._turns, strict=False):
+            if measured is not turn:
+                break
+            same += 1
+        del self._sizes[same:]
+        self._sizes += [(turn, json_size(turn)) for turn in self._turns[same:]]
+        return sum(size for _, size in self._sizes)
+
+    def _add(self, entry: AnyEntry) -> None:
+        turns = self._turns
         match entry:
             case Opening():
-                cited = entry.cites_results
-                turns = [dict(message) for message in entry.turns]
+                self._cited = entry.cites_results
+                turns[:] = [dict(message) for message in entry.turns]
                 _extend(turns, "user", entry.content)
                 if entry.new_effort:
                     turns.append(_effort_change(entry.new_effort))
             case ConversationRestarted():
-                turns = [{"role": "user", "content": [*entry.content]}]
+                turns[:] = [{"role": "user", "content": [*entry.content]}]
             case ModelCallFinished() if content := prepare_answer(entry):
                 _extend(turns, "assistant", content)
             case ToolsRan() if entry.pending:
-                waiting = list(entry.results)
+                self._waiting = list(entry.results)
             case ToolsRan():
-                _extend(
-                    turns, "user", [_result_block(result, cited=cited) for result in entry.results]
-                )
+                self._add_results(entry.results)
             case ApprovalsDecided():
-                results = _sort_by_call([*waiting, *entry.results], _blocks(turns[-1]))
-                _extend(turns, "user", [_result_block(result, cited=cited) for result in results])
-                waiting = []
+                self._add_results(
+                    _sort_by_call([*self._waiting, *entry.results], _blocks(turns[-1]))
+                )
+                self._waiting = []
             case BranchesFinished():
                 _extend(turns, "user", entry.content)
             case Instruction():
@@ -62,7 +94,15 @@ def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
                 _extend(turns, "user", [*entry.attached, {"type": "text", "text": entry.text}])
                 if entry.effort:
                     turns.append(_effort_change(entry.effort))
-    return turns
+
+    def _add_results(self, results: Sequence[StoredResult]) -> None:
+        blocks = [_result_block(result, cited=self._cited) for result in results]
+        _extend(self._turns, "user", blocks)
+
+
+def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:
+    """The `messages` of the next request."""
+    return [*Conversation().follow(entries).turns]
 
 
 def list_blocks(messages: Sequence[JsonObject]) -> list[Block]:

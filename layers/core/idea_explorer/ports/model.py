@@ -29,6 +29,7 @@ class ModelRequest:
     thinking: JsonObject | None = None
     effort: str | None = None
     schema: JsonObject | None = None  # the answer is JSON of this schema
+    messages_size: int | None = None  # the bytes of the messages as JSON, where they are known
 
 
 @dataclass(frozen=True, slots=True)
