@@ -53,7 +53,7 @@ function change(approval, decide, redraw) {
 		if (!editor.hidden) content.focus();
 	}, { "aria-expanded": "false" });
 	const element = h("article.change", { "aria-labelledby": `path-${id}` },
-		t("div.heading", h("h3.path", { id: `path-${id}` }, t("bdi", approval.path)), !isPlan && t("label.inline", pick, " select")),
+		t("div.heading", h("h3.path", { id: `path-${id}` }, t("bdi", approval.path)), !isPlan && !isCommands && t("label.inline", pick, " select")),
 		t("p", approval.description), approval.checks?.length > 0 && drawChecks(approval.checks), shown, edited, editor, warning, said,
 		decisions("", act(approve), act(reject), edit));
 	return { element, approve, reject, picked: () => pick.checked, isPlan, isCommands, draw: () => fill(shown, drawn()) };

@@ -35,6 +35,11 @@ class Proposal(DomainModel, frozen=True):
     description: str
 
     @property
+    def is_change(self) -> bool:
+        """Whether approving it writes a file."""
+        return self.kind not in {"plan", "checks"}
+
+    @property
     def danger(self) -> str | None:
         """What makes this file dangerous to change; None for an ordinary one."""
         return find_danger(self.path)

@@ -21,7 +21,7 @@ _TEMPLATES = (".example", ".sample", ".template", ".dist", ".defaults", ".schema
 
 def is_secret_file(path: str, allowed: Collection[str] = ()) -> bool:
     """Whether the tools must not read or change the file at this path, which is relative to the root."""
-    if path in allowed:
+    if path in allowed or _is_ordinary(path.casefold()):
         return False
     *folders, name = (_plain(segment) for segment in path.split("/"))
     if not _FOLDERS.isdisjoint(folders) or "/".join([*folders[-1:], name]) in _IN_FOLDERS:
@@ -29,6 +29,19 @@ def is_secret_file(path: str, allowed: Collection[str] = ()) -> bool:
     if name.endswith(_TEMPLATES):
         return False
     return name in _NAMES or name.endswith(_ENDINGS) or name.startswith(".env.")
+
+
+def _is_ordinary(lower: str) -> bool:
+    """True for nearly all files of nearly all repositories, and quick to tell: there may be 100,000."""
+    name = lower.rpartition("/")[2]
+    return (
+        name not in _NAMES
+        and not name.endswith((*_ENDINGS, ".", " "))
+        and ":" not in lower
+        and not lower.startswith(".")
+        and "/." not in lower
+        and not name.startswith("credentials")
+    )
 
 
 def _plain(segment: str) -> str:

@@ -4,8 +4,10 @@ Needs Linux with user namespaces, as the checks do.
 """
 
 import io
+import json
 import os
 import socket
+import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.checks import sandbox
 from idea_explorer.adapters.checks.sandbox import (
     MAX_TAIL_BYTES,
     Ended,
@@ -23,6 +26,7 @@ from idea_explorer.adapters.checks.sandbox import (
 )
 
 needs_namespaces = pytest.mark.skipif(not can_isolate(), reason="no user namespaces here")
+PYTHON = "/usr/bin/python3"
 LIMITS = SandboxLimits(seconds=20.0, memory_bytes=512 * 1_048_576)
 
 
@@ -266,3 +270,39 @@ def test_without_namespaces_what_is_left_running_does_not_hold_the_result(box: B
 
     assert (ended.exit_code, ended.tail) == (4, b"done\n")
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.getuid() != 0, reason="every other test runs as an ordinary user here")
+@pytest.mark.skipif(not Path(PYTHON).exists(), reason="no Python that every user may run")
+def test_an_ordinary_user_is_isolated_by_a_user_namespace() -> None:
+    """Root does without; this is what people have."""
+    plan = {
+        "command": "id -u; cat a.txt; echo x > /etc/x; mount -o remount,rw,bind / ; exit 5",
+        "isolated": True,
+        "memory": LIMITS.memory_bytes,
+        "processes": 64,
+        "disk": 10_000_000,
+        "root": "/tmp",
+        "hidden": ["/tmp"],
+        "readable": [],
+        "environment": {"PATH": os.environ["PATH"], "HOME": "/tmp/home"},
+        "status": 2,
+    }
+    launcher = Path(sandbox.__file__).with_name("launcher.py").read_text()
+    with pack({"a.txt": "hello\n"}) as archive:
+        archive.seek(0)
+        done = subprocess.run(
+            [PYTHON, "-I", "-S", "-c", launcher, json.dumps(plan)],
+            stdin=archive,
+            capture_output=True,
+            user=1000,
+            group=1000,
+            extra_groups=[],
+            cwd="/",
+            check=False,
+        )
+
+    assert done.stdout == b"1000\nhello\n"
+    assert done.stderr.splitlines()[-1] == b'{"exit": 5}'
+    assert not Path("/etc/x").exists()

@@ -20,6 +20,8 @@ from idea_explorer.settings import Settings
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.publish import publish
+from idea_explorer.usecases.revert import revert
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring.deps import local_deps
 from idea_explorer.wiring.local import LOCAL_OWNER
@@ -121,6 +123,22 @@ def test_checks_run_after_a_person_allowed_them_and_stand_beside_the_next_change
     assert result_of(model, 5)["passed"] is True  # without another question
     assert len(world.deps.approvals.approvals(waiting.id)) == 3
     assert (tmp_path / "tea.txt").read_text() == "green\n"
+
+
+def test_a_revert_leaves_the_settings_alone(tmp_path: Path) -> None:
+    model = scripted([call(1, "run_checks"), edit(2, "green\n"), says("# Green tea\n\nDone.")])
+    world = World(tmp_path, model)
+    waiting = world.start()
+    world.decide(waiting, decision="approve", confirm_danger=True)
+    waiting = world.go_on(waiting)
+    world.decide(waiting, decision="approve")
+    done = world.go_on(waiting)
+    done = publish(done.id, done.run.number, world.deps)
+
+    revert(done, world.deps)
+
+    assert (tmp_path / "tea.txt").read_text() == "black\n"
+    assert COMMAND in (tmp_path / ".idea-explorer.toml").read_text()
 
 
 def test_a_rejection_runs_nothing_and_asks_again(tmp_path: Path) -> None:

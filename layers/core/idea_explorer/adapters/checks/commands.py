@@ -23,7 +23,7 @@ from idea_explorer.adapters.safe_files import open_file
 from idea_explorer.adapters.snapshots.worktrees import open_files
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.checks import MAX_OUTPUT_CHARS, CheckResult
-from idea_explorer.domain.errors import ConfigurationError, RejectedError
+from idea_explorer.domain.errors import ConfigurationError, ExternalError, RejectedError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import encode_name
 from idea_explorer.domain.redaction import mask_secrets
@@ -104,9 +104,12 @@ class LocalChecks:
             ]
 
     def _settings(self) -> RepositorySettings:
-        shown = run_git(self._root, "cat-file", "-s", f"HEAD:./{SETTINGS_FILE}")
+        try:
+            shown = run_git(self._root, "cat-file", "-s", f"HEAD:./{SETTINGS_FILE}")
+        except ExternalError:
+            return RepositorySettings()  # git is not installed
         if shown.returncode:
-            return RepositorySettings()  # no git, no commit, or no such file in it
+            return RepositorySettings()  # no repository, no commit, or no such file in it
         if int(shown.stdout) > MAX_SETTINGS_BYTES:
             return parse_repository_settings(b" " * (MAX_SETTINGS_BYTES + 1))
         shown = run_git(self._root, "cat-file", "blob", f"HEAD:./{SETTINGS_FILE}")

@@ -79,7 +79,9 @@ def map_user(inside: int, uid: int, gid: int) -> None:
 
 def unpack(folder: str) -> None:
     with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as archive:
-        archive.extractall(folder, filter="fully_trusted")  # noqa: S202  our own archive  # nosec B202
+        # Python has had filters since 3.11.4
+        archive.extraction_filter = getattr(tarfile, "fully_trusted_filter", None)
+        archive.extractall(folder)  # noqa: S202  our own archive  # nosec B202
 
 
 def limit_process(plan: Plan) -> None:

@@ -34,13 +34,18 @@ class TextBuffer:
     def __init__(self, text: memoryview, entries: Sequence[SnapshotEntry]) -> None:
         self.text = text
         self.entries = entries
+        self._last_shown: tuple[SnapshotEntry, bytes] | None = None
 
     def content(self, entry: SnapshotEntry) -> bytes:
         return bytes(self.text[entry.start : entry.start + entry.size])
 
     def shown(self, entry: SnapshotEntry) -> bytes:
         """The content as a model may see it: as long, with masks in the place of keys."""
-        return mask_bytes(self.content(entry))
+        last = self._last_shown
+        if last is None or last[0] is not entry:
+            # matches come file by file
+            self._last_shown = last = (entry, mask_bytes(self.content(entry)))
+        return last[1]
 
     def match_lines(
         self, pattern: Pattern, is_wanted: Callable[[SnapshotEntry], bool]

@@ -80,7 +80,7 @@ def apply_decisions(
         else:
             assert writer is not None
             result = _outcome(exploration, approval, writer)
-        if result.ok and approval.proposal.kind not in {"plan", "checks"}:
+        if result.ok and approval.proposal.is_change:
             change = WrittenChange(path=approval.proposal.path, content=approval.approved_content)
             written.append(change)
         record = _record(call, result, step)
