@@ -8,6 +8,7 @@ import pytest
 from idea_explorer.adapters.checks.sandbox import can_isolate
 from tests.browser.driver import Browser
 from tests.browser.test_journeys import service, submit
+from tests.fakes.anthropic_scripts import Entry
 from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.served import TOKEN
 
@@ -18,7 +19,7 @@ pytestmark = [
 
 HOSTILE = "<img src=x onerror=alert(1)></pre>"
 EDIT = {"path": "tea.txt", "content": "green\n", "description": "Another tea"}
-SCRIPT = [
+SCRIPT: list[Entry] = [
     answer(tool_use("run_checks", {})),
     answer(tool_use("run_checks", {"check": "test"})),
     answer(text("It is black."), tool_use("edit_file", EDIT)),
