@@ -77,8 +77,8 @@ def _github_checks(settings: Settings, exploration: Exploration | None) -> Check
         return None
     from idea_explorer.adapters.github.checks import GitHubChecks
 
-    client = client_for(settings, exploration.request)
-    return GitHubChecks(client, exploration.id, system_clock())
+    connect = partial(client_for, settings, exploration.request)
+    return GitHubChecks(connect, exploration.id, system_clock())
 
 
 def base_of(settings: Settings, exploration: Exploration) -> str | None:

@@ -41,7 +41,7 @@ def checks(
     github: FakeGitHub, repo: Repository, exploration: Exploration, clock: ManualClock
 ) -> GitHubChecks:
     client = GitHubClient(repo.full_name, lambda: "t0ken", github.url)
-    return GitHubChecks(client, exploration.id, clock)
+    return GitHubChecks(lambda: client, exploration.id, clock)
 
 
 def test_runs_and_statuses_are_read(checks: GitHubChecks, repo: Repository, tip: str) -> None:

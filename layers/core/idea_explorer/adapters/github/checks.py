@@ -1,7 +1,6 @@
 """The checks of the branch with an exploration's approved changes, as GitHub tells them."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import AliasPath, BaseModel, Field
 
@@ -55,8 +54,10 @@ class _CombinedStatus(BaseModel):
 class GitHubChecks:
     """Runs nothing: it waits a little for GitHub's checks, and reads what they say."""
 
-    def __init__(self, client: GitHubClient, exploration_id: ExplorationId, clock: Clock) -> None:
-        self._client = client
+    def __init__(
+        self, connect: Callable[[], GitHubClient], exploration_id: ExplorationId, clock: Clock
+    ) -> None:
+        self._connect = connect  # raises if the repository may not be explored any more
         self._branch = branch_of(exploration_id)
         self._clock = clock
 
@@ -65,12 +66,13 @@ class GitHubChecks:
 
     def run(self, only: str | None) -> Sequence[CheckResult]:
         """GitHub's checks have names of their own: `only` selects those whose name contains it, if any."""
-        tip = GitHubBranches(self._client).tip(self._branch)
+        client = self._connect()
+        tip = GitHubBranches(client).tip(self._branch)
         if tip is None:
             raise ConfigurationError("No change was approved yet, so there is nothing to check.")
         ends = self._clock.monotonic() + WAIT_SECONDS
         while True:
-            results = [*self._read(tip)]
+            results = [*_read(client, tip)]
             if results and all(result.outcome != "pending" for result in results):
                 break
             if self._clock.monotonic() + PAUSE_SECONDS > ends:
@@ -79,26 +81,24 @@ class GitHubChecks:
             self._clock.sleep(PAUSE_SECONDS)
         return [r for r in results if only and only in r.name.casefold()] or results
 
-    def _read(self, commit: str) -> Iterator[CheckResult]:
-        try:
-            runs = self._get(commit, "check-runs")
-            states = self._get(commit, "status")
-        except (AuthFailedError, DocumentMissingError) as error:
-            raise ConfigurationError(
-                "GitHub does not let the token read the checks of the changes.",
-                hint="It needs the permissions 'Checks' and 'Commit statuses', to read.",
-            ) from error
-        for run in parse(_CheckRuns, runs).check_runs:
-            yield _from_run(run)
-        for status in parse(_CombinedStatus, states).statuses:
-            yield CheckResult(
-                name=status.context,
-                outcome=_STATES.get(status.state, "failed"),
-                detail=make_printable(status.description or status.state)[:500],
-            )
 
-    def _get(self, commit: str, what: str) -> Any:
-        return self._client.get("commits", commit, what, per_page=PER_PAGE)
+def _read(client: GitHubClient, commit: str) -> Iterator[CheckResult]:
+    try:
+        runs = client.get("commits", commit, "check-runs", per_page=PER_PAGE)
+        states = client.get("commits", commit, "status", per_page=PER_PAGE)
+    except (AuthFailedError, DocumentMissingError) as error:
+        raise ConfigurationError(
+            "GitHub does not let the token read the checks of the changes.",
+            hint="It needs the permissions 'Checks' and 'Commit statuses', to read.",
+        ) from error
+    for run in parse(_CheckRuns, runs).check_runs:
+        yield _from_run(run)
+    for status in parse(_CombinedStatus, states).statuses:
+        yield CheckResult(
+            name=status.context,
+            outcome=_STATES.get(status.state, "failed"),
+            detail=make_printable(status.description or status.state)[:500],
+        )
 
 
 def _from_run(run: _CheckRun) -> CheckResult:
