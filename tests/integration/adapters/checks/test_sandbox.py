@@ -254,14 +254,26 @@ def test_folders_that_the_check_uses_are_there_to_read(box: Box, tmp_path: Path)
 @pytest.mark.slow
 def test_without_namespaces_the_limits_of_a_process_still_hold(box: Box) -> None:
     ended = box.run(
-        "cat a.txt; echo $HOME; sleep 600", replace(LIMITS, seconds=1.0), isolated=False
+        "cat a.txt; echo $HOME; echo $$; sleep 600", replace(LIMITS, seconds=1.0), isolated=False
     )
 
-    home = ended.tail.decode().splitlines()[1]
-    assert ended.tail.startswith(b"hello\n")
+    text, home, process = ended.tail.decode().splitlines()
+    assert text == "hello"
     assert ended.reason == "its time was up"
     assert home != str(Path.home())
     assert not Path(home).exists()
+    deadline = time.monotonic() + 5
+    while is_alive(process) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_alive(process)
+
+
+def is_alive(process: str) -> bool:
+    """A process that has ended may not have been waited for yet."""
+    try:
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_without_namespaces_what_is_left_running_does_not_hold_the_result(box: Box) -> None:

@@ -100,7 +100,8 @@ def limit_process(plan: Plan) -> None:
 def run(plan: Plan) -> None:
     """Become the command."""
     limit_process(plan)
-    os.setsid()
+    if plan["isolated"]:
+        os.setsid()  # elsewhere it stays in the group that is killed when its time is up
     os.umask(0o022)
     os.chdir(plan["root"])
     nothing = os.open("/dev/null", os.O_RDONLY)
