@@ -47,7 +47,7 @@ def guard(tool: Tool[Any], workspace: Workspace) -> Tool[Any]:
 
 def _prepare(arguments: Arguments, workspace: Workspace) -> Arguments:
     """The arguments of a proposal, if it is one that may be made."""
-    given: JsonObject = arguments.model_dump(mode="json")
+    given: JsonObject = arguments.model_dump(mode="json", exclude_unset=True)
     paths = [path for name in _PATHS if (path := text_of(given.get(name)))]
     for path in paths:
         _check_changeable(check_repository_path(path), workspace)
