@@ -107,7 +107,8 @@ def _operations() -> tuple[Operation, ...]:
                 body_required=bool(body and body["required"]),
             )
         )
-    return tuple(found)
+    # a ref may hold slashes, so the paths that say more come first
+    return tuple(sorted(found, key=lambda operation: -len(operation.name)))
 
 
 def _typed(text: str) -> str | int:

@@ -54,6 +54,27 @@ class PullRequest:
     comments: list[JsonObject] = field(default_factory=list)
 
 
+@dataclass
+class CheckRun:
+    """A check of GitHub Actions or of an app; `conclusion` is None until it has ended."""
+
+    name: str
+    status: str = "completed"
+    conclusion: str | None = "success"
+    title: str | None = None
+    summary: str | None = None
+    text: str | None = None
+
+
+@dataclass
+class Status:
+    """What a service without an app says of a commit."""
+
+    context: str
+    state: str
+    description: str | None = None
+
+
 class Repository:
     """Readable and writable by hand while the server serves it to others."""
 
@@ -76,6 +97,8 @@ class Repository:
         self.private = private
         self.protected: dict[str, Rule] = {}
         self.pulls: list[PullRequest] = []
+        self.check_runs: dict[str, list[CheckRun]] = {}  # by commit
+        self.statuses: dict[str, list[Status]] = {}
         self.clock = clock
         self.archive_tickets: set[str] = set()
         self.lock = threading.Lock()

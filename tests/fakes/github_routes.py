@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tests.fakes import github_checks as checks
 from tests.fakes import github_contents as contents
 from tests.fakes import github_history as history
 from tests.fakes import github_objects as objects
@@ -47,6 +48,8 @@ ROUTES: dict[str, Route] = {
     f"POST {_REPO}/git/commits": _git(objects.create_commit),
     f"GET {_REPO}/commits": _git(history.list_commits),
     f"GET {_REPO}/commits/{{ref}}": _git(history.get_history_commit),
+    f"GET {_REPO}/commits/{{ref}}/check-runs": _git(checks.list_check_runs),
+    f"GET {_REPO}/commits/{{ref}}/status": _git(checks.get_combined_status),
     f"GET {_REPO}/tarball/{{ref}}": Route(history.get_tarball),
     f"POST {_REPO}/pulls": Route(pulls.create_pull),
     f"GET {_REPO}/pulls": Route(pulls.list_pulls),

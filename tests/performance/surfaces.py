@@ -14,6 +14,7 @@ from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.offline.conversation import Conversation
 from idea_explorer.adapters.offline.research import research
 from idea_explorer.adapters.offline.scripts import answer_question, explain_code
+from idea_explorer.adapters.snapshots.ignore_rules import MAX_RULES_BYTES, IgnoreRules
 from idea_explorer.agent.prompts import framework
 from idea_explorer.cli.targets.deployment import last_comment, retry_seconds
 from idea_explorer.console.markdown import render_report
@@ -45,11 +46,13 @@ from idea_explorer.domain.plan import MAX_PLAN_CHARS, parse_plan
 from idea_explorer.domain.playlist import add_playlist, parse_playlist, playlist_of
 from idea_explorer.domain.private_text import NamedAddresses, find_request_texts
 from idea_explorer.domain.publication import find_folders, hash_idea, parse_log
+from idea_explorer.domain.redaction import mask_secrets, restore_secrets
 from idea_explorer.domain.related_research import describe_document
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
 from idea_explorer.domain.report_phrases import translate_phrases
 from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
+from idea_explorer.domain.repository_settings import parse_repository_settings
 from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.domain.similar_research import Index, Similar, find_similar, index_document
 from idea_explorer.domain.text import (
@@ -240,6 +243,17 @@ SURFACES: dict[str, Surface] = {
     ),
     "paths": refuse(lambda text: (encode_name(text.encode()), check_research_path(text))),
     "repository path": refuse(check_repository_path),
+    "keys in a text": lambda text: (
+        restore_secrets(mask_secrets(text), text.encode("utf-8", "surrogatepass")),
+        mask_secrets("-----BEGIN PRIVATE KEY-----" + text),
+        mask_secrets("password = " + text.replace(" ", " token = ")),
+    ),
+    "rules of what to ignore": refuse(
+        lambda text: IgnoreRules(text.encode("utf-8", "surrogatepass")[:MAX_RULES_BYTES])
+    ),
+    "settings of a repository": refuse(
+        lambda text: parse_repository_settings(text.encode("utf-8", "surrogatepass"))
+    ),
     "diff": lambda text: unified_diff("a.md", text, f"b{text}b"),
     "diff taken back": refuse(lambda text: revert_diff(text, f"a\nb\n@@ -1 +1 @@\n{text}\n")),
     "related document": lambda text: (

@@ -95,6 +95,12 @@ class Settings(DomainModel):
         "IDEA_CODE_REPOSITORIES", ""
     )
     code_limits: limits.CodeLimits = limits.CodeLimits()  # each is a variable: CODE_VARIABLES
+    checks_seconds: float = env("IDEA_CHECKS_SECONDS", 120.0, gt=0, le=600)  # for each command
+    checks_memory_mb: int = env("IDEA_CHECKS_MEMORY_MB", 2_048, ge=64)  # for all its processes
+    checks_read: str = env(
+        "IDEA_CHECKS_READ", ""
+    )  # folders that commands need, separated by colons
+    checks_without_isolation: bool = env("IDEA_CHECKS_WITHOUT_ISOLATION", False)
     approval_days: float = env("IDEA_APPROVAL_DAYS", 7.0, gt=0, le=365)
 
     min_deadline_seconds: int = env("IDEA_MIN_DEADLINE_SECONDS", limits.MIN_DEADLINE_SECONDS, ge=1)

@@ -7,6 +7,7 @@ import pytest
 
 from idea_explorer.api.approvals import ApprovalView
 from idea_explorer.cli.approvals import ask_for_decision
+from idea_explorer.domain.checks import CheckResult
 
 DANGER = "runs when somebody builds or installs"
 
@@ -99,3 +100,38 @@ def test_whoever_goes_away_at_the_second_question_has_decided_nothing(
     _type(monkeypatch, "a")
 
     assert ask_for_decision(_change(DANGER)) is None
+
+
+def test_what_the_checks_said_stands_beside_the_change(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _type(monkeypatch, "l")
+    printed = "".join(f"line {number}\n" for number in range(1, 51)) + "\x1b[2Jwiped\n"
+    checks = [
+        CheckResult(name="lint", outcome="passed", detail="Exit code 0.", output="fine\n"),
+        CheckResult(name="test", outcome="failed", detail="Exit code 2.", output=printed),
+    ]
+
+    ask_for_decision(_change(None).model_copy(update={"checks": checks}))
+
+    said = capsys.readouterr().err
+    assert "check lint: passed. Exit code 0." in said
+    assert "fine" not in said
+    assert "check test: failed. Exit code 2.\n  line 32\n" in said
+    assert "\x1b[2J" not in said
+    assert said.index("check test") < said.index("+new")
+
+
+def test_commands_are_shown_and_cannot_be_edited(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _type(monkeypatch, "e", "a", "yes")
+    danger = "names commands that run on people's machines"
+    commands = {"kind": "checks", "diff": "", "content": "test: make test\nlint: make lint\n"}
+
+    decision = ask_for_decision(_change(danger).model_copy(update=commands))
+
+    assert decision is not None
+    assert (decision.decision, decision.content) == ("approve", None)
+    assert decision.confirm_danger
+    assert "test: make test\nlint: make lint\n" in capsys.readouterr().err

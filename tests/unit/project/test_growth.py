@@ -180,6 +180,11 @@ MEASURED = {
     "branch": "domain.names._REF_RULES",
     "repository": "domain.names._OWNER domain.names._REPOSITORY",
     "danger of a path": "domain.dangerous_paths._rule",
+    "keys in a text": """
+        domain.redaction._MASK domain.redaction._token domain.redaction._IN_ADDRESS
+        domain.redaction._QUOTED domain.redaction._BARE domain.redaction._BASE64
+    """,
+    "rules of what to ignore": "adapters.snapshots.ignore_rules._PIECE",
     "imports of code": """
         tools.code.parsing.modules._ENDINGS tools.code.parsing.modules._FOLDER_FILE
         tools.code.parsing.modules._RUST_MODULE tools.code.parsing.modules._UPWARDS
@@ -207,6 +212,7 @@ NOT_MEASURED = {
     "adapters.claude.lazy_sdk._ALL": "reads the source of an installed library",
     "adapters.claude.lazy_sdk._IMPORT": "reads the source of an installed library",
     "adapters.claude.lazy_sdk._REST": "reads the source of an installed library",
+    "adapters.checks.commands._COLOURS": "reads the last 64 KB, and each of its bytes once",
     "adapters.dynamodb.table.Table": OURS,
     "adapters.github.revert._REVERTS": FIXED,
     "adapters.http.public._CHARSET": "a header, which the HTTP client bounds",

@@ -10,6 +10,7 @@ from pydantic import Field
 from idea_explorer.api.http import ApiCall, ApiResponse
 from idea_explorer.domain.approvals import Approval, ApprovalOutcome, ProposalKind
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.checks import CheckResult
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.deps import Deps
@@ -30,7 +31,8 @@ STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
 class ApprovalView(DomainModel):
     """A proposed change and its outcome. `content` is the proposed file while the change is pending, and
     null if the response would be too large; a diff that is cut ends in a line that says so. `danger` says
-    why approving the change takes `confirm_danger`; an ordinary file has none."""
+    why approving the change takes `confirm_danger`; an ordinary file has none. `checks` are the repository's
+    own checks that ran last before; what they printed is data of strangers."""
 
     id: str
     status: ApprovalStatus
@@ -47,6 +49,7 @@ class ApprovalView(DomainModel):
     requested_at: datetime
     decided_at: datetime | None
     decided_by: str | None
+    checks: list[CheckResult] = Field(default_factory=list, exclude_if=lambda checks: not checks)
 
 
 class ApprovalList(DomainModel):
@@ -105,6 +108,7 @@ def build_approval_view(approval: Approval, exploration: Exploration) -> Approva
         requested_at=approval.requested_at,
         decided_at=approval.decided_at,
         decided_by=approval.decided_by,
+        checks=[*approval.checks] if waits else [],
     )
 
 

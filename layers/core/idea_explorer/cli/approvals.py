@@ -27,6 +27,7 @@ from idea_explorer.wiring.local import read_given_file
 QUESTION = "[a]pprove, [e]dit, [r]eject, or decide [l]ater? "
 MAX_DESCRIPTION = 500
 CAREFUL = "Careful!"
+CHECK_LINES = 20  # of what a check printed; the exploration's events have more
 ANSI = {"+++": "1", "---": "1", "+": "32", "-": "31", "@@": "36"}  # bold, green, red, cyan
 
 
@@ -119,7 +120,7 @@ def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
             match _ask(QUESTION).lower()[:1]:
                 case "a" if _confirm(approval):
                     return _approve(approval)
-                case "e":
+                case "e" if approval.kind != "checks":
                     content = _edit(approval.content or "", approval.path)
                     if content is not None and _confirm(approval):
                         return _approve(approval, content)
@@ -179,10 +180,23 @@ def _format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     """The lines and their colours. They end in LF alone, so that no other separator in a file makes one
     line of the diff look like two."""
     yield f"{approval.path}: {one_line(approval.description, MAX_DESCRIPTION)}", ""
-    if approval.kind == "plan":
+    if approval.kind in {"plan", "checks"}:
         yield from ((line, "") for line in (approval.content or "").removesuffix("\n").split("\n"))
         return
+    yield from _format_checks(approval)
     if approval.danger:
         yield f"{CAREFUL} This file {approval.danger}.", "1"
     for line in approval.diff.removesuffix("\n").split("\n"):
         yield line, next((ANSI[start] for start in ANSI if line.startswith(start)), "")
+
+
+def _format_checks(approval: ApprovalView) -> Iterator[tuple[str, str]]:
+    """What the repository's checks said before this change was proposed; of those that did not pass, also
+    the end of what they printed."""
+    for check in approval.checks:
+        passed = check.outcome in {"passed", "skipped"}
+        line = f"check {one_line(check.name, 80)}: {check.outcome}. {one_line(check.detail, 200)}"
+        yield line, ANSI["+" if passed else "-"]
+        if not passed:
+            tail = check.output.removesuffix("\n").split("\n")[-CHECK_LINES:]
+            yield from ((f"  {part}", "") for part in tail)

@@ -4,6 +4,7 @@ import { getJson, pathOf, post } from "./api.js";
 import { announce, button, facts, failure, fill, h, setText, t } from "./dom.js";
 import { drawDiff } from "./diff.js";
 import { drawMarkdown } from "./plan.js";
+import { drawChecks } from "./results.js";
 
 let inTwo = false;
 
@@ -19,7 +20,8 @@ function change(approval, decide, redraw) {
 	const proposed = approval.content ?? ""; // null if it was too large to send; then it cannot be edited here
 	const { danger } = approval;
 	const isPlan = approval.kind === "plan";
-	const drawn = () => (isPlan ? drawMarkdown(proposed) : drawDiff(approval.diff, inTwo));
+	const isCommands = approval.kind === "checks";
+	const drawn = () => (isPlan ? drawMarkdown(proposed) : isCommands ? h("pre.code", { dir: "ltr", tabindex: "0" }, proposed) : drawDiff(approval.diff, inTwo));
 	const pick = h("input", { type: "checkbox", checked: !danger, hidden: !!danger });
 	const sure = h("input", { type: "checkbox" });
 	const warning = danger && t("p.danger", `This file ${danger}. `, t("label.inline", sure, " I have read it"));
@@ -45,16 +47,16 @@ function change(approval, decide, redraw) {
 			setText(said, error.message);
 		}
 	};
-	const edit = approval.content != null && button("Edit first", (event) => {
+	const edit = approval.content != null && !isCommands && button("Edit first", (event) => {
 		editor.hidden = !editor.hidden;
 		event.target.setAttribute("aria-expanded", String(!editor.hidden));
 		if (!editor.hidden) content.focus();
 	}, { "aria-expanded": "false" });
 	const element = h("article.change", { "aria-labelledby": `path-${id}` },
-		t("div.heading", h("h3.path", { id: `path-${id}` }, t("bdi", approval.path)), !isPlan && t("label.inline", pick, " select")),
-		t("p", approval.description), shown, edited, editor, warning, said,
+		t("div.heading", h("h3.path", { id: `path-${id}` }, t("bdi", approval.path)), !isPlan && !isCommands && t("label.inline", pick, " select")),
+		t("p", approval.description), approval.checks?.length > 0 && drawChecks(approval.checks), shown, edited, editor, warning, said,
 		decisions("", act(approve), act(reject), edit));
-	return { element, approve, reject, picked: () => pick.checked, isPlan, draw: () => fill(shown, drawn()) };
+	return { element, approve, reject, picked: () => pick.checked, isPlan, isCommands, draw: () => fill(shown, drawn()) };
 }
 
 const ended = (approval) => t("li", t("bdi.path", approval.path), " ",
@@ -93,10 +95,11 @@ export class Approvals {
 			changes.forEach((c) => c.draw());
 		} });
 		const plans = changes.some((c) => c.isPlan);
-		const summary = plans ? "The plan needs your approval" : `${changes.length} ${changes.length > 1 ? "changes need" : "change needs"} your approval`;
+		const commands = changes.every((c) => c.isCommands);
+		const summary = plans ? "The plan needs your approval" : commands ? "The repository's checks need your approval" : `${changes.length} ${changes.length > 1 ? "changes need" : "change needs"} your approval`;
 		fill(root,
 			changes.length > 0 && h("section.panel.approvals", { "aria-labelledby": "approvals-title" },
-				t("div.heading", h("h2", { id: "approvals-title" }, summary), !plans && t("label.inline", two, " side by side")),
+				t("div.heading", h("h2", { id: "approvals-title" }, summary), !plans && !commands && t("label.inline", two, " side by side")),
 				changes.map((c) => c.element),
 				changes.length > 1 && t("div.together", decisions(" selected",
 					together((c) => c.approve()), together((c, reason) => c.reject(reason)))), said),

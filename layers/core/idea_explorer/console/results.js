@@ -50,7 +50,16 @@ const track = (item) => [
 
 const text = (value) => h("p.said", { dir: "auto" }, String(value).slice(0, MAX_TEXT));
 
+const UNWELL = new Set(["failed", "stopped"]);
+
+/** What the repository's checks said; what they printed is shown as text. */
+export const drawChecks = (checks) => t("div.checks", checks.slice(0, MAX_ITEMS).map(({ name, outcome, detail, output }) =>
+	h("details.card", { open: UNWELL.has(outcome), "data-status": UNWELL.has(outcome) ? "failed" : outcome === "pending" ? "executing" : "completed" },
+		t("summary", t("bdi.tool", `Check ${name}`), t("span.what", detail ?? ""), t("span.state", outcome)),
+		t("div.inside", output ? h("pre.code", { dir: "ltr", tabindex: "0" }, String(output).slice(-MAX_TEXT)) : t("p.meta", "No output.")))));
+
 const KINDS = [
+	[(o, name) => name === "run_checks" && Array.isArray(o.checks), (o) => drawChecks(o.checks)],
 	[(o) => Array.isArray(o.results), (o) => list(o.results, hit)],
 	[(o, name) => name === "suggestPlaylist" && o.tracks, (o) => t("div.playlist", t("p.strong", `♪ ${o.title}`), list(o.tracks, track, true))],
 	[(o) => o.tracks || o.albums, (o) => [o.album && t("p", track(o.album)), o.tracks && list(o.tracks, track), o.albums?.length > 0 && [t("h4", "Albums"), list(o.albums, track)],

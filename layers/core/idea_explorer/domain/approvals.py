@@ -11,19 +11,20 @@ from typing import Literal
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.blobs import blob_sha
+from idea_explorer.domain.checks import CheckResult
 from idea_explorer.domain.dangerous_paths import find_danger
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 
-ProposalKind = Literal["edit", "create", "plan"]
+ProposalKind = Literal["edit", "create", "plan", "checks"]
 _BOM = "\ufeff"
 # Two slashes alone are an operator, a comment or part of a path as well.
 _ADDRESS = re.compile(r"(?:(?:https?|ftp)://|www\.|(?<!\S)//\w)\S+", re.IGNORECASE)
 
 
 class Proposal(DomainModel, frozen=True):
-    """The whole new content of one file, or a plan as Markdown, which has no diff. `base_sha` is the blob
-    that it replaces, None for a new file."""
+    """The whole new content of one file, or a plan as Markdown, or the commands of a repository's checks; the
+    last two have no diff. `base_sha` is the blob that it replaces, None for a new file."""
 
     path: str
     kind: ProposalKind
@@ -32,6 +33,11 @@ class Proposal(DomainModel, frozen=True):
     base_sha: str | None
     content_hash: str
     description: str
+
+    @property
+    def is_change(self) -> bool:
+        """Whether approving it writes a file."""
+        return self.kind not in {"plan", "checks"}
 
     @property
     def danger(self) -> str | None:
@@ -74,7 +80,8 @@ _NAMESPACE = uuid.UUID("8c1f3c0e-0a8e-4b8f-9d55-51a1c9d4b0a7")
 
 
 class Approval(DomainModel, frozen=True):
-    """A request for a decision and, once made, the decision. The first decision stands."""
+    """A request for a decision and, once made, the decision. The first decision stands. `checks` are those
+    that ran last before it was asked for."""
 
     id: str
     exploration_id: ExplorationId
@@ -86,6 +93,7 @@ class Approval(DomainModel, frozen=True):
     reason: str | None = None
     decided_by: str | None = None
     decided_at: datetime | None = None
+    checks: tuple[CheckResult, ...] = ()
 
     @property
     def is_edited(self) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 EntryKind = Literal["file", "symlink"]
-ContentKind = Literal["text", "binary", "large", "link"]
+ContentKind = Literal["text", "binary", "large", "link", "secret"]
 NOT_KEPT = -1
 
 
@@ -12,8 +12,9 @@ NOT_KEPT = -1
 class SnapshotEntry:
     """One file or link. Names and contents come from the repository: untrusted data. Only text up to a
     limit is stored, at `start` in the snapshot's text. `blob` is git's hash of the content (empty if it
-    was not read). If `exact` is false, the real name contains bytes that no path may contain, and `path`
-    spells them as %XX: good for reading, not for writing."""
+    was not read). A "secret" is a key file, whose content nobody gets. If `exact` is false, the real name
+    contains bytes that no path may contain, and `path` spells them as %XX: good for reading, not for
+    writing."""
 
     path: str
     content: ContentKind

@@ -76,6 +76,7 @@ _RULES = (
         r"(?:.*/)?\.[^/]+rc\.[cm]?[jt]s",
         r"(?:.*/)?(?:gulpfile|gruntfile)\.[cm]?[jt]s",
     ),
+    _rule("names commands that run on people's machines", r"\.idea-explorer\.toml"),
     _rule(
         "instructs assistants that read the repository",
         r"(?:.*/)?(?:claude|agents?|gemini|codex|copilot|qwen|warp|crush)(?:\.local)?\.md",

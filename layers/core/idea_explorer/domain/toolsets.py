@@ -116,13 +116,14 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "find_importers": "Looking for importers",
                 "edit_file": "Proposing an edit",
                 "create_file": "Proposing a file",
+                "run_checks": "Running the checks",
             },
             default_steps=10,
             publishes="pull_request",
             fields={"repository": "reads a repository", "ref": "reads a repository"},
             private_tools=frozenset(
                 "read_file list_files search_files find_files find_definition find_importers"
-                " edit_file create_file".split()
+                " edit_file create_file run_checks".split()
             ),
             needs=("github_repository", "GitHubRepository"),
         ),

@@ -22,6 +22,7 @@ from idea_explorer.ports.queue import (
     WorkQueue,
 )
 from idea_explorer.ports.reading import (
+    Checks,
     Document,
     DocumentInfo,
     FileInfo,

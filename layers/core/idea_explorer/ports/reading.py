@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from idea_explorer.domain import limits
 
 if TYPE_CHECKING:
+    from idea_explorer.domain.approvals import Proposal
+    from idea_explorer.domain.checks import CheckResult
     from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
     from idea_explorer.domain.paths import ResearchPath
 
@@ -97,6 +99,17 @@ class Snapshot(Protocol):
     @property
     def text(self) -> memoryview:
         """All text files in a row, each at its entry's `start` and ending in a line feed (see `ended`)."""
+
+
+class Checks(Protocol):
+    """The checks of the repository that a run changes. What they print is untrusted data."""
+
+    def ask_first(self) -> Proposal | None:
+        """What a person has to allow before anything runs; None if nothing has to be. Raises
+        ConfigurationError if there is nothing to run, or nothing may."""
+
+    def run(self, only: str | None) -> Sequence[CheckResult]:
+        """Run or read all checks, or the one of this name. Raises ConfigurationError or ExternalError."""
 
 
 class Symbols(Protocol):

@@ -91,7 +91,7 @@ def written_changes(
         for entry in entries
         if isinstance(entry, ApprovalsDecided)
         for result in entry.results
-        if result.record.ok and result.call_id in known
+        if result.record.ok and result.call_id in known and known[result.call_id].proposal.is_change
     ]
 
 

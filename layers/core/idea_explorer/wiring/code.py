@@ -1,5 +1,6 @@
 """The parts of the code toolset: a repository at one commit, and where approved changes are written."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from functools import cache, partial
@@ -13,11 +14,14 @@ from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import ApprovalsDecided
-from idea_explorer.ports import ChangeWriter, Log, PullRequests, Snapshot, Symbols
+from idea_explorer.ports import ChangeWriter, Checks, Log, PullRequests, Snapshot, Symbols
 from idea_explorer.settings import Settings
+from idea_explorer.wiring.local import system_clock
 from idea_explorer.wiring.toolsets import github_client
 
 if TYPE_CHECKING:
+    from idea_explorer.adapters.checks.commands import LocalChecks
+    from idea_explorer.adapters.checks.confirmations import Confirmations
     from idea_explorer.adapters.github.changes import GitHubChanges
     from idea_explorer.adapters.github.client import GitHubClient
     from idea_explorer.adapters.snapshots.cache import S3Packs, Snapshots
@@ -33,7 +37,9 @@ def code_toolset(context: "ToolsetContext") -> Toolset:
     settings, exploration = context.settings, context.exploration
     request = exploration.request if exploration else ExploreRequest(idea="none")
     if not _is_remote(settings, request):
-        return code_tools(_workspace(settings, partial(_of_folder, settings)))
+        checks = _local_checks(settings)
+        workspace = _workspace(settings, partial(_of_folder, settings))
+        return code_tools(workspace, checks=checks if checks.is_configured else None)
     commit = exploration.base_commit if exploration else None
     shared = _shared(settings, request, context.log)
     workspace = _workspace(settings, partial(_of_commit, settings, request, commit, shared))
@@ -41,7 +47,38 @@ def code_toolset(context: "ToolsetContext") -> Toolset:
         if isinstance(entry, ApprovalsDecided):
             for change in entry.written:
                 workspace.approve(RepositoryPath(change.path), change.content)
-    return code_tools(workspace, shared.finish) if shared else code_tools(workspace)
+    close = shared.finish if shared else lambda: None
+    return code_tools(workspace, close, _github_checks(settings, exploration))
+
+
+def _local_checks(settings: Settings) -> "LocalChecks":
+    from idea_explorer.adapters.checks.commands import LocalChecks
+    from idea_explorer.adapters.checks.sandbox import SandboxLimits
+
+    limits = SandboxLimits(
+        seconds=settings.checks_seconds,
+        memory_bytes=settings.checks_memory_mb * 1_048_576,
+        readable=tuple(path for path in settings.checks_read.split(os.pathsep) if path),
+        may_run_open=settings.checks_without_isolation,
+    )
+    return LocalChecks(settings.research_dir, _confirmations(), limits, settings.code_limits)
+
+
+def _confirmations() -> "Confirmations":
+    from idea_explorer.adapters.checks.confirmations import Confirmations
+    from idea_explorer.adapters.local_secrets import key_folder
+
+    return Confirmations(key_folder(os.environ))
+
+
+def _github_checks(settings: Settings, exploration: Exploration | None) -> Checks | None:
+    """Outside of a run there is no branch whose checks could be read."""
+    if exploration is None:
+        return None
+    from idea_explorer.adapters.github.checks import GitHubChecks
+
+    connect = partial(client_for, settings, exploration.request)
+    return GitHubChecks(connect, exploration.id, system_clock())
 
 
 def base_of(settings: Settings, exploration: Exploration) -> str | None:
@@ -67,9 +104,11 @@ def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
 def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
     if _is_remote(settings, exploration.request):
         return _github_changes(settings, exploration.request)
+    from idea_explorer.adapters.checks.confirmations import ConfirmingWriter
     from idea_explorer.adapters.folder.writer import FolderWriter
 
-    return FolderWriter(settings.research_dir)
+    root = settings.research_dir
+    return ConfirmingWriter(FolderWriter(root), _confirmations(), root)
 
 
 def pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:

@@ -1,5 +1,6 @@
 """Approved changes on GitHub: one branch, a commit for each, one pull request, whoever tries how often."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +24,9 @@ from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring.deps import local_deps
 from tests.fakes.explorations import an_approval, an_exploration
-from tests.fakes.github_repository import Repository
+from tests.fakes.github_repository import CheckRun, Repository
 from tests.fakes.github_server import FakeGitHub
+from tests.fakes.github_wire import ReceivedRequest
 from tests.fakes.models import calls, raw, says, scripted, tool_results
 
 FILES = {"src/app.py": "print('tea')\n", "README.md": "# Tea\n"}
@@ -236,6 +238,32 @@ def test_from_a_proposal_to_a_pull_request(
     assert final.publication.url == f"https://github.com/acme/tea/pull/{pull.number}"
     assert pull.body is not None
     assert pull.body.startswith("# Green\n\nDone.")
+
+
+def test_a_run_reads_the_checks_of_its_approved_changes(
+    github: FakeGitHub, repo: Repository, tmp_path: Path
+) -> None:
+    checked = calls(("run_checks", {}))
+    world = World(github, tmp_path, calls(("edit_file", EDIT)), checked, says("# Green\n\nDone."))
+    waiting = world.explore()
+    world.decide(waiting, decision="approve")
+
+    def check(moment: str, request: ReceivedRequest) -> None:
+        if moment == "before" and "/check-runs" in request.target:
+            tip = repo.head(branch_of(waiting.id))
+            repo.check_runs[tip] = [CheckRun("test", conclusion="failure", summary="It is cold.")]
+
+    github.on_request = check
+    world.publish(explore(waiting.id, 1, world.deps))
+
+    (seen,) = (str(block["content"]) for block in tool_results(world.model.requests[2]))
+    assert json.loads(seen) == {
+        "ok": True,
+        "passed": False,
+        "checks": [
+            {"name": "test", "outcome": "failed", "detail": "failure", "output": "It is cold."}
+        ],
+    }
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])

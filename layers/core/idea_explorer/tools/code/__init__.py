@@ -3,6 +3,9 @@
 from collections.abc import Callable
 
 from idea_explorer.agent.toolset import Tool, Toolset
+from idea_explorer.ports import Checks
+from idea_explorer.tools.code.checks import CheckCalls
+from idea_explorer.tools.code.masking import guard
 from idea_explorer.tools.code.propose import create_file, edit_file
 from idea_explorer.tools.code.read import list_files, read_file
 from idea_explorer.tools.code.search import find_files, search_files
@@ -23,11 +26,16 @@ FUNCTIONS = (
 )
 
 
-def code_tools(workspace: Workspace, close: Callable[[], None] = lambda: None) -> Toolset:
+def code_tools(
+    workspace: Workspace, close: Callable[[], None] = lambda: None, checks: Checks | None = None
+) -> Toolset:
     limits = workspace.limits
     numbers = {
         "max_read_lines": limits.max_read_lines,
         "page_size": limits.page_size,
         "max_matches": limits.max_matches,
     }
-    return Toolset([Tool.of(f, workspace, **numbers) for f in FUNCTIONS], close=close)
+    tools = [Tool.of(f, workspace, **numbers) for f in FUNCTIONS]
+    if checks:
+        tools.append(Tool.of(CheckCalls(checks).run_checks))
+    return Toolset([guard(made, workspace) for made in tools], close=close)

@@ -12,6 +12,8 @@ from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import check_repository_path
+from idea_explorer.domain.repository_settings import SETTINGS_FILE
+from idea_explorer.domain.secret_files import is_secret_file
 from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.tools.code.parsing import language_of
 from idea_explorer.tools.code.repository_tree import RepositoryTree
@@ -52,7 +54,7 @@ def read_file(workspace: Workspace, arguments: ReadFile) -> ToolResult:
     at a time. Give line_start and line_end when you know which part you need. ALWAYS read a file before
     you edit it; never read the same part twice."""
     entry = find_text_file(workspace.tree, arguments.path, workspace.limits)
-    lines = split_lines(workspace.tree.content(entry).decode("utf-8", "replace"))
+    lines = split_lines(workspace.tree.shown(entry).decode("utf-8", "replace"))
     last = min(arguments.line_end or len(lines), len(lines))
     _check_lines(arguments, len(lines))
     shown, is_whole = _numbered(lines, arguments.line_start, last, workspace.limits)
@@ -85,12 +87,23 @@ def find_text_file(tree: RepositoryTree, given: str, limits: CodeLimits) -> Snap
         raise ToolError(
             "file_not_found", f"File not found: {given}. Use find_files to find it by name."
         )
+    check_not_secret(entry.path, tree)
     if entry.content == "binary":
         raise ToolError("binary_file", f"File is binary: {given} ({entry.size:,} bytes)")
     if entry.content == "large":
         message = f"File exceeds {limits.max_file_bytes:,} bytes: {given} ({entry.size:,} bytes)"
         raise ToolError("file_too_large", message)
     return entry
+
+
+def check_not_secret(path: str, tree: RepositoryTree) -> None:
+    """Raise ToolError for a key file; everything that reads or changes a file asks this first."""
+    if is_secret_file(path, tree.allowed_files):
+        raise ToolError(
+            "secret_file",
+            f"{path} is a file for keys or passwords, so it is never read or changed here. A person can"
+            f" allow it by name in {SETTINGS_FILE}: [files] allow.",
+        )
 
 
 def split_lines(text: str) -> list[str]:

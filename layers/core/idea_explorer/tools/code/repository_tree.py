@@ -8,8 +8,11 @@ from functools import cached_property
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, ensure_newline
 from idea_explorer.domain.deadline import check_time_limit
-from idea_explorer.domain.errors import ToolError
+from idea_explorer.domain.errors import ConfigurationError, ToolError
 from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.redaction import mask_bytes
+from idea_explorer.domain.repository_settings import SETTINGS_FILE, parse_repository_settings
+from idea_explorer.domain.secret_files import is_secret_file
 from idea_explorer.ports import Snapshot
 from idea_explorer.tools.code.parsing.modules import module_segments
 from idea_explorer.tools.code.patterns import Pattern
@@ -31,9 +34,18 @@ class TextBuffer:
     def __init__(self, text: memoryview, entries: Sequence[SnapshotEntry]) -> None:
         self.text = text
         self.entries = entries
+        self._last_shown: tuple[SnapshotEntry, bytes] | None = None
 
     def content(self, entry: SnapshotEntry) -> bytes:
         return bytes(self.text[entry.start : entry.start + entry.size])
+
+    def shown(self, entry: SnapshotEntry) -> bytes:
+        """The content as a model may see it: as long, with masks in the place of keys."""
+        last = self._last_shown
+        if last is None or last[0] is not entry:
+            # matches come file by file
+            self._last_shown = last = (entry, mask_bytes(self.content(entry)))
+        return last[1]
 
     def match_lines(
         self, pattern: Pattern, is_wanted: Callable[[SnapshotEntry], bool]
@@ -62,7 +74,7 @@ class TextBuffer:
         at = hit.at - hit.entry.start
         first = content.rfind(b"\n", 0, at) + 1
         last = content.find(b"\n", at)
-        line = content[first : last if last >= 0 else None]
+        line = self.shown(hit.entry)[first : last if last >= 0 else None]
         return content.count(b"\n", 0, at) + 1, line, at - first
 
     @cached_property
@@ -111,6 +123,18 @@ class TextBuffer:
         return end
 
 
+def _allowed_files(snapshot: Snapshot) -> frozenset[str]:
+    """Settings that cannot be used allow nothing."""
+    entry = next((e for e in snapshot.entries if e.path == SETTINGS_FILE), None)
+    if entry is None or entry.content != "text":
+        return frozenset()
+    content = bytes(snapshot.text[entry.start : entry.start + entry.size])
+    try:
+        return frozenset(parse_repository_settings(content).files.allow)
+    except ConfigurationError:
+        return frozenset()
+
+
 MAX_HOPS = 40  # as many links as Linux follows before it reports a loop
 
 
@@ -129,16 +153,25 @@ def _buffer_files(files: Mapping[str, bytes], modified: int) -> TextBuffer:
 
 class RepositoryTree:
     """Everything is in memory. Links are resolved here, name by name, and never lead out of the root.
-    `approved` are the contents approved since the snapshot, by path."""
+    `approved` are the contents approved since the snapshot, by path. Key files have no content here, unless
+    the snapshot's own settings allow them by name; approved changes cannot allow any."""
 
     def __init__(self, snapshot: Snapshot, approved: Mapping[str, bytes]) -> None:
         self._approved = approved
-        below = [entry for entry in snapshot.entries if entry.path not in approved]
+        self.allowed_files = _allowed_files(snapshot)
+        below = [
+            replace(entry, content="secret", start=NOT_KEPT) if self._is_hidden(entry) else entry
+            for entry in snapshot.entries
+            if entry.path not in approved
+        ]
         # approval times are not known here: approved files count as new as the newest file, on every resume
         newest = max((entry.modified for entry in snapshot.entries), default=0)
         self.buffers = (TextBuffer(snapshot.text, below), _buffer_files(approved, newest))
         self._entries = {entry.path: entry for buffer in self.buffers for entry in buffer.entries}
         self._paths = sorted(self._entries)
+
+    def _is_hidden(self, entry: SnapshotEntry) -> bool:
+        return entry.kind == "file" and is_secret_file(entry.path, self.allowed_files)
 
     def entry(self, path: str) -> SnapshotEntry | None:
         return self._entries.get(path)
@@ -166,8 +199,12 @@ class RepositoryTree:
         return max((entry.modified for entry in self.entries_below(folder)), default=0)
 
     def content(self, entry: SnapshotEntry) -> bytes:
-        """The bytes of a text file."""
+        """The bytes of a text file, keys included: for proposals and parsers."""
         return self.buffers[entry.path in self._approved].content(entry)
+
+    def shown(self, entry: SnapshotEntry) -> bytes:
+        """The bytes of a text file as a model may see them."""
+        return self.buffers[entry.path in self._approved].shown(entry)
 
     def files_with(self, pattern: Pattern) -> Iterator[SnapshotEntry]:
         for buffer in self.buffers:

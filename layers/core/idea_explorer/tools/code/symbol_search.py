@@ -107,7 +107,7 @@ def _context(tree: RepositoryTree, path: str, line: int) -> str:
     entry = tree.entry(path)
     if entry is None:
         return ""
-    lines = split_lines(tree.content(entry).decode("utf-8", "replace"))
+    lines = split_lines(tree.shown(entry).decode("utf-8", "replace"))
     first, last = max(line - _LINES_BEFORE, 1), min(line + _LINES_AFTER, len(lines))
     return "\n".join(f"{number}\t{lines[number - 1][:200]}" for number in range(first, last + 1))
 

@@ -20,6 +20,7 @@ from idea_explorer.domain.events import (
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.plan import count_questions, parse_plan
+from idea_explorer.domain.redaction import mask_secrets
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
@@ -79,7 +80,7 @@ def apply_decisions(
         else:
             assert writer is not None
             result = _outcome(exploration, approval, writer)
-        if result.ok and not is_plan:
+        if result.ok and approval.proposal.is_change:
             change = WrittenChange(path=approval.proposal.path, content=approval.approved_content)
             written.append(change)
         record = _record(call, result, step)
@@ -139,6 +140,12 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
             raise
         kind = "auth_failed" if isinstance(error, AuthFailedError) else "internal_error"
         return ToolResult.failure(kind, error.sentence)
+    if approval.proposal.kind == "checks":
+        allowed: JsonObject = {
+            "decision": "approve",
+            "message": "Call run_checks again to run them.",
+        }
+        return ToolResult.success(allowed, "The repository's checks may run")
     fields: JsonObject = {
         "path": path,
         "approvalId": approval.id,
@@ -148,7 +155,7 @@ def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter)
         "branch": at.branch,
     }
     if approval.is_edited:
-        fields["content"] = approval.approved_content
+        fields["content"] = mask_secrets(approval.approved_content)
     how = "approved after an edit" if approval.is_edited else "approved"
     return ToolResult.success(fields, f"{path} {how} and written")
 

@@ -67,6 +67,11 @@ def decide(
             hint="Read the change, then approve it alone with confirm_danger.",
             fields={"confirm_danger": rule},
         )
+    if asked.proposal.kind == "checks" and request.content is not None:
+        raise InvalidRequestError(
+            "The commands are the repository's own; they are approved as they are, or rejected.",
+            fields={"content": "must be left out: commands cannot be edited here"},
+        )
     if asked.proposal.kind == "plan" and request.content is not None:
         parse_plan(request.content, most=count_questions(exploration.request.depth_limits))
     mine = asked.model_copy(

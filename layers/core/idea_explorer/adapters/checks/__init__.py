@@ -1,0 +1,1 @@
+"""Runs a repository's own checks on this machine, isolated and within limits."""
