@@ -19,10 +19,10 @@ from idea_explorer.cli.targets.deployment import last_comment, retry_seconds
 from idea_explorer.console.markdown import render_report
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
-from idea_explorer.domain.approvals import revert_diff, unified_diff
 from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.commit_text import clean_body, clean_subject
 from idea_explorer.domain.dangerous_paths import find_danger
+from idea_explorer.domain.diffs import revert_diff, unified_diff
 from idea_explorer.domain.documents import (
     add_section,
     fingerprint,

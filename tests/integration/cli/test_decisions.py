@@ -94,14 +94,14 @@ def test_a_dangerous_change_is_not_approved_with_the_others(
         assert f"Careful! This file {dangerous['danger']}." in listed
 
         code, out, err = idea("approve", exploration_id)
-        assert (code, out) == (0, "a.txt: approved\n1 more to decide\n")
+        assert (code, out) == (0, "a.txt: approved and written\n1 more to decide\n")
         command = f"idea approve {exploration_id} {dangerous['id']} --confirm-danger"
         assert "Makefile runs when somebody builds or installs, so it was not approved" in err
         assert command in err
         assert idea("approve", exploration_id, "--confirm-danger")[0] == 2
 
         code, out, _ = idea(*command.split()[1:])
-        assert (code, out.splitlines()[0]) == (0, "Makefile: approved")
+        assert (code, out.splitlines()[0]) == (0, "Makefile: approved and written")
         assert idea("watch", exploration_id, "--quiet")[0] == 0
         assert (folder / "Makefile").read_text() == "new b\n"
 
@@ -123,7 +123,7 @@ def test_the_first_decision_stands_and_the_next_is_told(waiting: tuple[Idea, str
     assert (code, out) == (0, "a.txt: rejected\n1 more to decide\n")
 
     code, out, _ = idea("approve", exploration_id)
-    assert (code, out.splitlines()[0]) == (0, "b.txt: approved")
+    assert (code, out.splitlines()[0]) == (0, "b.txt: approved and written")
     assert f"idea watch {exploration_id}" in out
     assert idea("watch", exploration_id, "--quiet")[0] == 0
     assert (folder / "a.txt").read_text() == "old a\n"

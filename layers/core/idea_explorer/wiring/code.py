@@ -67,9 +67,12 @@ def _is_remote(settings: Settings, request: ExploreRequest) -> bool:
 def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
     if _is_remote(settings, exploration.request):
         return _github_changes(settings, exploration.request)
+    from idea_explorer.adapters.folder.git import GitFolder, is_git_folder
     from idea_explorer.adapters.folder.writer import FolderWriter
 
-    return FolderWriter(settings.research_dir)
+    root = settings.research_dir
+    git = GitFolder(root) if is_git_folder(root) else None
+    return FolderWriter(root, settings.store.with_name("publishing.lock"), git)
 
 
 def pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:
