@@ -83,6 +83,30 @@ def test_changes_are_shown_approved_and_rejected(waiting: tuple[Idea, str, Path]
     assert (code, "has no changes to decide on" in err) == (1, True)
 
 
+def test_a_part_of_a_change_is_approved_and_shown_as_it_is_written(
+    waiting: tuple[Idea, str, Path],
+) -> None:
+    idea, exploration_id, folder = waiting
+    first, second = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+    assert idea("approve", exploration_id, "--hunks", "1")[0] == 2  # which of them?
+    assert idea("approve", exploration_id, first["id"], "--hunks", "one")[0] == 2
+    code, _, err = idea("approve", exploration_id, first["id"], "--hunks", "2")
+    assert (code, "The change has 1 hunk." in err) == (2, True)
+
+    code, out, _ = idea("approve", exploration_id, first["id"], "--hunks", "1")
+
+    assert (code, out.splitlines()[-2]) == (0, "a.txt: approved and written")
+    assert "+new a" in out
+    assert (folder / "a.txt").read_text() == "new a\n"
+    (folder / "b.txt").write_text("somebody was here\n")
+    code, _, err = idea("approve", exploration_id, second["id"])
+    assert (code, "b.txt: stale: b.txt has changed since" in err) == (1, True)
+    statuses = [
+        a["status"] for a in json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+    ]
+    assert statuses == ["approved", "stale"]
+
+
 def test_a_dangerous_change_is_not_approved_with_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,9 +29,8 @@ function change(approval, decide, preview, redraw) {
 	const sure = h("input", { type: "checkbox" });
 	const warning = danger && t("p.danger", `This file ${danger}. `, t("label.inline", sure, " I have read it"));
 	const content = h("textarea.code", { id: `content-${id}`, rows: "14", spellcheck: "false" });
-	// a text area knows LF alone; the server restores the line ends of the file
-	const asTyped = proposed.replace(/\r\n/g, "\n");
-	content.value = asTyped;
+	content.value = proposed;
+	const asTyped = content.value; // a text area knows LF alone; the server restores the line ends of the file
 	const editor = h("div.field", { hidden: true }, h("label", { for: content.id }, isPlan ? "The plan, as Markdown" : "New content of the whole file"), content);
 	const shown = t("div");
 	const edited = h("p.event", { hidden: true });
