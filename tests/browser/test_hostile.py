@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from idea_explorer.domain.diffs import unified_diff
 from tests.browser.driver import Browser
 from tests.browser.payloads import PAYLOADS
 from tests.browser.stage import TOKEN, Stage, begun, called, failed, proposed, said, step
@@ -172,3 +173,31 @@ def test_reports(watched: Browser, stage: Stage) -> None:
     print(
         f"\n{len(PAYLOADS)} hostile payloads: {found['ran']} ran, {len(found['stopped'])} had to be stopped"
     )
+
+
+HIDING = ["\u2028", "\u2029", "\u0085", "\f", "\v", "\r", "\u202e", "\u2066", "\u200b", "\u200d"]
+
+
+def test_no_character_hides_a_line_of_a_change(watched: Browser, stage: Stage) -> None:
+    """The attack: what follows a separator would look like context, or like nothing at all."""
+    attacks = "".join(f"safe({n}){char} run_attack({n})\n" for n, char in enumerate(HIDING))
+    diff = unified_diff("a.py", "safe()\n", f"safe()\n{attacks}")
+    exploration = stage.running(toolset="code")
+    stage.ask(exploration, [proposed("a.py", f"safe()\n{attacks}", diff, "Harmless")])
+    watched.go(f"#/x/{exploration.id}")
+    watched.sees("1 change needs your approval")
+    assert "You edited" not in watched.text()
+    assert not [b for b in watched.all(".change button") if b.text == "Edit first"]
+    for side_by_side in (False, True):
+        if side_by_side:
+            watched.find("#two").click()
+            watched.find("table.two")
+        added = [cell.text for cell in watched.all(".change td.added")]
+        assert [line.split("⟦")[0].strip("+ ") for line in added] == [
+            f"safe({n})" for n in range(len(HIDING))
+        ]
+        for n, (char, line) in enumerate(zip(HIDING, added, strict=True)):
+            assert f"⟦U+{ord(char):04X}⟧ run_attack({n})" in line
+        heights = {cell.size["height"] for cell in watched.all(".change td.added")}
+        assert len(heights) == 1  # each is one line on the screen
+        watched.shot(f"hidden-lines-{'two' if side_by_side else 'one'}")

@@ -320,10 +320,18 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
             "arguments[0].dispatchEvent(new Event('input'))",
             area,
         )
-        tab.sees("You edited the content")
+        tab.sees("look at your edit before you approve it")
+        tab.find(".change:nth-of-type(2) .heading input").click()
+        tab.press("Approve selected")
+        tab.sees("Look at your edit of src/hives.py before you approve it.")
+        assert source.read_text() == CODE
+        tab.press("Show my edit", ".change:first-of-type")
+        tab.sees("Shown above is the change as you edited it")
+        assert "return 66" not in tab.text(".change:first-of-type .diff")
         tab.shot("approvals-editing")
         tab.press("Approve", ".change:first-of-type")
         tab.sees("1 change needs your approval")
+        assert source.read_text() == CODE.replace("return 3", "return 33")
         tab.sees("approved with edits", "#approvals")
         tab.type(".change .actions input", "The notes are not wanted")
         tab.press("Reject", ".change")
@@ -336,6 +344,64 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
         assert not tab.complaints()
     assert source.read_text() == CODE.replace("return 3", "return 33")
     assert not (tmp_path / "NOTES.md").exists()
+
+
+MORE_EDITS: list[Entry] = [
+    answer(
+        text("Three changes."),
+        tool_use(
+            "edit_file",
+            {
+                "path": "src/hives.py",
+                "replacements": [
+                    {"old": "return 0", "new": "return 100"},
+                    {"old": "return 7", "new": "return 700"},
+                ],
+                "description": "Count the hives anew",
+            },
+        ),
+        tool_use("delete_file", {"path": "old.txt", "description": "Nobody reads it"}),
+        tool_use(
+            "move_file",
+            {"path": "notes.txt", "new_path": "docs/notes.txt", "description": "Tidy up"},
+        ),
+    ),
+    answer(text("# Done\n\nPart of it.")),
+]
+
+
+def test_a_part_of_a_change_is_approved_and_a_stale_one_is_told(
+    tab: Browser, tmp_path: Path
+) -> None:
+    source = tmp_path / "src" / "hives.py"
+    source.parent.mkdir()
+    source.write_text(CODE)
+    (tmp_path / "old.txt").write_text("old\n")
+    (tmp_path / "notes.txt").write_text("notes\n")
+    with service(tmp_path, MORE_EDITS) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab, "Count the hives anew", toolset="Code")
+        tab.sees("3 changes need your approval")
+        tab.sees("Deletes old.txt")
+        tab.sees("Moves notes.txt to docs/notes.txt")
+        boxes = tab.all(".change .hunk input")
+        assert len(boxes) == 2
+        boxes[0].click()
+        tab.sees("Approve 1 of 2 hunks")
+        tab.shot("approvals-hunks")
+        tab.press("Approve 1 of 2 hunks")
+        tab.sees("2 changes need your approval")
+        tab.sees("approved with edits and written", "#approvals")
+        assert source.read_text() == CODE.replace("return 7", "return 700")
+
+        (tmp_path / "old.txt").write_text("somebody was here\n")
+        tab.press("Approve selected")
+        tab.find('.badge[data-status="completed"]')
+        tab.sees("old.txt stale: old.txt has changed since the proposal was made", "#approvals")
+        tab.shot("approvals-stale")
+        assert not tab.complaints()
+    assert (tmp_path / "docs/notes.txt").read_text() == "notes\n"
+    assert (tmp_path / "old.txt").read_text() == "somebody was here\n"
 
 
 PLANNED: list[Entry] = [

@@ -42,7 +42,8 @@ class World:
         self.bench = Bench(tmp_path / "bench", self.model, toolset=self._tools())
         self.approvals = self.bench.deps.approvals
         self.woken: list[str] = []
-        self.bench.engine = replace(self.bench.engine, writer_for=lambda _: FolderWriter(self.code))
+        writer = FolderWriter(self.code, tmp_path / "publishing.lock")
+        self.bench.engine = replace(self.bench.engine, writer_for=lambda _: writer)
         self.bench.deps = replace(self.bench.deps, wake=lambda e: self.woken.append(e.id))
 
     def _tools(self) -> Toolset:

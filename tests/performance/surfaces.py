@@ -20,10 +20,10 @@ from idea_explorer.cli.targets.deployment import last_comment, retry_seconds
 from idea_explorer.console.markdown import render_report
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
-from idea_explorer.domain.approvals import revert_diff, unified_diff
 from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.commit_text import clean_body, clean_subject
 from idea_explorer.domain.dangerous_paths import find_danger
+from idea_explorer.domain.diffs import revert_diff, select_hunks, unified_diff
 from idea_explorer.domain.documents import (
     add_section,
     fingerprint,
@@ -48,6 +48,7 @@ from idea_explorer.domain.private_text import NamedAddresses, find_request_texts
 from idea_explorer.domain.publication import find_folders, hash_idea, parse_log
 from idea_explorer.domain.redaction import mask_secrets, restore_secrets
 from idea_explorer.domain.related_research import describe_document
+from idea_explorer.domain.replacements import Replacement, keep_line_ends, replace_in
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
 from idea_explorer.domain.report_phrases import translate_phrases
@@ -256,6 +257,12 @@ SURFACES: dict[str, Surface] = {
     ),
     "diff": lambda text: unified_diff("a.md", text, f"b{text}b"),
     "diff taken back": refuse(lambda text: revert_diff(text, f"a\nb\n@@ -1 +1 @@\n{text}\n")),
+    "hunks chosen": refuse(lambda text: select_hunks(text, unified_diff("a", "", text), {2})),
+    "line ends": lambda text: keep_line_ends(f"a\r\n{text}", f"b{text}"),
+    "replacement": lambda text: replace_in(f"{text}§", [Replacement("§", text)]),
+    "replacement that is not found": refuse(
+        lambda text: replace_in(text, [Replacement("§ nowhere §", text)])
+    ),
     "related document": lambda text: (
         describe_document(SIMILAR, text),
         describe_document(SIMILAR, f"# Questions\n\n{text} ⚠ unverified"),

@@ -4,7 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from idea_explorer.domain.approvals import Approval, approval_id, propose
+from idea_explorer.domain.approvals import (
+    BASE_MOVED,
+    AppliedChange,
+    Approval,
+    approval_id,
+    propose,
+)
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.paths import RepositoryPath
@@ -96,3 +102,21 @@ def test_the_latest_token_is_kept(approvals: Approvals) -> None:
     approvals.keep_token(EXPLORATION, "second")
     assert approvals.token(EXPLORATION) == "second"
     assert approvals.token(id_from_key("ada", "other")) is None
+
+
+def test_what_became_of_a_change_is_stored_once_and_after_its_decision(
+    approvals: Approvals,
+) -> None:
+    approvals.request_approval(asked())
+    written = AppliedChange(at=NOW, commit="abc")
+    assert approvals.apply(asked().model_copy(update={"applied": written})) == asked()
+    approvals.decide(decided(asked()))
+
+    first = approvals.apply(decided(asked(), applied=written))
+    stale = AppliedChange(at=NOW, error_type=BASE_MOVED, message="Too late.")
+    second = approvals.apply(decided(asked(), applied=stale))
+
+    assert first == second == decided(asked(), applied=written)
+    assert list(approvals.approvals(EXPLORATION)) == [first]
+    with pytest.raises(MissingError):
+        approvals.apply(decided(asked("another"), applied=written))

@@ -83,6 +83,30 @@ def test_changes_are_shown_approved_and_rejected(waiting: tuple[Idea, str, Path]
     assert (code, "has no changes to decide on" in err) == (1, True)
 
 
+def test_a_part_of_a_change_is_approved_and_shown_as_it_is_written(
+    waiting: tuple[Idea, str, Path],
+) -> None:
+    idea, exploration_id, folder = waiting
+    first, second = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+    assert idea("approve", exploration_id, "--hunks", "1")[0] == 2  # which of them?
+    assert idea("approve", exploration_id, first["id"], "--hunks", "one")[0] == 2
+    code, _, err = idea("approve", exploration_id, first["id"], "--hunks", "2")
+    assert (code, "The change has 1 hunk." in err) == (2, True)
+
+    code, out, _ = idea("approve", exploration_id, first["id"], "--hunks", "1")
+
+    assert (code, out.splitlines()[-2]) == (0, "a.txt: approved and written")
+    assert "+new a" in out
+    assert (folder / "a.txt").read_text() == "new a\n"
+    (folder / "b.txt").write_text("somebody was here\n")
+    code, _, err = idea("approve", exploration_id, second["id"])
+    assert (code, "b.txt: stale: b.txt has changed since" in err) == (1, True)
+    statuses = [
+        a["status"] for a in json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+    ]
+    assert statuses == ["approved", "stale"]
+
+
 def test_a_dangerous_change_is_not_approved_with_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,14 +118,14 @@ def test_a_dangerous_change_is_not_approved_with_the_others(
         assert f"Careful! This file {dangerous['danger']}." in listed
 
         code, out, err = idea("approve", exploration_id)
-        assert (code, out) == (0, "a.txt: approved\n1 more to decide\n")
+        assert (code, out) == (0, "a.txt: approved and written\n1 more to decide\n")
         command = f"idea approve {exploration_id} {dangerous['id']} --confirm-danger"
         assert "Makefile runs when somebody builds or installs, so it was not approved" in err
         assert command in err
         assert idea("approve", exploration_id, "--confirm-danger")[0] == 2
 
         code, out, _ = idea(*command.split()[1:])
-        assert (code, out.splitlines()[0]) == (0, "Makefile: approved")
+        assert (code, out.splitlines()[0]) == (0, "Makefile: approved and written")
         assert idea("watch", exploration_id, "--quiet")[0] == 0
         assert (folder / "Makefile").read_text() == "new b\n"
 
@@ -123,7 +147,7 @@ def test_the_first_decision_stands_and_the_next_is_told(waiting: tuple[Idea, str
     assert (code, out) == (0, "a.txt: rejected\n1 more to decide\n")
 
     code, out, _ = idea("approve", exploration_id)
-    assert (code, out.splitlines()[0]) == (0, "b.txt: approved")
+    assert (code, out.splitlines()[0]) == (0, "b.txt: approved and written")
     assert f"idea watch {exploration_id}" in out
     assert idea("watch", exploration_id, "--quiet")[0] == 0
     assert (folder / "a.txt").read_text() == "old a\n"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.api.approvals import build_approval_view
+from idea_explorer.api.approvals import ApprovalPreview, build_approval_view
 from idea_explorer.cli import streams
-from idea_explorer.cli.approvals import ask_for_decision
+from idea_explorer.cli.decisions import ask_for_decision
 from idea_explorer.cli.display import open_screen
 from idea_explorer.cli.parser import build_parser
 from idea_explorer.domain.approvals import Approval, propose
@@ -19,6 +19,7 @@ from idea_explorer.domain.events import TextDelta, ThinkingDelta, ToolCallError,
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.tools import ToolRecord
+from idea_explorer.usecases.approvals.decide import EditRequest
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.api import Api
@@ -280,7 +281,10 @@ def test_the_question_for_approval_shows_the_change_as_it_is(tmp_path: Path) -> 
     hostile = HostileApi(tmp_path)
     view = build_approval_view(hostile.approval, hostile.exploration)
 
-    shown = check(show_on_terminal(lambda: ask_for_decision(view)), on_terminal=True)
+    def refuse(edit: EditRequest) -> ApprovalPreview:
+        raise AssertionError(f"nobody edits: {edit}")
+
+    shown = check(show_on_terminal(lambda: ask_for_decision(view, refuse)), on_terminal=True)
 
     assert shown.splitlines()[1].startswith(f"{SHOWN}")
     assert rf"+{SHOWN}" in shown

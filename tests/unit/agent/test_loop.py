@@ -308,21 +308,6 @@ def test_citations_are_kept_as_links(tmp_path: Path) -> None:
     assert "Tea is popular. [[1]](https://example.org/a%20b)" in b.store.load_report(done.id)
 
 
-def test_the_same_call_again_ends_in_writing(tmp_path: Path) -> None:
-    b = bench(tmp_path, *[calls(("read_research", {"path": "a.md"}))] * 2, says(REPORT))
-    b.write("a.md", "x")
-    done = b.run(max_steps=10)
-    assert [r.writing for r in requests(b)] == [False, False, True]
-    assert (done.status, done.run.stats.stop_reason) == ("completed", "repeated_call")
-
-
-def test_two_steps_without_new_evidence_end_in_writing(tmp_path: Path) -> None:
-    misses = [calls(("read_research", {"path": f"missing-{n}.md"})) for n in range(9)]
-    b = bench(tmp_path, *misses[:2], says(REPORT))
-    done = b.run(max_steps=10)
-    assert (done.run.stats.steps, done.run.stats.stop_reason) == (3, "no_new_evidence")
-
-
 def test_searches_that_find_something_new_count_as_evidence(tmp_path: Path) -> None:
     searching = [
         raw(

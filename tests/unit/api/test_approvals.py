@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.api.approvals import TRUNCATED
-from idea_explorer.domain.approvals import Approval, approval_id, propose
+from idea_explorer.domain.approvals import (
+    AppliedChange,
+    Approval,
+    approval_id,
+    content_hash,
+    propose,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.usecases.approvals.wait import expire
@@ -154,6 +160,56 @@ def test_what_a_person_wrote_is_what_is_approved(desk: Desk) -> None:
     assert desk.approvals.approvals(desk.exploration.id)[0].approved_content == content
 
 
+LONG = b"".join(b"%d\n" % n for n in range(30))
+LONG_NEW = LONG.decode().replace("3\n", "three\n", 1).replace("27\n", "")
+
+
+def test_an_edit_is_shown_as_a_diff_and_decides_nothing(desk: Desk) -> None:
+    long = desk.ask("long.txt", LONG_NEW, LONG)
+    whole = desk.post(f"{desk.of(long)}/preview", {})
+    part = desk.post(f"{desk.of(long)}/preview", {"hunks": [2]})
+    mine = desk.post(f"{desk.of(long)}/preview", {"content": "mine\n"})
+
+    assert whole.json == {"diff": long.proposal.diff, "content_hash": long.proposal.content_hash}
+    assert ("-27\n" in part.json["diff"], "three" in part.json["diff"]) == (True, False)
+    assert mine.json["diff"].endswith("+mine\n")
+    assert mine.json["content_hash"] == content_hash("mine\n")
+    assert desk.get(desk.place).json["approvals"][2]["status"] == "pending"
+    assert desk.post(f"{desk.of(long)}/preview", {"hunks": [3]}).fields == {
+        "hunks": "The change has 2 hunks."
+    }
+    assert desk.post(f"{desk.of(long)}/preview", {}, owner="eve").status == 404
+
+
+def test_hunks_are_approved_as_an_edit(desk: Desk) -> None:
+    long = desk.ask("long.txt", LONG_NEW, LONG)
+
+    reply = desk.post(desk.of(long), {"decision": "approve", "hunks": [1]})
+
+    assert (reply.status, reply.json["edited"]) == (200, True)
+    stored = desk.approvals.approvals(desk.exploration.id)[2]
+    assert stored.approved_content == LONG.decode().replace("3\n", "three\n", 1)
+
+
+def test_the_list_tells_what_was_written_and_what_was_not(desk: Desk) -> None:
+    now = desk.clock.now()
+    outcomes = [
+        AppliedChange(at=now, commit="abc"),
+        AppliedChange(at=now, error_type="base_moved", message="It has changed."),
+    ]
+    for approval, applied in zip((desk.first, desk.second), outcomes, strict=True):
+        desk.post(desk.of(approval), {"decision": "approve"})
+        update = {"decision": "approve", "applied": applied}
+        desk.approvals.apply(approval.model_copy(update=update))
+
+    written, stale = desk.get(desk.place).json["approvals"]
+
+    assert (written["status"], written["commit"]) == ("approved", "abc")
+    assert written["applied_at"]
+    assert (stale["status"], stale["message"]) == ("stale", "It has changed.")
+    assert "applied_at" not in stale
+
+
 @pytest.mark.parametrize("status", ["partial", "cancelled"])
 def test_after_the_end_nothing_can_be_decided(desk: Desk, status: str) -> None:
     desk.end(status)
@@ -172,6 +228,10 @@ def test_after_the_end_nothing_can_be_decided(desk: Desk, status: str) -> None:
         ({}, "decision"),
         ({"decision": "maybe"}, "decision"),
         ({"decision": "reject", "content": "x"}, ""),
+        ({"decision": "reject", "hunks": [1]}, ""),
+        ({"decision": "approve", "hunks": [1], "content": "x"}, ""),
+        ({"decision": "approve", "hunks": []}, "hunks"),
+        ({"decision": "approve", "hunks": [0]}, "hunks"),
         ({"decision": "approve", "colour": "blue"}, "colour"),
         ({"decision": "reject", "reason": "x" * 2_001}, "reason"),
     ],

@@ -1,13 +1,18 @@
 """The question at the terminal about a change that a run proposes."""
 
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from idea_explorer.api.approvals import ApprovalView
-from idea_explorer.cli.approvals import ask_for_decision
+from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
+from idea_explorer.cli import decisions
+from idea_explorer.cli.streams import print_coloured
 from idea_explorer.domain.checks import CheckResult
+from idea_explorer.domain.diffs import unified_diff
+from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
 
 DANGER = "runs when somebody builds or installs"
 
@@ -30,6 +35,14 @@ def _change(danger: str | None) -> ApprovalView:
         decided_at=None,
         decided_by=None,
     )
+
+
+def preview(edit: EditRequest) -> ApprovalPreview:
+    return ApprovalPreview(diff=f"-old\n+{edit.content or edit.hunks}\n", content_hash="shown")
+
+
+def ask_for_decision(approval: ApprovalView) -> DecisionRequest | None:
+    return decisions.ask_for_decision(approval, preview)
 
 
 def _type(monkeypatch: pytest.MonkeyPatch, *words: str) -> Iterator[str]:
@@ -86,12 +99,84 @@ def test_an_edited_dangerous_change_takes_the_second_word_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("VISUAL", "true")  # an editor that changes nothing
-    _type(monkeypatch, "e", "no", "e", "yes")
+    _type(monkeypatch, "e", "a", "no", "a", "yes")
 
     decision = ask_for_decision(_change(DANGER))
 
     assert decision is not None
     assert (decision.content, decision.confirm_danger) == ("new\n", True)
+
+
+def test_an_edit_is_shown_as_a_diff_before_it_is_approved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\necho mine > "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    _type(monkeypatch, "e")
+    assert ask_for_decision(_change(None)) is None  # they went away at the second question
+    assert "+mine" in capsys.readouterr().err
+
+    _type(monkeypatch, "e", "a")
+    decision = ask_for_decision(_change(None))
+
+    assert decision is not None
+    assert (decision.content, decision.content_hash) == ("mine\n", "shown")
+
+
+TWO_HUNKS = unified_diff("notes.md", "a\n" + "x\n" * 20 + "b\n", "A\n" + "x\n" * 20 + "B\n")
+
+
+def test_hunks_are_chosen_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = _change(None).model_copy(update={"diff": TWO_HUNKS})
+    _type(monkeypatch, "h", "n", "y", "a")
+
+    decision = ask_for_decision(change)
+
+    assert decision is not None
+    assert (decision.hunks, decision.content_hash) == ([2], "shown")
+    said = capsys.readouterr().err
+    assert "hunk 1 of 2" in said
+    assert "Take hunk 2 of 2? [y/N] " in said
+
+
+def test_without_a_choice_of_hunks_the_whole_change_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    change = _change(None).model_copy(update={"diff": TWO_HUNKS})
+    _type(monkeypatch, "h", "n", "n", "a")
+
+    decision = ask_for_decision(change)
+
+    assert decision is not None
+    assert (decision.hunks, decision.content) == (None, None)
+
+
+HIDING = ["\u2028", "\u2029", "\u0085", "\f", "\v", "\r", "\u202e", "\u2066", "\x1b[2K", "\u200b"]
+
+
+@pytest.mark.parametrize("hiding", HIDING, ids=ascii)
+@pytest.mark.parametrize("before", ["", " ", "\n "])
+def test_no_character_makes_a_new_line_look_like_another_or_hides_it(
+    hiding: str, before: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The attack: what follows the separator would look like a line of context."""
+    new = f"safe(){hiding}{before}run_attack()\n"
+    change = _change(None).model_copy(update={"diff": unified_diff("a.py", "safe()\n", new)})
+
+    print_coloured(decisions.format_change(change), sys.stdout)
+
+    shown = capsys.readouterr().out
+    lines = shown.split("\n")
+    assert [line for line in shown.splitlines() if "run_attack" in line] == [
+        line for line in lines if "run_attack" in line
+    ]
+    assert all(line.startswith("+") for line in lines if "run_attack" in line)
+    assert hiding not in shown
+    assert f"{ord(hiding[0]):x}" in next(line for line in lines if line.startswith("+safe()"))
 
 
 def test_whoever_goes_away_at_the_second_question_has_decided_nothing(

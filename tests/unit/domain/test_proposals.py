@@ -8,8 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from idea_explorer.domain.approvals import MAX_COMPARED_LINES, propose, revert_diff, unified_diff
+from idea_explorer.domain.approvals import propose, propose_delete, propose_move
 from idea_explorer.domain.blobs import blob_sha
+from idea_explorer.domain.diffs import (
+    MAX_COMPARED_LINES,
+    added_lines,
+    count_hunks,
+    revert_diff,
+    select_hunks,
+    unified_diff,
+)
 from idea_explorer.domain.paths import RepositoryPath
 
 PATH = RepositoryPath("src/app.py")
@@ -65,6 +73,67 @@ def test_a_new_file_comes_from_nowhere(tmp_path: Path) -> None:
     assert git_apply(tmp_path, None, diff) == "a\nb"
 
 
+@settings(max_examples=200, deadline=None)
+@given(LINES, LINES, st.sets(st.integers(1, 4)))
+def test_hunks_that_are_not_chosen_stay_as_they_were(old: str, new: str, chosen: set[int]) -> None:
+    diff = unified_diff(PATH, old, new)
+    result = select_hunks(new, diff, chosen)
+    total = count_hunks(diff)
+    if chosen >= {*range(1, total + 1)}:
+        assert result == new
+    if not chosen & {*range(1, total + 1)}:
+        assert result == old
+
+
+def test_one_hunk_of_two_is_applied(tmp_path: Path) -> None:
+    old = "".join(f"{n}\n" for n in range(30))
+    new = old.replace("3\n", "three\n", 1).replace("25\n", "")
+    diff = unified_diff(PATH, old, new)
+    assert count_hunks(diff) == 2
+    first, second = (select_hunks(new, diff, {n}) for n in (1, 2))
+    assert first == old.replace("3\n", "three\n", 1)
+    assert second == old.replace("25\n", "")
+
+
+def test_a_deleted_file_leads_nowhere(tmp_path: Path) -> None:
+    proposal = propose_delete(PATH, "Nobody uses it", b"a\nb\n")
+    assert proposal.diff == "--- a/src/app.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n"
+    assert (proposal.kind, proposal.content, proposal.base) == ("delete", "", "a\nb\n")
+
+
+def test_git_moves_a_file_with_the_diff(tmp_path: Path) -> None:
+    proposal = propose_move(PATH, RepositoryPath("lib/main.py"), "Name it better", b"a\n")
+    assert proposal.base == proposal.content == "a\n"
+    source = tmp_path / PATH
+    source.parent.mkdir()
+    for diff, content in [(proposal.diff, "a\n"), (proposal.diff_to("b\n"), "b\n")]:
+        source.write_text("a\n")
+        (tmp_path / "lib/main.py").unlink(missing_ok=True)
+        subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=diff.encode(), check=True)
+        assert (tmp_path / "lib/main.py").read_text() == content
+        assert not source.exists()
+        source.parent.mkdir(exist_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "new_path", "danger"),
+    [
+        ("a.txt", "b.txt", None),
+        ("Makefile", "old/notes.txt", "runs when somebody builds or installs"),
+        ("a.yml", ".github/workflows/a.yml", "becomes .github/workflows/a.yml, which runs in CI"),
+    ],
+)
+def test_a_move_is_dangerous_by_either_path(path: str, new_path: str, danger: str | None) -> None:
+    move = propose_move(RepositoryPath(path), RepositoryPath(new_path), "Move it", b"a\n")
+    assert move.danger == danger
+
+
+def test_the_lines_that_a_diff_adds_have_their_numbers() -> None:
+    old = "".join(f"{n}\n" for n in range(20))
+    new = old.replace("2\n", "2\n++two\n", 1) + "@@ end"
+    assert [*added_lines(unified_diff(PATH, old, new))] == [(4, "++two"), (22, "@@ end")]
+
+
 def test_a_small_edit_of_a_large_file_shows_only_its_surroundings() -> None:
     lines = [f"line {number}\n" for number in range(50_000)]
     changed = [*lines[:40_000], "new\n", *lines[40_001:]]
@@ -108,7 +177,9 @@ def test_a_new_file_has_no_base() -> None:
     ("base", "given_content", "kept"),
     [
         (b"a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"),
-        (b"a\r\nb\n", "a\nc\n", "a\nc\n"),
+        (b"a\r\nb\n", "a\nc\n", "a\r\nc\n"),
+        (b"a\r\nb\nc\r\n", "a\nb\nnew\nc\n", "a\r\nb\nnew\nc\r\n"),
+        (b"a\r\nb\n", "b\n", "b\n"),
         (b"a\nb\n", "a\r\nc\r\n", "a\r\nc\r\n"),
         (b"\xef\xbb\xbfa\n", "b\n", "\ufeffb\n"),
         (b"a", "a\n", "a\n"),

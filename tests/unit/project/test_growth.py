@@ -138,7 +138,7 @@ MEASURED = {
     "repository path": """
         domain.paths._INVISIBLE domain.paths._DRIVE
     """,
-    "diff taken back": "domain.approvals._HEADER",
+    "diff taken back": "domain.diffs._HEADER",
     "plan": "domain.plan._MARKER",
     "related document": """
         domain.related_research._SENTENCE_END domain.related_research._ITEM

@@ -30,7 +30,7 @@ def test_a_run_that_dies_while_acting_writes_once(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     whole = world.bench.engine
-    world.bench.engine = replace(whole, writer_for=lambda _: Dies(world.code))
+    world.bench.engine = replace(whole, writer_for=lambda _: Dies(world.code, tmp_path / "lock"))
     with pytest.raises(KeyboardInterrupt):
         world.go_on(waiting)
     world.bench.engine = whole
@@ -53,7 +53,7 @@ def test_a_change_that_is_written_again_until_the_next_succeeds_is_told_once(
             return super().write_change(exploration, approval)
 
     whole = world.bench.engine
-    world.bench.engine = replace(whole, writer_for=lambda _: Down(world.code))
+    world.bench.engine = replace(whole, writer_for=lambda _: Down(world.code, tmp_path / "lock"))
     for _ in range(2):
         with pytest.raises(UnavailableError):
             world.go_on(waiting)

@@ -161,6 +161,16 @@ def _permissions(folder: int, name: str) -> int | None:
     return stat.S_IMODE(info.st_mode) & 0o777
 
 
+def find_mode(root: Path, path: str) -> int:
+    """The permissions of a file below the root; those of a new one if it is not there."""
+    *folders, name = _split(path)
+    try:
+        with open_folder(root, folders) as folder:
+            return _permissions(folder, name) or NEW_FILE
+    except OSError:
+        return NEW_FILE
+
+
 def remove_file(root: Path, path: str) -> None:
     """Remove a file below the root, if it is there, and the folders above it that are empty then."""
     *folders, name = _split(path)

@@ -1,6 +1,7 @@
 """The end of a run whose last call to the model came to nothing."""
 
-from idea_explorer.agent.moves import Bounds, Finish, find_earlier_end
+from idea_explorer.agent.bounds import Bounds
+from idea_explorer.agent.moves import Finish, find_earlier_end
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted
 from idea_explorer.domain.errors import ExplorerError, RejectedError, TooLongError

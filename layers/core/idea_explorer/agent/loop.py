@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+from idea_explorer.agent.bounds import Bounds, count_gathering_tokens
 from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
 from idea_explorer.agent.endings import end_early, end_interrupted, is_conversation_refused
 from idea_explorer.agent.fresh_start import fit_fresh_start
 from idea_explorer.agent.moves import (
     Ask,
-    Bounds,
     Finish,
     RefuseTools,
     Restart,
@@ -147,7 +147,10 @@ class Agent:
         """The request and what it may use. Tools stay on while writing, which keeps the cache, as long as
         the budget covers searches made against our instruction and one more call to write."""
         if not move.writing:
-            request = build_request(state, writing=False)
+            most = count_gathering_tokens(self.deadline) if self.unfinished_at_limit else None
+            request = build_request(
+                state, writing=False, max_tokens=most or limits.MAX_OUTPUT_TOKENS
+            )
             return request, self._allowed(state, request)
         request = self._writing(state, tools_off=state.tools_off)
         allowance = self._allowed(state, request)

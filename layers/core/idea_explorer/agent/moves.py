@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from idea_explorer.agent.bounds import Bounds
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.branches import BranchTask
@@ -35,7 +36,7 @@ FinalStatus = Literal[
 ]
 
 # reasons for writing that mean that the research was cut short
-CUT_SHORT: frozenset[WriteReason] = frozenset({"deadline", "budget"})
+CUT_SHORT: frozenset[WriteReason] = frozenset({"deadline", "budget", "no_progress", "cut_calls"})
 # reasons for writing that say nothing about how the run ended
 ORDINARY: frozenset[WriteReason] = frozenset({"incomplete", "unsupported", "branches"})
 
@@ -96,20 +97,6 @@ class Finish:
 
 
 Move: TypeAlias = Ask | RunTools | RefuseTools | Say | Restart | StartBranches | Verify | Finish
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The limits of the run at this moment."""
-
-    max_steps: int
-    out_of_time: bool
-    out_of_budget: bool = False
-    too_dear_to_write: bool = False  # in this conversation; a new one with less evidence may fit
-    unfinished_at_limit: bool = False  # the result is the work, not the text
-    time_to_rewrite: bool = True
-    branches: tuple[BranchTask, ...] = ()  # that the run may start now
-    verifies: bool = False  # reports of this run are verified before it ends
 
 
 def next_move(state: State, bounds: Bounds) -> Move:
@@ -183,16 +170,18 @@ def reason_to_write(state: State, bounds: Bounds) -> WriteReason | None:
         return "deadline"
     if bounds.out_of_budget:
         return "budget"
-    if state.steps + 1 >= bounds.max_steps:
+    if bounds.is_last_step(state.steps):
         return "max_steps"
     return state.stalled
 
 
 def _after_tool_use(state: State, bounds: Bounds) -> Move:
-    """Once the report was asked for, no tool runs. With tools off, calls are not even answered."""
+    """Once the report was asked for, or all steps are used, no tool runs. With tools off, calls are not even
+    answered."""
     if not state.calls() or (state.writing and state.tools_were_off):
         return _after_end(state, bounds)
-    return RefuseTools() if state.writing else RunTools()
+    is_over = bounds.unfinished_at_limit and bounds.is_last_step(state.steps)
+    return RefuseTools() if state.writing or is_over else RunTools()
 
 
 def _after_pause(state: State, bounds: Bounds) -> Move:
@@ -255,11 +244,22 @@ def _kept(state: State) -> Finish | None:
 
 
 def _after_max_tokens(state: State, bounds: Bounds) -> Move:
+    if state.calls() and not state.writing:
+        return _after_cut_call(state, bounds)
     if not state.continued and not bounds.out_of_budget and prepare_answer(state.answers[-1]):
         return Say("continue")
     if read_final_turn(state.entries):
         return Finish("partial", "max_tokens")
     return _after_no_text(state, "max_tokens")
+
+
+def _after_cut_call(state: State, bounds: Bounds) -> Move:
+    """A call that reached the output limit was not run, and could not have been: ask for a shorter one."""
+    if state.pending:
+        return _finish_search(bounds)
+    if reason := reason_to_write(state, bounds):
+        return Say("write", "cut_calls" if reason == "no_progress" else reason)
+    return Say("continue", again="cut_call")
 
 
 def _after_refusal(state: State, _: Bounds) -> Move:

@@ -53,8 +53,8 @@ WHY = {
     "max_steps": "this is the last step",
     "deadline": "the time for gathering is over",
     "budget": "the budget for gathering is spent",
-    "repeated_call": "the same call was made again",
-    "no_new_evidence": "the last two steps found nothing new",
+    "no_progress": "the last steps repeated calls whose results are known",
+    "cut_calls": "the last calls were longer than an answer may be",
     "empty_answer": "the last answer held no report",
     "pauses": "the search did not come to an end",
     "context_window": "the conversation no longer fits the context window",
@@ -161,6 +161,10 @@ def limit_searches(tools: Sequence[Block], count: int, pages: int | None = None)
 def write_instruction(move: Say, state: State, deadline: Deadline) -> Instruction:
     """What the model is told when it has to write, to write again, or to continue."""
     match move:
+        case Say(again="cut_call"):
+            names = " and ".join(dict.fromkeys(f"`{call.name}`" for call in state.calls()))
+            text = prompt("cut_call", calls=names)
+            return Instruction(purpose="continue", again="cut_call", text=text)
         case Say(purpose="continue"):
             return Instruction(purpose="continue", text=prompt("continue"))
         case Say(purpose="write", reason=reason):

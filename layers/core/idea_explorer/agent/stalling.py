@@ -1,10 +1,10 @@
-"""Whether a run still learns anything from its steps."""
+"""Whether a run still makes progress."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from idea_explorer.domain.json import dump_canonical
 from idea_explorer.domain.plan import PLAN_FIRST, WRITE_PLAN
-from idea_explorer.domain.tools import parse_search_results
+from idea_explorer.domain.tools import ToolCall, parse_search_results
 from idea_explorer.domain.transcript import (
     AnyEntry,
     ApprovalsDecided,
@@ -12,44 +12,61 @@ from idea_explorer.domain.transcript import (
     ConversationRestarted,
     Instruction,
     ModelCallFinished,
+    StoredResult,
     ToolsRan,
     WriteReason,
 )
 
-BARREN_STEPS = 2  # after so many steps without new evidence, more gathering is not worth its cost
+BARREN_STEPS = (
+    2  # after so many steps in a row with nothing new, the next would bring nothing either
+)
 
 
 def find_stall(entries: Sequence[AnyEntry]) -> WriteReason | None:
-    """A repeated call, or two steps without new evidence. Only answers that could gather count, and
-    counting starts again with a resume."""
-    seen_calls: set[str] = set()
-    seen_findings: set[str] = set()
-    barren, repeated, gathering = 0, False, True
+    """Steps in a row in which nothing new was learned or tried: the same calls with the same results, or no
+    calls that could run. A call that fails is new once, and so is each reason for a rejection. Only answers
+    that could gather count, and counting starts again with a resume."""
+    seen: set[str] = set()
+    barren, gathering = 0, True
     for entry in entries:
         match entry:
             case Instruction(purpose="resume"):
-                barren, repeated, gathering = 0, False, True
+                barren, gathering = 0, True
             case Instruction(purpose="write"):
                 gathering = False
             case BranchesFinished():
                 barren, gathering = 0, not entry.has_answers
             case ConversationRestarted():
                 gathering = False
-                seen_calls.clear()  # their results are no longer part of the conversation
+                seen.clear()  # the results are no longer part of the conversation
             case ModelCallFinished() if gathering:
-                findings = {p.sha256 for p in parse_search_results(entry.content)}
-                barren = 0 if findings - seen_findings else barren + 1
-                seen_findings |= findings
+                news = {*_list_searches(entry)} - seen
+                barren = 0 if news else barren + 1
+                seen |= news
             case ToolsRan(refused=False) | ApprovalsDecided():
-                new = {r.sha256 for r in entry.results if r.record.ok} - seen_findings
-                ran = [r for r in entry.results if r.record.error_type != PLAN_FIRST]
-                for result in ran:
-                    key = f"{result.name} {dump_canonical(result.input)}"
-                    repeated |= key in seen_calls and result.sha256 not in new
-                    seen_calls.add(key)
-                plans = len(ran) < len(entry.results) or any(r.name == WRITE_PLAN for r in ran)
-                barren = 0 if new or plans else barren
-                seen_findings |= new
-    if repeated:
-        return "repeated_call"
-    return "no_new_evidence" if barren >= BARREN_STEPS else None
+                news = {_describe(result) for result in entry.results} - seen
+                plans = any(_is_of_plan(result) for result in entry.results)
+                barren = 0 if news or plans else barren
+                seen |= news
+    return "no_progress" if barren >= BARREN_STEPS else None
+
+
+def _list_searches(answer: ModelCallFinished) -> Iterator[str]:
+    """What was searched for at Anthropic, and what was found."""
+    for block in answer.content:
+        if block.get("type") == "server_tool_use":
+            yield f"{block.get('name')} {dump_canonical(block.get('input') or {})}"
+    yield from (passage.sha256 for passage in parse_search_results(answer.content))
+
+
+def _is_of_plan(result: StoredResult) -> bool:
+    """Whether a plan was written or asked for: what came too early is called again after it."""
+    return result.name == WRITE_PLAN or result.record.error_type == PLAN_FIRST
+
+
+def _describe(result: StoredResult) -> str:
+    """Equal for the same call with the same result. A failure is the same however it is worded, but each
+    rejection has its own reason."""
+    call = ToolCall(result.call_id, result.name, result.input).key
+    failed = result.record.error_type
+    return f"{call} {result.sha256 if failed in {None, 'rejected'} else failed}"

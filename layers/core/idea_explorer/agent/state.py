@@ -214,10 +214,10 @@ class State:
 
     @cached_property
     def continued(self) -> bool:
-        """Whether the current answer was already continued once after it was cut off."""
+        """Whether the current text was already continued once after it was cut off."""
         for entry in reversed(self.entries):
             if isinstance(entry, Instruction):
-                return entry.purpose == "continue"
+                return entry.purpose == "continue" and entry.again is None
             if isinstance(entry, ToolsRan | ApprovalsDecided | Opening | ConversationRestarted):
                 return False
             if isinstance(entry, BranchesFinished):

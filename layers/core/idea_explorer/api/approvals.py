@@ -8,11 +8,17 @@ from typing import Literal
 from pydantic import Field
 
 from idea_explorer.api.http import ApiCall, ApiResponse
-from idea_explorer.domain.approvals import Approval, ApprovalOutcome, ProposalKind
+from idea_explorer.domain.approvals import Approval, ApprovalOutcome, ProposalKind, content_hash
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.checks import CheckResult
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
+from idea_explorer.usecases.approvals.decide import (
+    DecisionRequest,
+    EditRequest,
+    Preview,
+    decide,
+    preview,
+)
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find_readable
 
@@ -20,7 +26,7 @@ MAX_RESPONSE_BYTES = 5_000_000  # Lambda allows 6 MB; this leaves room for the o
 # a diff marks a line that is not part of the file with a backslash
 TRUNCATED = "\\ The rest of this diff does not fit into one response.\n"
 
-ApprovalStatus = Literal["pending", "approved", "rejected", "expired"]
+ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "stale", "failed"]
 STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
     "approve": "approved",
     "reject": "rejected",
@@ -31,12 +37,15 @@ STATUSES: dict[ApprovalOutcome, ApprovalStatus] = {
 class ApprovalView(DomainModel):
     """A proposed change and its outcome. `content` is the proposed file while the change is pending, and
     null if the response would be too large; a diff that is cut ends in a line that says so. `danger` says
-    why approving the change takes `confirm_danger`; an ordinary file has none. `checks` are the repository's
-    own checks that ran last before; what they printed is data of strangers."""
+    why approving the change takes `confirm_danger`; an ordinary file has none. A change that is approved is
+    written at `applied_at`; one that is `stale` or `failed` was approved and not written, and `message` says
+    why. A file that is moved goes to `new_path`. `checks` are the repository's own checks that ran last
+    before; what they printed is data of strangers."""
 
     id: str
     status: ApprovalStatus
     path: str
+    new_path: str | None = Field(default=None, exclude_if=lambda path: path is None)
     kind: ProposalKind
     danger: str | None = Field(default=None, exclude_if=lambda danger: danger is None)
     description: str
@@ -49,7 +58,17 @@ class ApprovalView(DomainModel):
     requested_at: datetime
     decided_at: datetime | None
     decided_by: str | None
+    applied_at: datetime | None = Field(default=None, exclude_if=lambda at: at is None)
+    commit: str | None = Field(default=None, exclude_if=lambda commit: commit is None)
+    message: str = Field(default="", exclude_if=lambda message: not message)
     checks: list[CheckResult] = Field(default_factory=list, exclude_if=lambda checks: not checks)
+
+
+class ApprovalPreview(DomainModel):
+    """What approving a change with an edit would write."""
+
+    diff: str
+    content_hash: str
 
 
 class ApprovalList(DomainModel):
@@ -88,28 +107,56 @@ def decide_approval(call: ApiCall, deps: Deps) -> ApiResponse:
     return ApiResponse(200, build_approval_view(stored, exploration))
 
 
+def preview_approval(call: ApiCall, deps: Deps) -> ApiResponse:
+    shown = preview(
+        call.path["exploration_id"],
+        call.path["approval_id"],
+        call.parse_body(EditRequest),
+        call.owner,
+        deps,
+    )
+    view = build_preview(shown)
+    diff = ResponseBudget().truncate_diff(view.diff)
+    return ApiResponse(200, view.model_copy(update={"diff": diff}))
+
+
+def build_preview(shown: Preview) -> ApprovalPreview:
+    return ApprovalPreview(diff=shown.diff, content_hash=content_hash(shown.content))
+
+
 def build_approval_view(approval: Approval, exploration: Exploration) -> ApprovalView:
-    proposal = approval.proposal
-    open_ended = "pending" if exploration.status == "awaiting_approval" else "expired"
-    waits = approval.decision is None and open_ended == "pending"
+    proposal, applied = approval.proposal, approval.applied
+    status = _status_of(approval, exploration)
     return ApprovalView(
         id=approval.id,
-        status=STATUSES[approval.decision] if approval.decision else open_ended,
+        status=status,
         path=proposal.path,
+        new_path=proposal.new_path,
         kind=proposal.kind,
         danger=proposal.danger,
         description=proposal.description,
         diff=proposal.diff,
         base_sha=proposal.base_sha,
         content_hash=proposal.content_hash,
-        content=proposal.content if waits else None,
+        content=proposal.content if status == "pending" else None,
         edited=approval.is_edited,
         reason=approval.reason,
         requested_at=approval.requested_at,
         decided_at=approval.decided_at,
         decided_by=approval.decided_by,
-        checks=[*approval.checks] if waits else [],
+        applied_at=applied.at if applied and approval.is_written else None,
+        commit=applied.commit if applied else None,
+        message=applied.message if applied else "",
+        checks=[*approval.checks] if status == "pending" else [],
     )
+
+
+def _status_of(approval: Approval, exploration: Exploration) -> ApprovalStatus:
+    if approval.decision is None:
+        return "pending" if exploration.status == "awaiting_approval" else "expired"
+    if approval.applied and not approval.is_written:
+        return "stale" if approval.applied.is_stale else "failed"
+    return STATUSES[approval.decision]
 
 
 class ResponseBudget:

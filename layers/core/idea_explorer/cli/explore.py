@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from threading import Thread
 from typing import Any
 
@@ -234,17 +234,19 @@ class LocalRunner:
 
     def _ask_for_decisions(self, exploration: Exploration) -> bool:
         """Whether everything is decided; not where nobody can be asked, or they leave it for later."""
-        from idea_explorer.cli.approvals import ask_for_decision
+        from idea_explorer.cli.decisions import ask_for_decision, describe_decision
 
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
         for approval in self._target.approvals(exploration.id):
             while approval.status == "pending":
-                request = ask_for_decision(approval)
+                preview = partial(self._target.preview, exploration.id, approval.id)
+                request = ask_for_decision(approval, preview)
                 if request is None:
                     return False
                 try:
-                    self._target.decide(exploration.id, approval.id, request)
+                    decided = self._target.decide(exploration.id, approval.id, request)
+                    warn(describe_decision(decided))
                     break
                 except InvalidRequestError as error:  # an edited plan; the person corrects it
                     warn(error.sentence)

@@ -133,6 +133,9 @@ def _add_decisions(commands: "Commands") -> None:
         if name == "approve":
             command.add_argument("--content", metavar="FILE", help="approve this content instead")
             command.add_argument(
+                "--hunks", metavar="N,N", help="approve only these hunks, as --list numbers them"
+            )
+            command.add_argument(
                 "--confirm-danger",
                 action="store_true",
                 help="approve a change to a file that runs by itself; only with its id",

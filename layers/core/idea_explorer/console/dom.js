@@ -1,10 +1,28 @@
 // Builds the page. Text is inserted as text only: nothing from a user or a model is parsed as markup.
 
-// Bidirectional controls reorder text, so that a name or a line of code looks different from what it says.
-const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
+// Characters that reorder or hide text, or that look like line ends, so that a name or a line of code looks
+// different from what it says. The same as UNSAFE_CHARACTERS of domain/text.py, but for the carriage return.
+const UNSAFE = String.raw`\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f`
+	+ String.raw`\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff`
+	+ String.raw`\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}`;
+const HIDDEN = new RegExp(`[${UNSAFE}]`, "gu");
+// joiners shape words of some scripts and emoji; elsewhere they only hide
+const HIDDEN_IN_CODE = new RegExp(String.raw`[${UNSAFE}\r]|(?<![\p{Lo}\p{M}\p{So}\p{Sk}])[\u200c\u200d]`, "gu");
 
-export const plain = (text) =>
-	String(text ?? "").replace(REORDERING, (c) => `⟦U+${c.codePointAt(0).toString(16).toUpperCase()}⟧`);
+const spell = (char) => `⟦U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟧`;
+
+export const plain = (text) => String(text ?? "").replace(HIDDEN, spell);
+
+/** One line of code, in which every character that would be hidden is spelled out and marked. */
+export function spelled(line) {
+	const parts = [];
+	let at = 0;
+	for (const found of line.matchAll(HIDDEN_IN_CODE)) {
+		parts.push(line.slice(at, found.index), t("mark.escape", spell(found[0])));
+		at = found.index + found[0].length;
+	}
+	return [...parts, line.slice(at)];
+}
 
 /** An element by tag and classes, `p.meta`: attributes, functions as listeners, and children that are nodes or text. */
 export function h(name, attributes = {}, ...children) {

@@ -6,7 +6,7 @@ import { resultOf } from "./results.js";
 
 const ICONS = [
 	[/^(web|http)/, "↗"], [/^read/, "¶"], [/^list/, "≡"], [/^(semantic|tidal|album|batch|suggest)/, "♪"], [/search|find/, "⌕"],
-	[/^calc/, "∑"], [/^(edit|create)/, "✎"], [/^run_checks/, "✓"], [/./, "•"],
+	[/^calc/, "∑"], [/^(edit|create|delete|move)_/, "✎"], [/^run_checks/, "✓"], [/./, "•"],
 ];
 const FRAME_MS = 5; // of 16: layout and paint need the rest
 const STATES = { pending: "needs approval", executing: "running", completed: "done", failed: "failed" };

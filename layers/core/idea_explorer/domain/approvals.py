@@ -3,20 +3,29 @@
 import hashlib
 import re
 import uuid
-from collections.abc import Iterator, Sequence
 from datetime import datetime
-from difflib import SequenceMatcher
-from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.checks import CheckResult
 from idea_explorer.domain.dangerous_paths import find_danger
+from idea_explorer.domain.diffs import revert_diff, unified_diff
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.replacements import keep_line_ends
 
-ProposalKind = Literal["edit", "create", "plan", "checks"]
+ProposalKind = Literal["edit", "create", "delete", "move", "plan", "checks"]
+# what was done to the file, once a change is approved
+DONE: dict[ProposalKind, str] = {
+    "edit": "written",
+    "create": "written",
+    "delete": "deleted",
+    "move": "moved",
+    "plan": "accepted",
+    "checks": "allowed",
+}
+BASE_MOVED = "base_moved"
 _BOM = "\ufeff"
 # Two slashes alone are an operator, a comment or part of a path as well.
 _ADDRESS = re.compile(r"(?:(?:https?|ftp)://|www\.|(?<!\S)//\w)\S+", re.IGNORECASE)
@@ -24,7 +33,8 @@ _ADDRESS = re.compile(r"(?:(?:https?|ftp)://|www\.|(?<!\S)//\w)\S+", re.IGNORECA
 
 class Proposal(DomainModel, frozen=True):
     """The whole new content of one file, or a plan as Markdown, or the commands of a repository's checks; the
-    last two have no diff. `base_sha` is the blob that it replaces, None for a new file."""
+    last two have no diff. `base_sha` is the blob that it replaces, None for a new file. A file that is moved
+    goes to `new_path`; one that is deleted has no content."""
 
     path: str
     kind: ProposalKind
@@ -33,6 +43,7 @@ class Proposal(DomainModel, frozen=True):
     base_sha: str | None
     content_hash: str
     description: str
+    new_path: str | None = None
 
     @property
     def is_change(self) -> bool:
@@ -42,23 +53,69 @@ class Proposal(DomainModel, frozen=True):
     @property
     def danger(self) -> str | None:
         """What makes this file dangerous to change; None for an ordinary one."""
-        return find_danger(self.path)
+        if danger := find_danger(self.path):
+            return danger
+        danger = find_danger(self.new_path) if self.new_path else None
+        return danger and f"becomes {self.new_path}, which {danger}"
+
+    @property
+    def base(self) -> str | None:
+        """The file before the change, None for a new one: the diff applied in reverse, and verified by its
+        hash. Raises ValueError if that is not known."""
+        if self.base_sha is None:
+            return None
+        base = revert_diff(self.content, self.diff)
+        if blob_sha(base.encode("utf-8")) != self.base_sha:
+            raise ValueError("the diff does not lead back to the base")
+        return base
+
+    def diff_to(self, content: str) -> str:
+        """The diff to another content than the proposed one; raises ValueError as above."""
+        return unified_diff(self.path, self.base, content, self.new_path)
 
 
 def propose(path: RepositoryPath, content: str, description: str, base: bytes | None) -> Proposal:
     """Propose new content for a file that contains `base`. Line ends and a byte order mark stay those of
     the base, because a model does not see them."""
     old = None if base is None else base.decode("utf-8")
-    new = content if old is None else _match_style(old, content)
+    return _propose(
+        "create" if old is None else "edit",
+        path,
+        old,
+        content if old is None else _match_style(old, content),
+        description,
+    )
+
+
+def propose_delete(path: RepositoryPath, description: str, base: bytes) -> Proposal:
+    return _propose("delete", path, base.decode("utf-8"), None, description)
+
+
+def propose_move(
+    path: RepositoryPath, new_path: RepositoryPath, description: str, base: bytes
+) -> Proposal:
+    text = base.decode("utf-8")
+    return _propose("move", path, text, text, description, new_path)
+
+
+def _propose(
+    kind: ProposalKind,
+    path: str,
+    old: str | None,
+    new: str | None,
+    description: str,
+    new_path: str | None = None,
+) -> Proposal:
     return Proposal(
         path=path,
-        kind="create" if base is None else "edit",
-        content=new,
-        diff=unified_diff(path, old, new),
-        base_sha=None if base is None else blob_sha(base),
-        content_hash=content_hash(new),
+        kind=kind,
+        content=new or "",
+        diff=unified_diff(path, old, new, new_path),
+        base_sha=None if old is None else blob_sha(old.encode("utf-8")),
+        content_hash=content_hash(new or ""),
         # it becomes the subject of a commit, and the model has read private code
         description=_ADDRESS.sub("(link removed)", description),
+        new_path=new_path,
     )
 
 
@@ -67,8 +124,7 @@ def content_hash(content: str) -> str:
 
 
 def _match_style(old: str, new: str) -> str:
-    if "\r\n" in old and "\n" not in old.replace("\r\n", "") and "\r\n" not in new:
-        new = new.replace("\n", "\r\n")
+    new = keep_line_ends(old, new)
     if old.startswith(_BOM) and not new.startswith(_BOM):
         new = _BOM + new
     return new
@@ -79,9 +135,34 @@ ApprovalOutcome = Literal[Decision, "expire"]  # "expire": nobody decided in tim
 _NAMESPACE = uuid.UUID("8c1f3c0e-0a8e-4b8f-9d55-51a1c9d4b0a7")
 
 
+class FileChange(NamedTuple):
+    """What an approved change does to one file: `base_sha` is the blob before it, `content` what the file
+    holds after it; None is no file."""
+
+    path: str
+    base_sha: str | None
+    content: str | None
+
+
+class AppliedChange(DomainModel, frozen=True):
+    """What became of an approved change. Without `error_type` it is written; `message` says why it is not,
+    or why it is not committed."""
+
+    at: datetime
+    commit: str | None = None
+    branch: str | None = None
+    error_type: str | None = None
+    message: str = ""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether nothing was written because the file had changed since the proposal was made."""
+        return self.error_type == BASE_MOVED
+
+
 class Approval(DomainModel, frozen=True):
-    """A request for a decision and, once made, the decision. The first decision stands. `checks` are those
-    that ran last before it was asked for."""
+    """A request for a decision and, once made, the decision, and what became of it. The first decision
+    stands. `checks` are those that ran last before it was asked for."""
 
     id: str
     exploration_id: ExplorationId
@@ -94,6 +175,7 @@ class Approval(DomainModel, frozen=True):
     decided_by: str | None = None
     decided_at: datetime | None = None
     checks: tuple[CheckResult, ...] = ()
+    applied: AppliedChange | None = None
 
     @property
     def is_edited(self) -> bool:
@@ -103,6 +185,33 @@ class Approval(DomainModel, frozen=True):
     @property
     def approved_content(self) -> str:
         return self.proposal.content if self.content is None else self.content
+
+    @property
+    def approved_diff(self) -> str:
+        """The diff of what was approved; raises ValueError if the base is not known."""
+        return (
+            self.proposal.diff_to(self.approved_content) if self.is_edited else self.proposal.diff
+        )
+
+    @property
+    def is_written(self) -> bool:
+        return self.applied is not None and self.applied.error_type is None
+
+    @property
+    def changes(self) -> tuple[FileChange, ...]:
+        """What it does to files, in the order in which it is safe to do it."""
+        proposal = self.proposal
+        gone = FileChange(proposal.path, proposal.base_sha, None)
+        match proposal.kind:
+            case "plan" | "checks":
+                return ()
+            case "delete":
+                return (gone,)
+            case "move":
+                assert proposal.new_path is not None
+                return (FileChange(proposal.new_path, None, self.approved_content), gone)
+            case _:
+                return (FileChange(proposal.path, proposal.base_sha, self.approved_content),)
 
     def says_the_same(self, other: "Approval") -> bool:
         """Whether another decision is equivalent, so that repeating it is not a conflict."""
@@ -114,125 +223,3 @@ class Approval(DomainModel, frozen=True):
 def approval_id(exploration_id: ExplorationId, call_id: str) -> str:
     """The same id for the same call, so that a resumed run does not ask twice."""
     return str(uuid.uuid5(_NAMESPACE, f"{exploration_id}\n{call_id}"))
-
-
-CONTEXT_LINES = 3
-MAX_COMPARED_LINES = 2_000  # difflib is quadratic at worst; a larger change is shown as a whole
-NO_NEWLINE = "\\ No newline at end of file"
-_HEADER = re.compile(r"@@ -\S+ \+(?P<start>\d+)(,(?P<length>\d+))? @@")
-
-Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
-Group = list[tuple[str, int, int, int, int]]
-
-
-def unified_diff(path: str, old: str | None, new: str) -> str:
-    """The diff from `old` (None if there was no file) to `new`; empty if they are equal."""
-    before, after = _lines(old or ""), _lines(new)
-    names = (f"--- a/{path}" if old is not None else "--- /dev/null", f"+++ b/{path}")
-    groups = _Precomputed(_opcodes(before, after)).get_grouped_opcodes(CONTEXT_LINES)
-    changed = [group for group in groups if any(tag != "equal" for tag, *_ in group)]
-    body = [line for group in changed for line in _hunk(group, before, after)]
-    if not body and old is not None:
-        return ""
-    return "\n".join([*names, *body]) + "\n"
-
-
-def _lines(text: str) -> list[str]:
-    """Lines with their ends. Only line feeds end a line: form feeds and the like are part of it."""
-    *lines, last = text.split("\n")
-    return [*(f"{line}\n" for line in lines), *([last] if last else [])]
-
-
-def _opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
-    """Skips what both share at the start and the end: most edits of large files are small."""
-    shortest = min(len(before), len(after))
-    head = 0
-    while head < shortest and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < shortest - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    old_end, new_end = len(before) - tail, len(after) - tail
-    opcodes: list[Opcode] = []
-    if head:
-        opcodes.append(("equal", 0, head, 0, head))
-    for tag, a, b, c, d in _compare(before[head:old_end], after[head:new_end]):
-        opcodes.append((tag, a + head, b + head, c + head, d + head))
-    if tail:
-        opcodes.append(("equal", old_end, len(before), new_end, len(after)))
-    return opcodes
-
-
-class _Precomputed(SequenceMatcher[str]):
-    def __init__(self, opcodes: list[Opcode]) -> None:
-        super().__init__()
-        self._computed = opcodes
-
-    def get_opcodes(self) -> list[Opcode]:
-        return self._computed
-
-
-def _compare(before: Sequence[str], after: Sequence[str]) -> Sequence[Opcode]:
-    if max(len(before), len(after)) > MAX_COMPARED_LINES:
-        return [("replace", 0, len(before), 0, len(after))]
-    return SequenceMatcher(None, before, after).get_opcodes()
-
-
-def _hunk(group: Group, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    _, old_start, _, new_start, _ = group[0]
-    _, _, old_end, _, new_end = group[-1]
-    yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@"
-    for tag, a, b, c, d in group:
-        if tag == "equal":
-            yield from _prefix(" ", before[a:b])
-        else:
-            yield from _prefix("-", before[a:b])
-            yield from _prefix("+", after[c:d])
-
-
-def _range(start: int, end: int) -> str:
-    length = end - start
-    first = start + 1 if length else start
-    return f"{first}" if length == 1 else f"{first},{length}"
-
-
-def _prefix(mark: str, lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        yield mark + line.removesuffix("\n")
-        if not line.endswith("\n"):
-            yield NO_NEWLINE
-
-
-def revert_diff(new: str, diff: str) -> str:
-    """The text before a diff of ours was applied; raises ValueError if the diff does not result in `new`."""
-    after = _lines(new)
-    before: list[str] = []
-    position = 0  # in `after`
-    for start, removed_and_kept, kept_and_added in _hunks(diff):
-        before += after[position:start]
-        position = start + len(kept_and_added)
-        if after[start:position] != kept_and_added:
-            raise ValueError("the diff does not result in this text")
-        before += removed_and_kept
-    return "".join([*before, *after[position:]])
-
-
-def _hunks(diff: str) -> Iterator[tuple[int, list[str], list[str]]]:
-    """The start of each hunk in the new text, its old lines and its new lines."""
-    lines = diff.split("\n")[2:-1]
-    starts = [number for number, line in enumerate(lines) if line.startswith("@@")]
-    for first, last in pairwise([*starts, len(lines)]):
-        found = _HEADER.match(lines[first])
-        if not found:
-            raise ValueError("not a diff")
-        old: list[str] = []
-        new: list[str] = []
-        for number, line in enumerate(lines[first + 1 : last], first + 2):
-            ends = number < last and lines[number] == NO_NEWLINE
-            text = line[1:] if ends else line[1:] + "\n"
-            if line[:1] in {" ", "-"}:
-                old.append(text)
-            if line[:1] in {" ", "+"}:
-                new.append(text)
-        begin = int(found["start"])
-        yield (begin if found["length"] == "0" else begin - 1), old, new

@@ -116,14 +116,17 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "find_importers": "Looking for importers",
                 "edit_file": "Proposing an edit",
                 "create_file": "Proposing a file",
+                "delete_file": "Proposing to delete a file",
+                "move_file": "Proposing to move a file",
                 "run_checks": "Running the checks",
             },
             default_steps=10,
+            default_seconds=300,  # an edit of a whole file of 22 KB takes two minutes to write
             publishes="pull_request",
             fields={"repository": "reads a repository", "ref": "reads a repository"},
             private_tools=frozenset(
                 "read_file list_files search_files find_files find_definition find_importers"
-                " edit_file create_file run_checks".split()
+                " edit_file create_file delete_file move_file run_checks".split()
             ),
             needs=("github_repository", "GitHubRepository"),
         ),

@@ -24,8 +24,10 @@ WriteReason = Literal[
     "max_steps",
     "deadline",
     "budget",
-    "repeated_call",
+    "repeated_call",  # in older transcripts, as is the next
     "no_new_evidence",
+    "no_progress",
+    "cut_calls",
     "empty_answer",
     "pauses",
     "context_window",
@@ -34,7 +36,7 @@ WriteReason = Literal[
     "branches",
     "unsupported",
 ]
-RewriteReason = Literal["no_text", "incomplete", "unsupported"]
+RewriteReason = Literal["no_text", "incomplete", "unsupported", "cut_call"]
 
 
 class TranscriptEntry(DomainModel):
@@ -146,10 +148,10 @@ class ToolsRan(TranscriptEntry):
 
 
 class WrittenChange(TranscriptEntry):
-    """An approved change, which every tool sees from then on."""
+    """An approved change, which every tool sees from then on. Without content the file is gone."""
 
     path: str
-    content: str
+    content: str | None
 
 
 class ApprovalsDecided(TranscriptEntry):

@@ -163,7 +163,7 @@ def find_last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
                 turn = []
             case BranchesFinished():
                 turn = []
-            case Instruction() if entry.purpose != "continue":
+            case Instruction() if entry.purpose != "continue" or entry.again:
                 turn = []
     return turn
 

@@ -246,6 +246,10 @@ class Approvals(Protocol):
     def decide(self, decided: Approval) -> Approval:
         """Store the decision unless there is one, and return the stored one; raises MissingError."""
 
+    def apply(self, applied: Approval) -> Approval:
+        """Store what became of an approved change unless that is stored, and return the stored one; raises
+        MissingError."""
+
     def keep_token(self, exploration_id: ExplorationId, token: str) -> None:
         """Store the workflow's task token, which never leaves the server."""
 

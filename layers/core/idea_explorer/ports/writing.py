@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 class WrittenAt:
     commit: str | None
     branch: str | None
+    notice: str = ""  # why it is written and not committed
 
 
 class ChangeWriter(Protocol):
     """Writes approved changes to the repository or folder that the exploration reads."""
 
     def write_change(self, exploration: Exploration, approval: Approval) -> WrittenAt:
-        """Idempotent. Raises BaseMovedError, and writes nothing, if the file has changed since the
-        proposal was made."""
+        """Idempotent. Raises BaseMovedError, and writes nothing, if a file that it changes has changed
+        since the proposal was made."""
 
 
 class Tree(Protocol):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from idea_explorer.ports import (
         Admission,
         Approvals,
+        ChangeWriter,
         Clock,
         EventLog,
         EventSink,
@@ -66,6 +67,8 @@ class Deps:
     index: Callable[[], ResearchIndex]
     publisher: Callable[[], Publisher | None]  # None: reports are only stored
     pull_requests_for: Callable[[Exploration], PullRequests | None]
+    # writes approved changes as soon as they are; None where only the run itself may write
+    writer_for: Callable[[Exploration], ChangeWriter] | None = None
     reverter_for: Callable[[Exploration], Reverter]
     restorer: Callable[[], Restorer]
 

@@ -61,6 +61,14 @@ ENDINGS: dict[str, tuple[ErrorCode, str]] = {
         "The budget was reached; the report was written from what had been found.",
     ),
     "max_steps": ("INTERNAL_ERROR", "The step limit was reached before the work was finished."),
+    "no_progress": (
+        "INTERNAL_ERROR",
+        "The last steps only repeated calls whose results were known, so the work ended there.",
+    ),
+    "cut_calls": (
+        "INTERNAL_ERROR",
+        "The model's calls were longer than an answer may be, so the work ended there.",
+    ),
     "max_tokens": ("INTERNAL_ERROR", "The report was cut off at the output limit."),
     "approval_expired": (
         "TIMEOUT",

@@ -12,7 +12,6 @@ from idea_explorer.domain.exploration import OFFLINE, Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import NO_PLAN, Receipt
-from idea_explorer.domain.text import escape_markdown
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.run_events import save_end
 
@@ -129,26 +128,15 @@ def _check_publisher(deps: Deps) -> None:
 
 def _open_pull_request(exploration: Exploration, deps: Deps) -> Published | None:
     """Propose the approved changes, with the report as the text; without a report, with the idea."""
+    from idea_explorer.usecases.approvals.warnings import list_warnings
+
     pull_requests = deps.pull_requests_for(exploration)
     if pull_requests is None:
         return None
     text = deps.reports.load_report(exploration.id) if _has_text(exploration) else ""
-    body = _list_dangerous_changes(exploration.id, deps) + (text or exploration.request.idea)
+    body = list_warnings(deps.approvals.approvals(exploration.id))
+    body += text or exploration.request.idea
     return pull_requests.open_pull_request(exploration, body)
-
-
-def _list_dangerous_changes(exploration_id: ExplorationId, deps: Deps) -> str:
-    """What a reviewer has to look at first; "" if there is nothing."""
-    approved = [a for a in deps.approvals.approvals(exploration_id) if a.decision == "approve"]
-    lines = [
-        f"> - {escape_markdown(p.path)} {p.danger}" for a in approved if (p := a.proposal).danger
-    ]
-    if not lines:
-        return ""
-    head = (
-        "> **Review these changes with care.** They take effect without anybody opening the file:"
-    )
-    return "\n".join([head, ">", *dict.fromkeys(lines)]) + "\n\n"
 
 
 def _publish_report(exploration: Exploration, publisher: Publisher, deps: Deps) -> Published:

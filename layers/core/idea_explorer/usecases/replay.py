@@ -7,9 +7,9 @@ recorded, the replay stops and says where.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from idea_explorer.agent.bounds import Bounds
 from idea_explorer.agent.moves import (
     Ask,
-    Bounds,
     Finish,
     Move,
     RefuseTools,
@@ -120,8 +120,10 @@ class _Tape:
             if isinstance(self.upcoming, transcript.Instruction | transcript.ConversationRestarted)
             else None
         )
+        refused = isinstance(self.upcoming, transcript.ToolsRan) and self.upcoming.refused
         return Bounds(
-            max_steps=state.steps + (1 if reason == "max_steps" else 1_000),
+            max_steps=state.steps + (1 if reason == "max_steps" else 0 if refused else 1_000),
+            unfinished_at_limit=refused,
             out_of_time=reason == "deadline",
             out_of_budget=reason == "budget",
             branches=self.upcoming.branches

@@ -1,13 +1,12 @@
 """Undo what an exploration wrote: by a pull request, or in its folder."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
 
-from idea_explorer.domain.approvals import Approval, Proposal, revert_diff
-from idea_explorer.domain.blobs import blob_sha
+from idea_explorer.domain.approvals import Approval, Proposal
 from idea_explorer.domain.documents import fingerprint, has_section, parse_document, remove_section
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
 from idea_explorer.domain.exploration import Exploration
@@ -66,7 +65,7 @@ def _restored(exploration: Exploration, deps: Deps) -> Undone:
     if exploration.request.spec.proposes_changes:
         entries = deps.transcripts.open(exploration.id, exploration.lease).entries
         written = written_changes(entries, deps.approvals.approvals(exploration.id))
-        named = sorted({approval.proposal.path for approval in written})
+        named = sorted({change.path for approval in written for change in approval.changes})
         plan: Callable[[Tree], Plan] = partial(undo_changes, written)
     else:
         own = exploration.publication.document if exploration.publication.reused is None else None
@@ -84,15 +83,20 @@ Plan = Mapping[str, str | None]  # the text that a file shall have again; None: 
 def written_changes(
     entries: Sequence[AnyEntry], approvals: Sequence[Approval]
 ) -> Sequence[Approval]:
-    """The changes that were approved and written, in the order of writing."""
-    known = {approval.call_id: approval for approval in approvals}
-    return [
-        known[result.call_id]
-        for entry in entries
-        if isinstance(entry, ApprovalsDecided)
-        for result in entry.results
-        if result.record.ok and result.call_id in known and known[result.call_id].proposal.is_change
-    ]
+    """The changes that were approved and written, in the order of writing. Those that older versions wrote
+    are known from their results alone."""
+    decided = [entry for entry in entries if isinstance(entry, ApprovalsDecided)]
+    ok = {result.call_id for entry in decided for result in entry.results if result.record.ok}
+    written = [a for a in approvals if a.changes and (a.is_written or a.call_id in ok)]
+    return sorted(written, key=lambda a: a.applied.at if a.applied else a.requested_at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What one change did to one file; None is no file."""
+
+    before: str | None
+    after: str | None
 
 
 def undo_changes(written: Sequence[Approval], tree: Tree) -> Plan:
@@ -100,40 +104,31 @@ def undo_changes(written: Sequence[Approval], tree: Tree) -> Plan:
 
     A file that is restored already is left out, so that an interrupted revert can be repeated.
     """
+    steps: dict[str, list[_Step]] = {}
+    for approval in written:
+        base = _base_of(approval.proposal)
+        for path, sha, content in approval.changes:
+            steps.setdefault(path, []).append(_Step(None if sha is None else base, content))
     plan: dict[str, str | None] = {}
     changed: list[str] = []
-    for path in dict.fromkeys(approval.proposal.path for approval in written):
-        own = [approval for approval in written if approval.proposal.path == path]
-        original = _base_of(own[0].proposal)
+    for path, own in steps.items():
+        original = own[0].before
         now = tree.read_text(path)
         if now == original:
             continue
-        if now != own[-1].approved_content or not _is_chain(own):
+        # nobody else may have changed it, since or in between
+        if now != own[-1].after or any(a.after != b.before for a, b in pairwise(own)):
             changed.append(path)
         plan[path] = original
     _refuse(changed)
     return plan
 
 
-def _is_chain(own: Sequence[Approval]) -> bool:
-    """Whether nobody else changed the file between the exploration's own changes."""
-    return all(
-        later.proposal.base_sha == blob_sha(earlier.approved_content.encode("utf-8"))
-        for earlier, later in pairwise(own)
-    )
-
-
 def _base_of(proposal: Proposal) -> str | None:
-    """The file before a change: its diff applied in reverse, and verified by its hash."""
-    if proposal.base_sha is None:
-        return None
     try:
-        base = revert_diff(proposal.content, proposal.diff) if proposal.diff else proposal.content
-    except ValueError:
-        base = ""
-    if blob_sha(base.encode("utf-8")) != proposal.base_sha:
-        raise ConflictError(f"What {proposal.path} was before is not known any more.")
-    return base
+        return proposal.base
+    except ValueError as error:
+        raise ConflictError(f"What {proposal.path} was before is not known any more.") from error
 
 
 def undo_research(exploration: Exploration, tree: Tree) -> Plan:

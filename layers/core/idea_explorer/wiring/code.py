@@ -105,10 +105,13 @@ def writer_for(settings: Settings, exploration: Exploration) -> ChangeWriter:
     if _is_remote(settings, exploration.request):
         return _github_changes(settings, exploration.request)
     from idea_explorer.adapters.checks.confirmations import ConfirmingWriter
+    from idea_explorer.adapters.folder.git import GitFolder, is_git_folder
     from idea_explorer.adapters.folder.writer import FolderWriter
 
     root = settings.research_dir
-    return ConfirmingWriter(FolderWriter(root), _confirmations(), root)
+    git = GitFolder(root) if is_git_folder(root) else None
+    writer = FolderWriter(root, settings.store.with_name("publishing.lock"), git)
+    return ConfirmingWriter(writer, _confirmations(), root)
 
 
 def pull_requests_for(settings: Settings, exploration: Exploration) -> PullRequests | None:

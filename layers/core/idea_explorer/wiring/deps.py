@@ -12,7 +12,7 @@ from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.wiring import cloud, local, publishing
 from idea_explorer.wiring.engine import make_engine, request_policy
-from idea_explorer.wiring.toolsets import research_repository
+from idea_explorer.wiring.toolsets import research_repository, writer_for
 
 if TYPE_CHECKING:
     from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
@@ -81,6 +81,7 @@ def local_deps(
         idempotency=partial(local.idempotency, settings),
         research=partial(research_repository, settings),
         publisher=partial(publishing.publisher, settings, commit=commit),
+        writer_for=partial(writer_for, settings),
         retries_webhooks=False,
     )
 

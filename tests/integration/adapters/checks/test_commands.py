@@ -271,7 +271,11 @@ def test_approving_the_commands_allows_them_and_writes_no_file(project: Project)
         proposal=proposal,
         requested_at=exploration.created_at,
     )
-    writer = ConfirmingWriter(FolderWriter(project.root), project.confirmations, project.root)
+    writer = ConfirmingWriter(
+        FolderWriter(project.root, project.root.parent / "lock"),
+        project.confirmations,
+        project.root,
+    )
 
     writer.write_change(exploration, approval)
 

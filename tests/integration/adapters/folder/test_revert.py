@@ -79,7 +79,7 @@ class World:
             base = target.read_bytes() if target.exists() else None
             approval = an_approval(exploration, path, content, base, call)
             self.approvals.request_approval(approval)
-            FolderWriter(self.root).write_change(exploration, approval)
+            FolderWriter(self.root, self.lock).write_change(exploration, approval)
             results.append(
                 StoredResult(
                     call_id=call,

@@ -11,9 +11,10 @@ import pytest
 from idea_explorer.adapters.github.branches import branch_of
 from idea_explorer.adapters.github.changes import GitHubChanges
 from idea_explorer.adapters.github.client import GitHubClient
-from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.approvals import Approval, propose_delete, propose_move
 from idea_explorer.domain.errors import BaseMovedError, ConfigurationError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import MODELS, Settings
@@ -82,6 +83,37 @@ def test_each_change_is_one_commit_on_one_branch(
         for approval in (edit, new)
     ]
     assert repo.head() == exploration.base_commit
+
+
+def test_files_are_deleted_and_moved_in_commits_of_their_own(
+    changes: GitHubChanges, repo: Repository, exploration: Exploration
+) -> None:
+    app, readme = (FILES[name].encode() for name in ("src/app.py", "README.md"))
+    deleted = propose_delete(RepositoryPath("README.md"), "Delete it", readme)
+    moved = propose_move(RepositoryPath("src/app.py"), RepositoryPath("tea.py"), "Move it", app)
+    for number, proposal in enumerate((deleted, moved)):
+        update = {"id": f"approval-{number}", "proposal": proposal}
+        approval = approved(exploration).model_copy(update=update)
+        written = [changes.write_change(exploration, approval) for _ in range(2)]
+        assert written[0] == written[1]
+
+    branch = branch_of(exploration.id)
+    assert repo.git.run("ls-tree", "-r", "--name-only", branch).decode().split() == ["tea.py"]
+    subjects = [message.split("\n")[0] for message in messages(repo, exploration)]
+    assert subjects == ["Delete it", "Move it"]
+
+
+def test_nothing_is_moved_to_a_path_that_is_taken_by_now(
+    changes: GitHubChanges, repo: Repository, exploration: Exploration
+) -> None:
+    base = FILES["src/app.py"].encode()
+    proposal = propose_move(RepositoryPath("src/app.py"), RepositoryPath("tea.py"), "Move it", base)
+    repo.commit({"tea.py": "print('coffee')\n"})
+
+    with pytest.raises(BaseMovedError, match=r"tea\.py"):
+        changes.write_change(
+            exploration, approved(exploration).model_copy(update={"proposal": proposal})
+        )
 
 
 def test_a_change_tried_again_and_by_many_at_once_is_written_once(
@@ -273,8 +305,10 @@ def test_an_approved_change_outlives_a_failure_of_github(
 ) -> None:
     world = World(github, tmp_path, calls(("edit_file", EDIT)), says("# Green\n\nDone."))
     waiting = world.explore()
+    github.faults.fail(status, path=path, method="POST", times=2)
     world.decide(waiting, decision="approve")
-    github.faults.fail(status, path=path, method="POST")
+    (approval,) = world.deps.approvals.approvals(waiting.id)
+    assert (approval.decision, approval.applied) == ("approve", None)
 
     with pytest.raises(UnavailableError):
         explore(waiting.id, 1, world.deps)

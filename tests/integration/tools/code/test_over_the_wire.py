@@ -134,8 +134,11 @@ def test_adds_a_comment_once_it_is_approved(home: Home) -> None:
         approved = home.idea("approve", outcome["id"], "--research", str(home.folder))
         assert approved.returncode == 0, approved.stderr
         here = f"{outcome['id']} --research {home.folder}"
-        assert approved.stdout.splitlines()[-1] == f"Continue with: idea resume {here}"
-        assert home.read("src/service.ts") == FILES["src/service.ts"]
+        assert approved.stdout.splitlines() == [
+            "src/service.ts: approved and written",
+            f"Continue with: idea resume {here}",
+        ]
+        assert home.read("src/service.ts") == COMMENTED
         again = home.idea("reject", outcome["id"], "--reason", "Too late")
         assert (again.returncode, "no changes to decide on" in again.stderr) == (1, True)
 
@@ -172,8 +175,11 @@ def test_another_content_is_approved_from_a_file(home: Home, tmp_path: Path) -> 
     with home.model(*SCRIPT) as server:
         home.using(server)
         outcome = json.loads(home.explore("--json").stdout)
-        home.idea("approve", outcome["id"], "--content", str(mine))
+        approved = home.idea("approve", outcome["id"], "--content", str(mine))
         home.idea("resume", outcome["id"], "--json")
+
+    assert "-export class TeaService {" in approved.stdout
+    assert "+// Mine." in approved.stdout
 
     (written,) = results(server)
     assert (written["edited"], written["content"]) == (True, "// Mine.\n")
@@ -185,7 +191,10 @@ def test_a_file_that_changed_meanwhile_is_left_alone(home: Home) -> None:
         home.using(server)
         outcome = json.loads(home.explore("--json").stdout)
         (home.folder / "src/service.ts").write_text("// Somebody was here.\n")
-        home.idea("approve", outcome["id"])
+        approved = home.idea("approve", outcome["id"])
+        assert approved.returncode == 1
+        assert "src/service.ts: stale: src/service.ts has changed since" in approved.stderr
+        assert "stale" in home.idea("approve", outcome["id"], "--list").stdout
         done = home.idea("resume", outcome["id"], "--json")
 
     assert done.returncode == 0
@@ -253,6 +262,8 @@ def test_a_person_at_a_terminal_edits_in_their_editor(home: Home, tmp_path: Path
         terminal = Terminal(home, *EXPLORE)
         terminal.wait_for("[a]pprove")
         terminal.type("e")
+        terminal.wait_for("+// Edited.")
+        terminal.type("a")
         code = terminal.end()
 
     assert code == 0, terminal.seen

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.domain.approvals import content_hash
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.paths import RepositoryPath
 from tests.fakes.code_repository import PROJECT, CodeBench, fill, garden_kit
@@ -15,7 +16,7 @@ def bench(tmp_path: Path) -> CodeBench:
     return garden_kit(tmp_path)
 
 
-# edit_file and create_file
+# edit_file and create_file with whole contents
 
 
 def test_an_edit_becomes_a_proposal(bench: CodeBench) -> None:
@@ -99,7 +100,81 @@ def test_a_file_whose_name_cannot_be_written_is_not_edited(tmp_path: Path) -> No
     assert answer["error_type"] == "path_validation"
 
 
+# replacements, deleting and moving
+
+
+def test_replacements_become_a_proposal_of_the_result(bench: CodeBench) -> None:
+    change = [{"old": "rows = 3", "new": "rows = 4"}]
+    answer = bench.call("edit_file", path="src/plots.py", replacements=change, description="More")
+    assert answer["ok"]
+    before = PROJECT["src/plots.py"]
+    assert isinstance(before, str)
+    (proposal,) = bench.proposals
+    assert proposal.content == before.replace("3", "4")
+    assert proposal.content_hash == content_hash(proposal.content)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "either 'replacements'"),
+        ({"content": "x\n", "replacements": [{"old": "a", "new": "b"}]}, "and not both"),
+        ({"replacements": []}, "requires 'replacements' parameter (a list of {old, new}"),
+        ({"replacements": [{"old": "", "new": "b"}]}, "requires 'replacements' parameter"),
+        ({"replacements": [{"old": "rows = 5", "new": ""}]}, "The nearest lines are:\n1\tclass Plot"),
+        ({"replacements": [{"old": "litres", "new": ""}]}, "more than once, at lines 4, 5"),
+        ({"replacements": [{"old": "rows", "new": "rows"}]}, "holds already"),
+    ],
+)  # fmt: skip
+def test_replacements_that_do_not_fit_say_why(
+    bench: CodeBench, given: dict[str, object], said: str
+) -> None:
+    answer = bench.call("edit_file", path="src/plots.py", description="Change it", **given)
+    assert answer["error_type"] == "invalid_arguments"
+    assert said in answer["message"]
+    assert bench.proposals == []
+
+
+def test_a_file_is_proposed_to_be_deleted_or_moved(bench: CodeBench) -> None:
+    bench.call("delete_file", path="docs/code/plots.py", description="Not used")
+    bench.call("move_file", path="README.md", new_path="docs/start.md", description="Tidy up")
+    deleted, moved = bench.proposals
+    assert (deleted.kind, deleted.path) == ("delete", "src/plots.py")
+    assert (moved.kind, moved.path, moved.new_path) == ("move", "README.md", "docs/start.md")
+    assert moved.content == PROJECT["README.md"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "error_type"),
+    [
+        ("delete_file", {"path": "missing.py"}, "file_not_found"),
+        ("delete_file", {"path": "src"}, "not_a_file"),
+        ("delete_file", {"path": "src/logo.png"}, "binary_file"),
+        ("delete_file", {"path": "docs/latest"}, "path_validation"),
+        ("move_file", {"path": "docs/latest", "new_path": "x.md"}, "path_validation"),
+        ("move_file", {"path": "README.md", "new_path": "package.json"}, "file_exists"),
+        ("move_file", {"path": "README.md", "new_path": "README.md"}, "file_exists"),
+        ("move_file", {"path": "README.md", "new_path": ".git/hooks/x"}, "path_validation"),
+        ("move_file", {"path": "README.md", "new_path": "../x.md"}, "path_validation"),
+        ("move_file", {"path": "README.md"}, "invalid_arguments"),
+    ],
+)
+def test_what_cannot_be_deleted_or_moved_says_why(
+    bench: CodeBench, tool: str, given: dict[str, str], error_type: str
+) -> None:
+    answer = bench.call(tool, description="Change it", **given)
+    assert answer["error_type"] == error_type
+    assert bench.proposals == []
+
+
 # after an approval
+
+
+def test_no_tool_sees_a_file_that_is_gone(bench: CodeBench) -> None:
+    bench.workspace.approve(RepositoryPath("src/plots.py"), None)
+    assert bench.call("read_file", path="src/plots.py")["error_type"] == "file_not_found"
+    assert bench.call("find_definition", symbol="Plot", type="class")["total"] == 0
+    assert bench.call("find_files", pattern="src/plots.py")["total"] == 0
 
 
 def test_every_tool_sees_what_was_approved(bench: CodeBench) -> None:

@@ -108,21 +108,32 @@ class CloudApprovals(_TextStore):
         return [_restore(data) for data in found]
 
     def decide(self, decided: Approval) -> Approval:
-        key = approval_key(decided.exploration_id, decided.id)
-        uploaded = self._upload_approval(decided)
+        values = {"decided": str(decided.decision)}
+        return self._update(decided, values, "attribute_not_exists(#decided)")
+
+    def apply(self, applied: Approval) -> Approval:
+        # what it says is in the object
+        condition = "attribute_exists(#decided) AND attribute_not_exists(#applied)"
+        return self._update(applied, {"applied": True}, condition)
+
+    def _update(self, approval: Approval, values: Item, condition: str) -> Approval:
+        """Replace the stored approval on a condition; return the one that is stored then."""
+        key = approval_key(approval.exploration_id, approval.id)
+        uploaded = self._upload_approval(approval)
+        assignments = [f"#{name} = :{name}" for name in values]
         try:
             self._table.update(
                 key,
-                "SET #object = :object, #decided = :decided",
-                {"object": uploaded, "decided": str(decided.decision)},
-                when=f"attribute_exists(#{PK}) AND attribute_not_exists(#decided)",
+                f"SET #object = :object, {', '.join(assignments)}",
+                {"object": uploaded, **values},
+                when=f"attribute_exists(#{PK}) AND {condition}",
             )
         except ConditionNotMetError as refused:
             stored = self._table.get(key, "object")
             if stored is None:
-                raise no_such_approval(decided.id) from refused
+                raise no_such_approval(approval.id) from refused
             return _restore(self._bucket.get(stored["object"]))
-        return decided
+        return approval
 
     def keep_token(self, exploration_id: ExplorationId, token: str) -> None:
         self._table.put({**approval_token_key(exploration_id), "token": token})

@@ -57,6 +57,21 @@ class GitFolder:
         names = self._run("show", "--name-only", "--relative", "--format=", "-z", sha, "--")
         return Committed(sha, [name for name in names.split("\0") if name.strip()])
 
+    def is_changed(self, path: str) -> bool:
+        """Whether a file differs from the last commit, or is not part of it."""
+        options = self._disable_programs()
+        return bool(self._run(*options, "status", "--porcelain", "--no-renames", "--", path))
+
+    def is_ignored(self, path: str) -> bool:
+        # it takes no option for literal paths; none begins with magic after the dot
+        done = run_git(self._root, "check-ignore", "--quiet", "--", f"./{path}")
+        return done.returncode == 0
+
+    def holds(self, path: str, sha: str | None) -> bool:
+        """Whether the last commit has this blob at a path; None: no file."""
+        done = _git(self._root, "rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
+        return (done.stdout.strip() or None) == sha
+
     def commit(self, message: str, paths: Sequence[str]) -> str:
         # a deleted file needs no `git add`, and cannot be added if its deletion is staged already
         existing = [path for path in paths if os.path.lexists(self._root / path)]

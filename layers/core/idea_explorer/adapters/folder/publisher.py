@@ -9,6 +9,7 @@ from idea_explorer.adapters.folder.git import Committed, GitFolder
 from idea_explorer.adapters.folder.layout import Layout
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.safe_files import (
+    NEW_FILE,
     FileTooLargeError,
     LinkError,
     NotAFileError,
@@ -126,10 +127,10 @@ class FolderTree:
             raise NotADocumentError(f"{path} is not a folder, so nothing was written.") from error
 
 
-def write_text(root: Path, path: str, text: str) -> None:
-    """Replace a file of the folder, or make a new one, with the folders above it."""
+def write_text(root: Path, path: str, text: str, *, mode: int = NEW_FILE) -> None:
+    """Replace a file of the folder, or make a new one with these permissions, with the folders above it."""
     try:
-        write_file(root, path, text.encode("utf-8"))
+        write_file(root, path, text.encode("utf-8"), mode=mode)
     except (LinkError, NotAFileError) as error:
         raise NotADocumentError(
             f"{path} is not a file, or reached through a link; it was left unchanged."

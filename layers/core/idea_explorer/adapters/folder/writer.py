@@ -8,12 +8,14 @@ from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.layout import Layout
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.folder.publisher import FolderTree, write_text
-from idea_explorer.adapters.safe_files import LinkError, read_file, remove_file
-from idea_explorer.adapters.trailers import exploration_trailer, revert_message
-from idea_explorer.domain.approvals import Approval
+from idea_explorer.adapters.safe_files import LinkError, find_mode, read_file, remove_file
+from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, revert_message
+from idea_explorer.domain.approvals import Approval, FileChange
 from idea_explorer.domain.blobs import blob_sha
+from idea_explorer.domain.commit_text import clean_subject
 from idea_explorer.domain.errors import (
     BaseMovedError,
+    ConfigurationError,
     ConflictError,
     ExternalError,
     NotADocumentError,
@@ -25,30 +27,76 @@ from idea_explorer.ports import Tree, Undone, WrittenAt
 
 
 class FolderWriter:
-    """Replaces a file atomically, and only if it has not changed since the proposal was made."""
+    """Writes each file atomically, and only if none has changed since the proposal was made. In a git work
+    tree each change becomes a commit, unless a file had changes of its own that are not committed yet."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, lock: Path, commits: GitFolder | None = None) -> None:
         self._root = root.resolve()
+        self._lock = lock
+        self._commits = commits
 
     def write_change(self, exploration: Exploration, approval: Approval) -> WrittenAt:
-        proposal = approval.proposal
-        content = approval.approved_content
-        current = self._read(proposal.path)
-        # otherwise an earlier attempt has written it already
-        if current != content.encode("utf-8"):
-            current_sha = None if current is None else blob_sha(current)
-            if current_sha != proposal.base_sha:
+        trailers = f"{exploration_trailer(exploration.id)}\n{approval_trailer(approval.id)}"
+        with lock_folder(self._lock):
+            todo = self._check_base(approval)
+            if not todo and self._commits and (earlier := self._commits.find(trailers)):
+                return WrittenAt(commit=earlier.sha, branch=None)
+            unsaved = self._find_uncommitted(approval, is_written=not todo)
+            mode = find_mode(self._root, approval.proposal.path)
+            for change in todo:
+                if change.content is None:
+                    remove_text(self._root, change.path)
+                else:
+                    write_text(self._root, change.path, change.content, mode=mode)
+            if self._commits is None:
+                return WrittenAt(commit=None, branch=None)
+            if unsaved:
+                notice = f"Not committed: {unsaved}."
+                return WrittenAt(commit=None, branch=None, notice=notice)
+            message = f"{clean_subject(approval.proposal.description, 72)}\n\n{trailers}"
+            return self._commit(message, [change.path for change in approval.changes])
+
+    def _check_base(self, approval: Approval) -> list[FileChange]:
+        """What is still to be done; an earlier attempt may have done the rest."""
+        todo: list[FileChange] = []
+        for change in approval.changes:
+            current = self._read(change.path)
+            wanted = None if change.content is None else change.content.encode("utf-8")
+            if current == wanted:
+                continue
+            if (None if current is None else blob_sha(current)) != change.base_sha:
                 raise BaseMovedError(
-                    f"{proposal.path} has changed since the proposal was made, so nothing was written.",
+                    f"{change.path} has changed since the proposal was made, so nothing was written.",
                     hint="Read it again and make a new proposal.",
                 )
-            write_text(self._root, proposal.path, content)
-        return WrittenAt(commit=None, branch=None)
+            todo.append(change)
+        return todo
+
+    def _find_uncommitted(self, approval: Approval, *, is_written: bool) -> str:
+        """Why the change cannot be a commit of its own; empty if it can."""
+        if self._commits is None:
+            return ""
+        for change in approval.changes:
+            if self._commits.is_ignored(change.path):
+                return f"git ignores {change.path}"
+            # after a crash, what it changed is the change itself: then the last commit has to be the base
+            if is_written and not self._commits.holds(change.path, change.base_sha):
+                return f"{change.path} had other changes"
+            if not is_written and self._commits.is_changed(change.path):
+                return f"{change.path} has other changes that are not committed"
+        return ""
+
+    def _commit(self, message: str, paths: Sequence[str]) -> WrittenAt:
+        assert self._commits is not None
+        try:
+            return WrittenAt(commit=self._commits.commit(message, paths), branch=None)
+        except ConfigurationError as error:
+            return WrittenAt(commit=None, branch=None, notice=error.message)
 
     def _read(self, path: str) -> bytes | None:
         try:
             return read_file(self._root, path, MAX_REWRITTEN_BYTES)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except LinkError as error:
             raise BaseMovedError(f"{path} has become a link, so nothing was written.") from error
@@ -105,14 +153,18 @@ class FolderRestorer:
         if text is not None:
             write_text(self._root, located, text)
             return
-        try:
-            remove_file(self._root, located)
-        except LinkError as error:
-            raise NotADocumentError(
-                f"{path} is reached through a link, so it was left unchanged."
-            ) from error
-        except OSError as error:
-            raise ExternalError(f"{path} cannot be removed: {error.strerror}.") from error
+        remove_text(self._root, located)
+
+
+def remove_text(root: Path, path: str) -> None:
+    try:
+        remove_file(root, path)
+    except LinkError as error:
+        raise NotADocumentError(
+            f"{path} is reached through a link, so it was left unchanged."
+        ) from error
+    except OSError as error:
+        raise ExternalError(f"{path} cannot be removed: {error.strerror}.") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from itertools import chain
 from idea_explorer.adapters.github.branches import (
     GitHubBranches,
     MovedError,
+    TreeRow,
     branch_of,
     list_pages,
 )
@@ -17,7 +18,7 @@ from idea_explorer.adapters.github.client import GitHubClient, make_retryable
 from idea_explorer.adapters.github.code import FILE_MODES, GitHubCode, GitHubTree
 from idea_explorer.adapters.github.responses import PullRequest, parse
 from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, has_trailers
-from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.approvals import Approval, FileChange
 from idea_explorer.domain.commit_text import clean_body, clean_subject
 from idea_explorer.domain.errors import BaseMovedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
@@ -90,36 +91,38 @@ class GitHubChanges:
         return None
 
     def _check_base(self, head: str, base: str, approval: Approval) -> str:
-        """Returns the file's mode; raises BaseMovedError if it has changed since the proposal.
+        """Returns the file's mode; raises BaseMovedError if a file has changed since the proposal.
 
-        Neither the exploration's branch nor the branch it started from may have changed the file.
+        Neither the exploration's branch nor the branch it started from may have changed it.
         """
-        path = approval.proposal.path
-        entry = GitHubTree(self._client, head).find(path)
-        if (entry.sha if entry else None) != approval.proposal.base_sha:
-            raise _base_moved(path, "Read it again and make a new proposal.")
-        if entry and entry.mode not in FILE_MODES:
-            raise _base_moved(path, "It is no longer a plain file.")
+        mode = "100644"
         now = self._code.commit_of(self._ref)
-        if now != base:
-            before, after = (GitHubTree(self._client, sha).find(path) for sha in (base, now))
-            if (before.sha if before else None) != (after.sha if after else None):
-                raise _base_moved(
-                    path, "Start a new exploration, which will read the current version."
-                )
-        return entry.mode if entry else "100644"
+        for path, base_sha, _ in approval.changes:
+            entry = GitHubTree(self._client, head).find(path)
+            if (entry.sha if entry else None) != base_sha:
+                raise _base_moved(path, "Read it again and make a new proposal.")
+            if entry and entry.mode not in FILE_MODES:
+                raise _base_moved(path, "It is no longer a plain file.")
+            if now != base:
+                before, after = (GitHubTree(self._client, sha).find(path) for sha in (base, now))
+                if (before.sha if before else None) != (after.sha if after else None):
+                    raise _base_moved(
+                        path, "Start a new exploration, which will read the current version."
+                    )
+            mode = entry.mode if entry else mode
+        return mode
 
     def _commit(self, head: str, mode: str, exploration: Exploration, approval: Approval) -> str:
-        proposal = approval.proposal
-        file = {
-            "path": proposal.path,
-            "mode": mode,
-            "type": "blob",
-            "content": approval.approved_content,
-        }
-        subject = clean_subject(proposal.description, 72)
+        files = [_tree_row(change, mode) for change in approval.changes]
+        subject = clean_subject(approval.proposal.description, 72)
         trailers = f"{exploration_trailer(exploration.id)}\n{approval_trailer(approval.id)}"
-        return self._branches.create_commit(head, [file], f"{subject}\n\n{trailers}")
+        return self._branches.create_commit(head, files, f"{subject}\n\n{trailers}")
+
+
+def _tree_row(change: FileChange, mode: str) -> TreeRow:
+    """A file as GitHub writes it into a tree; one without content is removed from it."""
+    row: dict[str, str | None] = {"path": change.path, "mode": mode, "type": "blob"}
+    return {**row, **({"sha": None} if change.content is None else {"content": change.content})}
 
 
 def _base_moved(path: str, hint: str) -> BaseMovedError:

@@ -62,6 +62,19 @@ class SqliteApprovals(StoreFile):
             raise no_such_approval(decided.id)
         return Approval.model_validate_json(row[0])
 
+    def apply(self, applied: Approval) -> Approval:
+        query = "SELECT record FROM approvals WHERE id = ?"
+        with self._db.transaction() as db:
+            row = self._db.row(query, [applied.id])
+            if row is None:
+                raise no_such_approval(applied.id)
+            stored = Approval.model_validate_json(row[0])
+            if stored.applied is not None or stored.decision is None:
+                return stored
+            record = applied.model_dump_json()
+            db.execute("UPDATE approvals SET record = ? WHERE id = ?", (record, applied.id))
+        return applied
+
     def keep_token(self, exploration_id: ExplorationId, token: str) -> None:
         self._db.execute(
             "INSERT OR REPLACE INTO approval_tokens VALUES (?, ?)", (exploration_id, token)

@@ -14,11 +14,11 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 
 if TYPE_CHECKING:
-    from idea_explorer.api.approvals import ApprovalView
+    from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
     from idea_explorer.api.views import Details
     from idea_explorer.domain.run import Stats
     from idea_explorer.ports import Undone, UploadedFiles
-    from idea_explorer.usecases.approvals.decide import DecisionRequest
+    from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,21 @@ class Target(Protocol):
         ...
 
     def approvals(self, exploration_id: str) -> "list[ApprovalView]": ...
-    def decide(self, exploration_id: str, approval_id: str, request: "DecisionRequest") -> None: ...
+    def decide(
+        self, exploration_id: str, approval_id: str, request: "DecisionRequest"
+    ) -> "ApprovalView":
+        """The change as it stands after the decision."""
+        ...
+
+    def preview(
+        self, exploration_id: str, approval_id: str, edit: "EditRequest"
+    ) -> "ApprovalPreview":
+        """What approving the change with this edit would write. Decides nothing."""
+        ...
+
+    def await_written(self, exploration_id: str) -> "list[ApprovalView]":
+        """The changes, once it is known of the approved ones whether they were written, or after a while."""
+        ...
 
     def revert(self, exploration_id: str) -> "Undone": ...
     def resend_webhook(self, exploration_id: str) -> JsonObject:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import parse_details
@@ -22,13 +22,19 @@ from idea_explorer.ports import Clock, Undone, UploadedFiles
 from idea_explorer.wiring.local import system_clock
 
 if TYPE_CHECKING:
-    from idea_explorer.api.approvals import ApprovalView
+    from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
     from idea_explorer.api.views import Details
-    from idea_explorer.usecases.approvals.decide import DecisionRequest
+    from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
 
 RECONNECT = RetryPolicy(first=1.0, longest=15.0, attempts=8)  # a minute: no restart takes as long
 DEFAULT_PAUSE_SECONDS = 1.0
 SUBMIT = RetryPolicy(first=1.0, factor=1.0, attempts=3)
+WRITE_SECONDS = (
+    20  # a run that has all decisions is at work again by then, unless it waits for a slot
+)
+
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class DeploymentTarget:
@@ -121,14 +127,35 @@ class DeploymentTarget:
         from idea_explorer.api.approvals import ApprovalList
 
         answer = self._api.get(self._api.path(exploration_id, "approvals"))
-        try:
-            return ApprovalList.model_validate(answer).approvals
-        except ValidationError as error:
-            raise ExternalError("The API sent an answer that this command cannot read.") from error
+        return _parse(ApprovalList, answer).approvals
 
-    def decide(self, exploration_id: str, approval_id: str, request: "DecisionRequest") -> None:
+    def decide(
+        self, exploration_id: str, approval_id: str, request: "DecisionRequest"
+    ) -> "ApprovalView":
+        from idea_explorer.api.approvals import ApprovalView
+
         path = self._api.path(exploration_id, f"approvals/{approval_id}")
-        self._api.post(path, request.model_dump(mode="json", exclude_none=True))
+        answer = self._api.post(path, request.model_dump(mode="json", exclude_defaults=True))
+        return _parse(ApprovalView, answer)
+
+    def preview(
+        self, exploration_id: str, approval_id: str, edit: "EditRequest"
+    ) -> "ApprovalPreview":
+        from idea_explorer.api.approvals import ApprovalPreview
+
+        path = self._api.path(exploration_id, f"approvals/{approval_id}/preview")
+        answer = self._api.post(path, edit.model_dump(mode="json", exclude_defaults=True))
+        return _parse(ApprovalPreview, answer)
+
+    def await_written(self, exploration_id: str) -> "list[ApprovalView]":
+        """The run writes what was approved, once everything is decided."""
+        for _ in range(WRITE_SECONDS):
+            approvals = self.approvals(exploration_id)
+            statuses = {a.status for a in approvals if not a.applied_at and a.kind != "plan"}
+            if "pending" in statuses or "approved" not in statuses:
+                break
+            self._clock.sleep(1.0)
+        return approvals
 
     def revert(self, exploration_id: str) -> Undone:
         """With the settings of this machine: whoever reverts needs a GitHub token of their own. What
@@ -173,6 +200,13 @@ class DeploymentTarget:
         if not isinstance(answer, dict):
             raise ExternalError("The API sent an answer that this command cannot read.")
         return answer
+
+
+def _parse(kind: type[Model], answer: object) -> Model:
+    try:
+        return kind.model_validate(answer)
+    except ValidationError as error:
+        raise ExternalError("The API sent an answer that this command cannot read.") from error
 
 
 def parse_stream(text: str) -> Iterator[ReceivedEvent]:

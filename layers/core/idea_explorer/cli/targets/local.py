@@ -24,8 +24,8 @@ from idea_explorer.usecases.find import find
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, worked_on_here
 
 if TYPE_CHECKING:
-    from idea_explorer.api.approvals import ApprovalView
-    from idea_explorer.usecases.approvals.decide import DecisionRequest
+    from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
+    from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
     from idea_explorer.usecases.deps import Deps
 
 
@@ -155,10 +155,25 @@ class LocalTarget:
         approvals = self._deps.approvals.approvals(exploration.id)
         return [build_approval_view(approval, exploration) for approval in approvals]
 
-    def decide(self, exploration_id: str, approval_id: str, request: "DecisionRequest") -> None:
+    def decide(
+        self, exploration_id: str, approval_id: str, request: "DecisionRequest"
+    ) -> "ApprovalView":
+        from idea_explorer.api.approvals import build_approval_view
         from idea_explorer.usecases.approvals.decide import decide
 
-        decide(exploration_id, approval_id, request, LOCAL_OWNER, self._deps)
+        decided = decide(exploration_id, approval_id, request, LOCAL_OWNER, self._deps)
+        return build_approval_view(decided, self.find(exploration_id))
+
+    def preview(
+        self, exploration_id: str, approval_id: str, edit: "EditRequest"
+    ) -> "ApprovalPreview":
+        from idea_explorer.api.approvals import build_preview
+        from idea_explorer.usecases.approvals.decide import preview
+
+        return build_preview(preview(exploration_id, approval_id, edit, LOCAL_OWNER, self._deps))
+
+    def await_written(self, exploration_id: str) -> "list[ApprovalView]":
+        return self.approvals(exploration_id)  # approving has written it
 
     def revert(self, exploration_id: str) -> Undone:
         from idea_explorer.usecases.revert import revert

@@ -6,7 +6,7 @@ from idea_explorer.agent.toolset import Tool, Toolset
 from idea_explorer.ports import Checks
 from idea_explorer.tools.code.checks import CheckCalls
 from idea_explorer.tools.code.masking import guard
-from idea_explorer.tools.code.propose import create_file, edit_file
+from idea_explorer.tools.code.propose import create_file, delete_file, edit_file, move_file
 from idea_explorer.tools.code.read import list_files, read_file
 from idea_explorer.tools.code.search import find_files, search_files
 from idea_explorer.tools.code.symbol_search import find_definition, find_importers
@@ -23,6 +23,8 @@ FUNCTIONS = (
     find_importers,
     edit_file,
     create_file,
+    delete_file,
+    move_file,
 )
 
 

@@ -153,10 +153,11 @@ def _buffer_files(files: Mapping[str, bytes], modified: int) -> TextBuffer:
 
 class RepositoryTree:
     """Everything is in memory. Links are resolved here, name by name, and never lead out of the root.
-    `approved` are the contents approved since the snapshot, by path. Key files have no content here, unless
-    the snapshot's own settings allow them by name; approved changes cannot allow any."""
+    `approved` are the contents approved since the snapshot, by path; None is a file that is gone. Key files
+    have no content here, unless the snapshot's own settings allow them by name; approved changes cannot allow
+    any."""
 
-    def __init__(self, snapshot: Snapshot, approved: Mapping[str, bytes]) -> None:
+    def __init__(self, snapshot: Snapshot, approved: Mapping[str, bytes | None]) -> None:
         self._approved = approved
         self.allowed_files = _allowed_files(snapshot)
         below = [
@@ -166,7 +167,8 @@ class RepositoryTree:
         ]
         # approval times are not known here: approved files count as new as the newest file, on every resume
         newest = max((entry.modified for entry in snapshot.entries), default=0)
-        self.buffers = (TextBuffer(snapshot.text, below), _buffer_files(approved, newest))
+        written = {path: content for path, content in approved.items() if content is not None}
+        self.buffers = (TextBuffer(snapshot.text, below), _buffer_files(written, newest))
         self._entries = {entry.path: entry for buffer in self.buffers for entry in buffer.entries}
         self._paths = sorted(self._entries)
 

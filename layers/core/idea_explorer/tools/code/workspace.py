@@ -144,7 +144,7 @@ class Workspace:
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._refusal: ExplorerError | None = None
-        self._approved: dict[str, bytes] = {}
+        self._approved: dict[str, bytes | None] = {}
         self.index = SymbolIndex(self.symbols)
         self._tree: RepositoryTree | None = None
 
@@ -170,8 +170,9 @@ class Workspace:
             self._refusal = ToolError("internal_error", error.sentence)
             raise self._refusal from error
 
-    def approve(self, path: RepositoryPath, content: str) -> None:
-        """Let every tool see this content from now on."""
+    def approve(self, path: RepositoryPath, content: str | None) -> None:
+        """Let every tool see this content from now on; None: that the file is gone."""
         with self._lock:
-            self._approved = {**self._approved, path: content.encode("utf-8")}
+            encoded = None if content is None else content.encode("utf-8")
+            self._approved = {**self._approved, path: encoded}
             self._tree = None

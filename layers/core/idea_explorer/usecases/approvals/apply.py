@@ -1,16 +1,12 @@
 """Apply what a person decided on the changes or the plan that a run proposed."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from idea_explorer.agent.plans import read_plan
 from idea_explorer.agent.state import State
-from idea_explorer.domain.approvals import Approval
-from idea_explorer.domain.errors import (
-    AuthFailedError,
-    BaseMovedError,
-    ConfigurationError,
-    ExplorerError,
-)
+from idea_explorer.domain.approvals import DONE, Approval
+from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.events import (
     ApprovalDecided,
     PlanAccepted,
@@ -31,10 +27,12 @@ from idea_explorer.domain.transcript import (
     WrittenChange,
 )
 from idea_explorer.ports import ChangeWriter, EventSink, Transcript
+from idea_explorer.usecases.approvals.write import write_approved
 from idea_explorer.usecases.deps import Deps
 
 EXPIRED = "approval_expired"
 TOO_LATE = "Nobody decided in time."
+MAX_RETURNED = 20_000  # characters of an edited file or diff that go back to the model
 
 
 def has_expired(entries: Sequence[AnyEntry], run: int) -> bool:
@@ -63,11 +61,7 @@ def apply_decisions(
     decided = {a.id: a for a in deps.approvals.approvals(exploration.id) if a.decision}
     if not waiting or any(call.approval_id not in decided for call in waiting):
         return
-    writer: ChangeWriter | None = None
-    if any(call.proposal.kind != "plan" for call in waiting):
-        if writer_for is None:
-            raise ConfigurationError("This exploration has no place to write changes to.")
-        writer = writer_for(exploration)
+    writer_for_run = writer_for or _refuse_to_write
     results: list[StoredResult] = []
     endings: list[ApprovalDecided | PlanAccepted | ToolCallEnd | ToolCallError] = []
     written: list[WrittenChange] = []
@@ -78,11 +72,12 @@ def apply_decisions(
         if is_plan:
             result = _plan_outcome(exploration, approval)
         else:
-            assert writer is not None
-            result = _outcome(exploration, approval, writer)
-        if result.ok and approval.proposal.is_change:
-            change = WrittenChange(path=approval.proposal.path, content=approval.approved_content)
-            written.append(change)
+            if approval.decision == "approve":
+                approval = write_approved(exploration, approval, writer_for_run, deps)
+            result = _outcome(approval)
+        if result.ok:
+            changes = approval.changes
+            written += [WrittenChange(path=c.path, content=c.content) for c in changes]
         record = _record(call, result, step)
         asked = ToolCall(id=call.call_id, name=call.name, input=call.input)
         stored = StoredResult.of(asked, result, record)
@@ -122,42 +117,50 @@ def _plan_outcome(exploration: Exploration, approval: Approval) -> ToolResult:
     return ToolResult.success(fields, f"Plan with {count} {how}")
 
 
-def _outcome(exploration: Exploration, approval: Approval, writer: ChangeWriter) -> ToolResult:
-    path = approval.proposal.path
+def _refuse_to_write(_: Exploration) -> ChangeWriter:
+    raise ConfigurationError("This exploration has no place to write changes to.")
+
+
+def _outcome(approval: Approval) -> ToolResult:
+    proposal, applied = approval.proposal, approval.applied
     if approval.decision == "reject":
         because = f": {approval.reason}" if approval.reason else ""
         return ToolResult.failure("rejected", f"User rejected changes{because}")
-    if approval.decision == "expire":
+    if applied is None:
         return ToolResult.failure(
-            EXPIRED, f"Nobody decided in time, so nothing was written to {path}."
+            EXPIRED, f"Nobody decided in time, so nothing was written to {proposal.path}."
         )
-    try:
-        at = writer.write_change(exploration, approval)
-    except BaseMovedError as error:
-        return ToolResult.failure("base_moved", error.sentence)
-    except ExplorerError as error:
-        if error.retryable:
-            raise
-        kind = "auth_failed" if isinstance(error, AuthFailedError) else "internal_error"
-        return ToolResult.failure(kind, error.sentence)
-    if approval.proposal.kind == "checks":
+    if applied.error_type:
+        return ToolResult.failure(applied.error_type, applied.message)
+    if proposal.kind == "checks":
         allowed: JsonObject = {
             "decision": "approve",
             "message": "Call run_checks again to run them.",
         }
         return ToolResult.success(allowed, "The repository's checks may run")
     fields: JsonObject = {
-        "path": path,
+        "path": proposal.new_path or proposal.path,
         "approvalId": approval.id,
         "decision": "approve",
         "edited": approval.is_edited,
-        "commit": at.commit,
-        "branch": at.branch,
+        "commit": applied.commit,
+        "branch": applied.branch,
     }
     if approval.is_edited:
-        fields["content"] = mask_secrets(approval.approved_content)
+        fields |= _describe_edit(approval)
     how = "approved after an edit" if approval.is_edited else "approved"
-    return ToolResult.success(fields, f"{path} {how} and written")
+    return ToolResult.success(fields, f"{proposal.path} {how} and {DONE[proposal.kind]}")
+
+
+def _describe_edit(approval: Approval) -> JsonObject:
+    """What the person made of it: the whole file if it is short, and what differs from before."""
+    fields: JsonObject = {}
+    if len(approval.approved_content) <= MAX_RETURNED:
+        fields["content"] = mask_secrets(approval.approved_content)
+    with suppress(ValueError):  # of an older version, without a diff that leads back
+        diff = mask_secrets(approval.approved_diff)
+        fields["diff"] = diff if len(diff) <= MAX_RETURNED else f"{diff[:MAX_RETURNED]}\n(cut)"
+    return fields
 
 
 def _record(call: PendingCall, result: ToolResult, step: int) -> ToolRecord:
