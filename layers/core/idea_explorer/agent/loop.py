@@ -35,6 +35,7 @@ from idea_explorer.agent.requests import (
     refuse_tools,
     write_instruction,
 )
+from idea_explorer.agent.searches import next_gathering
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
 from idea_explorer.agent.tool_calls import Recorded, run_in_parallel
@@ -124,7 +125,7 @@ class Agent:
         return Bounds(
             max_steps=self.max_steps,
             out_of_time=self.deadline.must_write,
-            out_of_budget=not self._allowed(state, build_request(state, writing=False)).fits,
+            out_of_budget=not next_gathering(state, self.budget)[1].fits,
             too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
             branches=self.divide(state),
@@ -146,8 +147,7 @@ class Agent:
         """The request and what it may use. Tools stay on while writing, which keeps the cache, as long as
         the budget covers searches made against our instruction and one more call to write."""
         if not move.writing:
-            request = build_request(state, writing=False)
-            return request, self._allowed(state, request)
+            return next_gathering(state, self.budget)
         request = self._writing(state, tools_off=state.tools_off)
         allowance = self._allowed(state, request)
         if request.tools_off:
