@@ -53,9 +53,10 @@ def decide(
     asked = next((a for a in deps.approvals.approvals(exploration.id) if a.id == approval_id), None)
     if asked is None:
         raise MissingError(f"Exploration {exploration.id} did not ask for {approval_id}.")
-    if asked.decision is None and exploration.cancel_requested:
+    is_new = asked.decision is None
+    if is_new and exploration.cancel_requested:
         raise ConflictError(f"Exploration {exploration.id} is being cancelled.")
-    if asked.decision is None and exploration.status != "awaiting_approval":
+    if is_new and exploration.status != "awaiting_approval":
         raise ConflictError(
             f"Exploration {exploration.id} is {exploration.status}; it is no longer waiting for a decision."
         )
@@ -67,7 +68,7 @@ def decide(
             hint="Read the change, then approve it alone with confirm_danger.",
             fields={"confirm_danger": rule},
         )
-    if asked.proposal.kind == "plan" and request.content is not None:
+    if is_new and asked.proposal.kind == "plan" and request.content is not None:
         parse_plan(request.content, most=count_questions(exploration.request.depth_limits))
     mine = asked.model_copy(
         update={
@@ -83,7 +84,7 @@ def decide(
         raise ConflictError("The time to decide is over; nothing was written.")
     if not stored.says_the_same(mine):
         raise ConflictError(f"The decision was made already: {stored.decision}.")
-    if asked.decision is None and stored == mine:
+    if is_new and stored == mine:
         decided = ApprovalDecided(
             approval_id=stored.id, decision=request.decision, reason=request.reason
         )
