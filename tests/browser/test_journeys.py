@@ -145,14 +145,12 @@ def test_a_search_stays_within_the_domains_and_the_place_that_the_form_names(
     with service(tmp_path, model) as served:
         tab.sign_in(served.url, TOKEN)
         tab.press("New idea", "nav")
-        tab.find("#toolset").send_keys("Code")
-        assert not tab.all("#allowed_domains")[0].is_displayed()
-        tab.find("#toolset").send_keys("Research")
         tab.type("#idea", IDEA)
-        tab.press("Where on the web to look", "form")
+        fold = "document.querySelector('#allowed_domains').closest('details').open = arguments[0]"
+        tab.run(fold, True)
         tab.type("#allowed_domains", "https://bees.example")
         tab.type("#user_location", "Berlin")
-        tab.press("Where on the web to look", "form")  # closed: an error opens it again
+        tab.run(fold, False)  # an error opens it again
         tab.press("Explore", "form")
         tab.sees("must be domains such as example.com", "#allowed_domains-error")
         tab.sees("must have a city", "#user_location-error")
@@ -161,6 +159,10 @@ def test_a_search_stays_within_the_domains_and_the_place_that_the_form_names(
         tab.type("#user_location", "city=Berlin, country=DE")
         tab.press("Explore", "form")
         tab.find('.badge[data-status="completed"]')
+        tab.press("New idea", "nav")
+        tab.find("#toolset").send_keys("Code")
+        hidden = "return document.querySelector('#allowed_domains').closest('details').hidden"
+        tab.until(lambda: tab.run(hidden), "no domains for code")
     assert asked[0]["allowed_domains"] == ["bees.example", "hives.example"]
     place = {"type": "approximate", "city": "Berlin", "country": "DE"}
     assert asked[0]["user_location"] == place
