@@ -12,7 +12,16 @@ from tests.browser.driver import Browser
 from tests.fakes.anthropic_faults import http_error
 from tests.fakes.anthropic_scripts import ByConversation, Entry, Model
 from tests.fakes.anthropic_server import FakeAnthropic
-from tests.fakes.anthropic_turns import answer, refusal, search_result, text, tool_use, web_search
+from tests.fakes.anthropic_turns import (
+    Turn,
+    answer,
+    refusal,
+    search_result,
+    text,
+    tool_use,
+    web_search,
+)
+from tests.fakes.anthropic_wire import JsonObject
 from tests.fakes.served import TOKEN, Served
 
 pytestmark = pytest.mark.slow
@@ -121,6 +130,42 @@ def test_the_form_shows_the_price_as_the_depth_changes(tab: Browser, tmp_path: P
         tab.sees("must be at least 0.3", "form")
         tab.find("#toolset").send_keys("Code")
         tab.sees("must be at least 0.1", "form")
+
+
+def test_a_search_stays_within_the_domains_and_the_place_that_the_form_names(
+    tab: Browser, tmp_path: Path
+) -> None:
+    asked: list[dict[str, object]] = []
+    script = ByConversation(RESEARCH)
+
+    def model(request: JsonObject, index: int) -> Turn:
+        asked.extend(tool for tool in request["tools"] if tool.get("name") == "web_search")
+        return script(request, index)
+
+    with service(tmp_path, model) as served:
+        tab.sign_in(served.url, TOKEN)
+        tab.press("New idea", "nav")
+        tab.type("#idea", IDEA)
+        fold = "document.querySelector('#allowed_domains').closest('details').open = arguments[0]"
+        tab.run(fold, True)
+        tab.type("#allowed_domains", "https://bees.example")
+        tab.type("#user_location", "Berlin")
+        tab.run(fold, False)  # an error opens it again
+        tab.press("Explore", "form")
+        tab.sees("must be domains such as example.com", "#allowed_domains-error")
+        tab.sees("must have a city", "#user_location-error")
+        tab.shot("form-domains")
+        tab.type("#allowed_domains", "bees.example, hives.example")
+        tab.type("#user_location", "city=Berlin, country=DE")
+        tab.press("Explore", "form")
+        tab.find('.badge[data-status="completed"]')
+        tab.press("New idea", "nav")
+        tab.find("#toolset").send_keys("Code")
+        hidden = "return document.querySelector('#allowed_domains').closest('details').hidden"
+        tab.until(lambda: tab.run(hidden), "no domains for code")
+    assert asked[0]["allowed_domains"] == ["bees.example", "hives.example"]
+    place = {"type": "approximate", "city": "Berlin", "country": "DE"}
+    assert asked[0]["user_location"] == place
 
 
 def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:

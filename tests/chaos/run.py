@@ -10,7 +10,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,81 +19,11 @@ from pathlib import Path
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.usage import Usage
 from idea_explorer.settings import MODELS, PRICES
+from tests.chaos.scenarios import SCENARIOS, Scenario
 from tests.chaos.world import SURVIVED, World, servers
-from tests.fakes.anthropic_scripts import Entry, Script
-from tests.fakes.anthropic_turns import (
-    answer,
-    pending_web_search,
-    refusal,
-    search_result,
-    text,
-    thinking,
-    tool_use,
-    web_search,
-    web_search_result,
-)
-from tests.fakes.branching import plan_of
 from tests.fakes.forked import FORKS
-from tests.fakes.reports import business
 
 MAX_LIVES = 6
-REPORT = business("Tea", "Tea rooms do well, [as known](../tea.md).", "PIVOT")
-WRONG = business("Tea", "Robots pour everything soon, [as known](../tea.md).", "PIVOT")
-FOUND = [search_result("https://example.org/tea", "Tea")]
-
-QUESTIONS = ("Who drinks tea?", "What does tea cost?", "Who sells tea?", "What may stop it?")
-FOURTH = "What may hinder it?"  # a person changes it to the last of the questions
-FINDINGS = "# Findings\n\n- Tea sells, [as known](../tea.md).\n\n## Not found\n\nNothing."
-# A report with a sentence that its source does not support, and its correction.
-CORRECTED: Sequence[Entry] = (
-    answer(tool_use("read_research", {"path": "tea.md"})),
-    answer(text(WRONG)),
-    answer(text(REPORT)),
-)
-# A plan that a person edits, a branch for each of its questions, one of which is declined, and a report that
-# is corrected.
-DEEP: Mapping[str, Sequence[Entry]] = {
-    QUESTIONS[0]: (
-        answer(tool_use("read_research", {"path": "tea.md"}), tool_use("list_research", {})),
-        answer(text(FINDINGS)),
-    ),
-    QUESTIONS[1]: (answer(web_search("tea", FOUND), text(FINDINGS)),),
-    QUESTIONS[2]: (refusal("I would rather not."),),
-    QUESTIONS[3]: (
-        answer(tool_use("read_research", {"path": "bees.md"})),
-        answer(text(FINDINGS)),
-    ),
-    "": (
-        answer(tool_use("write_plan", plan_of(*QUESTIONS[:3], FOURTH))),
-        answer(text(WRONG)),
-        answer(text(REPORT)),
-    ),
-}
-# Each of the first three has tools side by side; the second pauses in a search, the third is cut off and
-# continued.
-SCRIPTS: Sequence[Script] = (
-    (
-        answer(
-            thinking("Look first."),
-            tool_use("read_research", {"path": "tea.md"}),
-            tool_use("list_research", {}),
-        ),
-        answer(tool_use("search_research", {"query": "honey"}), tool_use("read_research", {})),
-        answer(text(REPORT)),
-    ),
-    (
-        answer(pending_web_search("tea"), stop_reason="pause_turn"),
-        answer(web_search_result(FOUND), tool_use("read_research", {"path": "bees.md"})),
-        answer(text(REPORT)),
-    ),
-    (
-        answer(web_search("tea", FOUND), tool_use("read_research", {"path": "tea.md"})),
-        answer(text(REPORT[:20]), stop_reason="max_tokens"),
-        answer(text(REPORT[20:])),
-    ),
-    CORRECTED,
-    DEEP,
-)
 
 
 @dataclass
@@ -130,19 +60,7 @@ def count_calls(bill: dict[str, object]) -> int:
 
 
 def submit(world: World, model: int, idea: str) -> Exploration:
-    if SCRIPTS[model] is DEEP:
-        return world.submit(idea, depth="deep", review_plan=True)
-    return world.submit(idea)
-
-
-def edit_plan(plan: str) -> str:
-    """What a person makes of the plan of the deep run."""
-    return plan.replace(FOURTH, QUESTIONS[3])
-
-
-def calls_at_once(model: int) -> int:
-    """The most model calls that one kill can interrupt."""
-    return len(QUESTIONS) if SCRIPTS[model] is DEEP else 1
+    return world.submit(idea, **SCENARIOS[model].fields)
 
 
 def run_case(world: World, tally: Tally, model: int, first: int, seed: int, calls: int) -> None:
@@ -166,8 +84,9 @@ def run_case(world: World, tally: Tally, model: int, first: int, seed: int, call
     after = world.servers.bill(model)
     made = count_calls(after) - count_calls(before)
     tally.repeated_calls += made - calls
-    lost = kills * calls_at_once(model)
-    found = check(world, exploration, _billed(before, after), made - calls, lost)
+    scenario = SCENARIOS[model]
+    lost = kills * scenario.calls_at_once
+    found = check(world, exploration, scenario, _billed(before, after), made - calls, lost)
     tally.violations += [f"model {model}, boundary {first}, seed {seed}: {what}" for what in found]
     tally.survivors += not found
 
@@ -191,16 +110,21 @@ def _billed(before: dict[str, object], after: dict[str, object]) -> Usage:
 
 
 def check(
-    world: World, exploration: Exploration, billed: Usage, repeated: int, lost: int
+    world: World,
+    exploration: Exploration,
+    scenario: Scenario,
+    billed: Usage,
+    repeated: int,
+    lost: int,
 ) -> list[str]:
     """What must hold, read from the stores and the git history alone."""
     found: list[str] = []
     store = world.store
     final = store.load(exploration.id)
-    if final.status != "completed":
+    if final.status != scenario.status:
         found.append(f"ended {final.status}")
     commits = world.servers.commits(exploration)
-    if len(commits) != 1:
+    if len(commits) != scenario.commits:
         found.append(f"{len(commits)} commits")
     events = store.read(exploration.id, limit=10_000)
     if [event.number for event in events] != list(range(1, len(events) + 1)):
@@ -237,12 +161,14 @@ def run(seeds: int, every: int, jobs: int, *, planted_bug: bool = False) -> Tall
 
 def run_share(seeds: range, *, every: int, planted_bug: bool) -> Tally:
     tally = Tally()
-    scripts = SCRIPTS[: seeds.stop]
+    scenarios = SCENARIOS[: seeds.stop]
+    scripts = [scenario.script for scenario in scenarios]
     with tempfile.TemporaryDirectory() as folder, servers(Path(folder, "servers"), scripts) as at:
-        world = World(Path(folder, "world"), at, edit_plan=edit_plan, planted_bug=planted_bug)
+        reviews = [scenario.review for scenario in scenarios]
+        world = World(Path(folder, "world"), at, reviews, planted_bug=planted_bug)
         measured: dict[int, tuple[int, int]] = {}
         for seed in seeds:
-            model = seed % len(SCRIPTS)
+            model = seed % len(SCENARIOS)
             if model not in measured:
                 measured[model] = measure(world, model)
             boundaries, calls = measured[model]

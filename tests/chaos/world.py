@@ -28,6 +28,7 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.tools.plan import plan_tool
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
+from idea_explorer.usecases.approvals.wait import expire
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.engine import Engine
 from idea_explorer.usecases.explore import explore
@@ -117,6 +118,9 @@ def _serve(main: Callable[[Sequence[str]], None], options: Sequence[str], output
     main(options)
 
 
+Review = Callable[[int, str], DecisionRequest | None]
+
+
 class World:
     """A folder with research, the servers, and clients that every forked life starts out with."""
 
@@ -124,13 +128,13 @@ class World:
         self,
         folder: Path,
         at: Servers,
+        reviews: Sequence[Review],
         *,
-        edit_plan: Callable[[str], str] = lambda plan: plan,
         planted_bug: bool = False,
     ) -> None:
         self.folder = folder
         self.servers = at
-        self._edit_plan = edit_plan
+        self._reviews = reviews
         self._planted_bug = planted_bug
         ideas = folder / "ideas"
         ideas.mkdir(parents=True, exist_ok=True)
@@ -202,21 +206,28 @@ class World:
             clock=clock,
             engine=lambda: engine,
             publisher=lambda: publisher,
+            wake=boundaries.around("wake", lambda _: None),
             approvals=Breakable(
                 SqliteApprovals(self.folder / "store.db"), "approvals", APPROVAL_WRITES, boundaries
             ),
         )
-        reached = explore_with_branches(exploration.id, exploration.run.number, deps, explore)
-        if reached.status == "awaiting_approval":
-            self._approve(reached, deps)
-            explore_with_branches(exploration.id, exploration.run.number, deps, explore)
+        review = self._reviews[model]
+        reached = store.load(exploration.id)
+        if reached.status != "awaiting_approval":
+            reached = explore_with_branches(exploration.id, exploration.run.number, deps, explore)
+        while reached.status == "awaiting_approval":
+            _decide(reached, review, deps)
+            reached = explore_with_branches(exploration.id, exploration.run.number, deps, explore)
         publish(exploration.id, exploration.run.number, deps)
 
-    def _approve(self, exploration: Exploration, deps: Deps) -> None:
-        """A person who edits and approves; one whose decision got lost decides again."""
-        for asked in deps.approvals.approvals(exploration.id):
-            plan = self._edit_plan(asked.proposal.content)
-            wanted = DecisionRequest(decision="approve", content=plan)
+
+def _decide(exploration: Exploration, review: Review, deps: Deps) -> None:
+    """What a person decides, or the end of the time for it. One whose decision got lost decides again."""
+    for number, asked in enumerate(deps.approvals.approvals(exploration.id)):
+        wanted = review(number, asked.proposal.content)
+        if wanted is None:
+            expire(exploration.id, exploration.run.number, deps)
+        else:
             decide(exploration.id, asked.id, wanted, OWNER, deps)
 
 

@@ -7,62 +7,31 @@ import httpx
 import pytest
 
 from idea_explorer.domain.ids import ExplorationId, branch_id
-from idea_explorer.domain.report_phrases import UNSUPPORTED
+from idea_explorer.domain.limits import MAX_COST_USD
 from idea_explorer.settings import MODELS
 from tests.e2e.conftest import BRANCH, REPOSITORY
 from tests.e2e.harness.minds import Minds
 from tests.e2e.harness.stack import Stack
-from tests.fakes.anthropic_scripts import ByConversation, BySubject, Model
+from tests.fakes.anthropic_scripts import BySubject, Model
 from tests.fakes.anthropic_server import FakeAnthropic
-from tests.fakes.anthropic_turns import (
-    Turn,
-    answer,
-    citation,
-    refusal,
-    search_result,
-    text,
-    tool_use,
-    web_search,
-)
+from tests.fakes.anthropic_turns import Turn
 from tests.fakes.anthropic_wire import JsonObject
 from tests.fakes.billing import cost_of
-from tests.fakes.branching import plan_of
 from tests.fakes.desk import commits_of
 from tests.fakes.github_repository import Repository
 from tests.fakes.github_server import FakeGitHub
-from tests.fakes.reports import business
+from tests.fakes.reviewed_run import (
+    ASKED,
+    IDEA,
+    answer_questions,
+    check_claims,
+    edit_plan,
+    find_fact,
+)
 
 pytestmark = pytest.mark.slow
 
-IDEA = "A tea room on a boat that follows the tide"
-QUESTIONS = ("Who drinks tea on boats?", "What does a boat cost?", "Who rents piers?", "Why not?")
-EDITED = "What does a used barge cost?"
-PAGES = {name: f"https://example.org/{name}" for name in ("guests", "barges", "law")}
-FACTS = {
-    "guests": "In 2024 the boats of the harbour had 48,000 guests, its office says.",
-    "barges": "A used barge of 20 metres costs 35,000 euros, brokers say.",
-    "law": "A boat that serves food needs a permit of the harbour office.",
-}
-TRUE = (
-    f"In 2024 the boats of the harbour had 48,000 guests ([guests]({PAGES['guests']})).",
-    f"A used barge of 20 metres costs 35,000 euros ([barges]({PAGES['barges']})).",
-)
-FALSE = (
-    f"A new barge of 20 metres costs 53,000 euros ([barges]({PAGES['barges']})).",
-    f"Robots will soon replace every waiter in Europe ([law]({PAGES['law']})).",
-)
-# the correction that it is asked for changes nothing
-REPORT = business("Tea on a boat", " ".join([*TRUE, *FALSE]), "PIVOT")
-# a call that is killed counts with all it reserved, and its branch goes on with the rest
-BUDGET = 4.0
 PATIENCE = 180.0  # seconds: four functions start at once
-
-
-def researched(page: str) -> ByConversation:
-    found = web_search(page, [search_result(PAGES[page], page)])
-    said = text(FACTS[page], citations=[citation(PAGES[page], page, FACTS[page])])
-    rest = text("\n\n## Not found\n\nNothing.")
-    return ByConversation([answer(found, text("# Findings\n\n- "), said, rest)])
 
 
 @dataclass
@@ -85,29 +54,21 @@ def repository(github: FakeGitHub) -> Repository:
 def test_a_deep_run_is_reviewed_branches_loses_two_and_ends_in_one_commit(
     stack: Stack, ada: httpx.Client, minds: Minds, anthropic: FakeAnthropic, repository: Repository
 ) -> None:
-    held = Held(researched("law"))
-    planned = answer(tool_use("write_plan", plan_of(*QUESTIONS)))
-    models: dict[str, Model] = {
-        QUESTIONS[0]: researched("guests"),
-        EDITED: researched("barges"),
-        QUESTIONS[2]: ByConversation([refusal("I would rather not.")]),
-        QUESTIONS[3]: held,
-        IDEA: ByConversation([planned, answer(text(REPORT)), answer(text(REPORT))]),
-    }
+    held = Held(find_fact("law"))
+    models = answer_questions(held)
     minds.about(IDEA, model=BySubject(models))
     before = anthropic.billed_by_model()
     sent = ada.post(
         "/explorations",
-        json={"idea": IDEA, "depth": "deep", "review_plan": True, "max_cost_usd": BUDGET},
+        json={"idea": IDEA, "depth": "deep", "review_plan": True},
     )
     assert sent.status_code == 202, sent.text
     exploration_id = ExplorationId(str(sent.json()["id"]))
     stack.wait(lambda: stack.status(exploration_id) == "awaiting_approval", seconds=PATIENCE)
     (approval,) = ada.get(f"/explorations/{exploration_id}/approvals").json()["approvals"]
-    edited = approval["content"].replace(QUESTIONS[1], EDITED)
     decided = ada.post(
         f"/explorations/{exploration_id}/approvals/{approval['id']}",
-        json={"decision": "approve", "content": edited},
+        json={"decision": "approve", "content": edit_plan(approval["content"])},
     )
     assert decided.status_code == 200, decided.text
 
@@ -122,9 +83,7 @@ def test_a_deep_run_is_reviewed_branches_loses_two_and_ends_in_one_commit(
     assert final.status == "completed"
     ended = [stack.load(branch) for branch in branches]
     assert [branch.status for branch in ended] == ["completed", "completed", "failed", "completed"]
-    assert [b.branch_of.question for b in ended if b.branch_of] == [
-        QUESTIONS[0], EDITED, QUESTIONS[2], QUESTIONS[3],
-    ]  # fmt: skip
+    assert [b.branch_of.question for b in ended if b.branch_of] == [*ASKED]
     assert len(commits_of(repository, exploration_id)) == 1
     assert stack.wait_for_execution(exploration_id) == "SUCCEEDED"
     stats = final.run.stats
@@ -134,16 +93,12 @@ def test_a_deep_run_is_reviewed_branches_loses_two_and_ends_in_one_commit(
         for model, used in anthropic.billed_by_model().items()
     }
     assert {model for model, used in bills.items() if used} == {MODELS["sonnet"], MODELS["haiku"]}
-    assert cost_of(bills) <= stats.cost_usd < BUDGET
+    assert cost_of(bills) <= stats.cost_usd < MAX_COST_USD
     # exact but for the call that was killed, which counts with the most it can have cost
     killed = cost_of(bills) - (stats.cost_usd - stats.unconfirmed_usd)
     possible = [0.0, *(cost_of({MODELS["sonnet"]: [bill]}) for bill in bills[MODELS["sonnet"]])]
     assert any(killed == pytest.approx(cost, abs=1e-6) for cost in possible)
-    report = stack.stores.reports.load_report(exploration_id)
-    marked = [f"{claim} {UNSUPPORTED}" in report for claim in (*TRUE, *FALSE)]
-    assert (marked, report.count(UNSUPPORTED)) == ([False, False, True, True], 2)
-    assert stats.verification is not None
-    assert (stats.verification.supported, stats.verification.unsupported) == (2, 2)
+    check_claims(stack.stores.reports.load_report(exploration_id), stats)
     listed = ada.get("/explorations").json()["explorations"]
     assert not {e["id"] for e in listed} & {*branches}
     events = ada.get(

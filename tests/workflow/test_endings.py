@@ -46,15 +46,20 @@ def chosen(state: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     return str([*found, state["Default"]][0])
 
 
-def outcome(name: str, failing: Mapping[str, str]) -> tuple[Mapping[str, Any], Any]:
-    """What of a state says where its result goes and what follows, and the result."""
+def outcome(
+    name: str, failing: Mapping[str, str], data: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Any]:
+    """What of a state says where its result goes and what follows, and the result. Explore fails by the
+    reason for which it was called last."""
     state = STATES[name]
-    if error := failing.get(name):
+    flags = [flag for flag, is_set in data.get("flags", {}).items() if is_set]
+    called = " ".join([name, *flags]) if name == "Explore" else name
+    if error := failing.get(called):
         rules = [rule for rule in state["Catch"] if {error, "States.ALL"} & {*rule["ErrorEquals"]}]
         return rules[0], {"Error": error, "Cause": "told by AWS"}
-    waits = name == "Explore" and "AwaitApproval" in failing
+    waits = called == "Explore" and "AwaitApproval" in failing
     answer: dict[str, Any] = {"status": "awaiting_approval" if waits else "completed"}
-    if name == "Explore" and "Branches" in failing:
+    if called == "Explore" and "Branches" in failing:
         answer["branches"] = [{"id": "…", "run": 1, "deadline_seconds": 60}]
     return state, state.get("Result", {"answer": answer, **answer})
 
@@ -67,7 +72,7 @@ def ended(failing: Mapping[str, str]) -> tuple[str, str | None]:
         if state["Type"] == "Choice":
             name = chosen(state, data)
             continue
-        rule, result = outcome(name, failing)
+        rule, result = outcome(name, failing, data)
         if rule["ResultPath"]:
             data[rule["ResultPath"].removeprefix("$.")] = result
         name = rule["Next"]
@@ -78,10 +83,10 @@ ORDINARY: dict[str, dict[str, str]] = {
     "nothing fails": {},
     "the deadline of an exploration": {"Explore": TIMEOUT},
     "nobody decides": {"AwaitApproval": TIMEOUT},
-    "nobody decides, and then the deadline": {"AwaitApproval": TIMEOUT, "Expired": TIMEOUT},
+    "nobody decides, and then the deadline": {"AwaitApproval": TIMEOUT, "Explore expired": TIMEOUT},
     "a receiver that hangs": {"Notify": TIMEOUT},
     "branches that cannot be run": {"Branches": "States.Runtime"},
-    "the deadline after branches": {"Branches": TIMEOUT, "ExploreBranched": TIMEOUT},
+    "the deadline after branches": {"Branches": TIMEOUT, "Explore branched": TIMEOUT},
 }
 BROKEN = {
     "publishing that hangs": ({"Publish": TIMEOUT}, "PublishTimedOut"),

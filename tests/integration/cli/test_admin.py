@@ -202,13 +202,21 @@ def test_a_token_is_replaced_while_both_are_valid(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    "typed", [("github", "s3cret"), ("github", "--stack", "ideas", "s3cret"), ("s3cret",)]
+    "typed",
+    [
+        ("set", "github", "s3cret"),
+        ("set", "github", "--stack", "ideas", "s3cret"),
+        ("set", "s3cret"),
+        ("s3cret",),
+        ("--value=s3cret",),
+        ("github", "s3cret"),
+    ],
 )
 def test_a_secret_on_the_command_line_is_refused_and_not_repeated(
     typed: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["admin", "secret", "set", *typed])
+        main(["admin", "secret", *typed])
 
     said = capsys.readouterr().err
     assert ended.value.code == 2

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.folder import layout
 from tests.fakes.in_process import Idea
 
 IDEA = "A subscription box for urban beekeepers"
@@ -76,3 +77,16 @@ def test_a_folder_without_documents_says_so(idea: Idea, tmp_path: Path) -> None:
     err = idea("explore", "--research", str(tmp_path), IDEA)[2]
     assert f"{tmp_path} has no documents that can be read (.md, .markdown or .txt)" in err
     assert [path.name for path in (tmp_path / "ideas").iterdir()]
+
+
+@pytest.mark.parametrize("names", [("a.md", "b.md", "c.md"), ("a.jpg", "b.jpg", "c.md")])
+def test_a_folder_with_more_files_than_are_looked_at_says_so(
+    idea: Idea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        (tmp_path / name).write_text("# Tea")
+    monkeypatch.setattr(layout, "MAX_VISITED", 2)
+    err = idea("explore", "--research", str(tmp_path), IDEA)[2]
+    assert f"{tmp_path} has more than 2 files, and no more are looked at" in err
+    monkeypatch.setattr(layout, "MAX_VISITED", 200)
+    assert "looked at" not in idea("explore", "--research", str(tmp_path), IDEA)[2]

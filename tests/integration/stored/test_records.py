@@ -346,7 +346,7 @@ def test_research_is_updated_followed_and_reused_where_it_lies(tmp_path: Path, i
     assert now.startswith(document.read_text("utf-8").rstrip("\n"))
     logged = json.loads((own / "exploration-log.json").read_text("utf-8"))
     assert logged[: len(log)] == log
-    newer = {"verification"}
+    newer = {"verification", "depth"}
     assert [entry.keys() - newer for entry in logged[len(log) :]] == [log[-1].keys()]
     code, out, err = idea("explore", "And the roof?", "--continue-from", ids["completed"], *at)
     assert (code, json.loads(out)["status"]) == (0, "completed"), err

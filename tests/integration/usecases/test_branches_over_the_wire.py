@@ -12,7 +12,7 @@ from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.report_phrases import UNSUPPORTED
+from idea_explorer.domain.limits import MAX_COST_USD
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import MODELS
 from idea_explorer.tools.plan import plan_tool
@@ -21,31 +21,19 @@ from idea_explorer.usecases.approvals.decide import DecisionRequest, decide
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.jobs import explore_with_branches
 from idea_explorer.usecases.replay import replay
-from tests.fakes.anthropic_scripts import ByConversation, BySubject
+from tests.fakes.anthropic_scripts import BySubject
 from tests.fakes.anthropic_server import FakeAnthropic
-from tests.fakes.anthropic_turns import (
-    answer,
-    citation,
-    refusal,
-    search_result,
-    text,
-    tool_use,
-    web_search,
-)
 from tests.fakes.billing import cost_of
-from tests.fakes.branching import QUESTIONS, DeepBench, DeepModel, plan_of, question_of
-from tests.fakes.reports import business
-
-EDITED = "What does a pot of tea cost?"
-PAGE = "https://example.org/tea"
-FACT = "Sales of tea in parks rose by 12 % in 2024, the association of tea rooms says."
-TRUE = f"Sales of tea in parks rose by 12 % in 2024 ([Tea]({PAGE}))."
-FALSE = (
-    f"Sales of tea in parks rose by 21 % in 2024 ([Tea]({PAGE})).",
-    f"Robots will soon replace every keeper in Europe ([Tea]({PAGE})).",
+from tests.fakes.branching import DeepBench, DeepModel, question_of
+from tests.fakes.reviewed_run import (
+    ASKED,
+    IDEA,
+    QUESTIONS,
+    answer_questions,
+    check_claims,
+    edit_plan,
+    find_fact,
 )
-# the correction that it is asked for changes nothing
-REPORT = business("Tea", " ".join([TRUE, *FALSE]), "PIVOT")
 
 
 class Killed(BaseException):
@@ -73,28 +61,10 @@ def git(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def findings() -> ByConversation:
-    found = web_search("tea", [search_result(PAGE, "Tea")])
-    said = text(FACT, citations=[citation(PAGE, "Tea", FACT)])
-    return ByConversation([answer(found, text("# Findings\n\n- "), said)])
-
-
 def test_a_deep_run_is_reviewed_loses_branches_is_verified_and_ends_in_one_commit(
     tmp_path: Path,
 ) -> None:
-    models = {
-        QUESTIONS[0]: findings(),
-        EDITED: findings(),
-        QUESTIONS[2]: ByConversation([refusal("I would rather not.")]),
-        QUESTIONS[3]: findings(),
-        "": ByConversation(
-            [
-                answer(tool_use("write_plan", plan_of(*QUESTIONS))),
-                answer(text(REPORT)),
-                answer(text(REPORT)),
-            ]
-        ),
-    }
+    models = answer_questions(last=find_fact("law"))
     b = DeepBench(tmp_path, DeepModel())
     for command in (
         ["init", "-q"],
@@ -109,12 +79,12 @@ def test_a_deep_run_is_reviewed_loses_branches_is_verified_and_ends_in_one_commi
         tools = research_tools(Folder(tmp_path), "web_search_20250305", plan=plan)
         mortal = Mortal(Claude.with_key("key", server.url), QUESTIONS[3])
         b.engine = replace(b.engine, model=mortal, toolset_for=lambda *_: tools)
-        queued = b.submit(depth="deep", review_plan=True, max_cost_usd=4.0)
+        queued = b.submit(IDEA, depth="deep", review_plan=True, max_cost_usd=MAX_COST_USD)
         waiting = explore_with_branches(queued.id, 1, b.deps, explore)
         assert waiting.status == "awaiting_approval"
         (approval,) = b.deps.approvals.approvals(queued.id)
-        plan_text = approval.proposal.content.replace(QUESTIONS[1], EDITED)
-        wanted = DecisionRequest(decision="approve", content=plan_text)
+        edited = edit_plan(approval.proposal.content)
+        wanted = DecisionRequest(decision="approve", content=edited)
         decide(queued.id, approval.id, wanted, queued.owner, b.deps)
         with pytest.raises(Killed):
             explore_with_branches(queued.id, 1, b.deps, explore)
@@ -123,21 +93,20 @@ def test_a_deep_run_is_reviewed_loses_branches_is_verified_and_ends_in_one_commi
 
     assert done.status == "completed"
     found = b.findings(done)
-    assert [f.question for f in found] == [QUESTIONS[0], EDITED, QUESTIONS[2], QUESTIONS[3]]
+    assert [f.question for f in found] == [*ASKED]
     assert [f.status for f in found] == ["completed", "completed", "failed", "completed"]
     assert server.violations == []
     assert len(git(tmp_path, "log", "--format=%H").split()) == 1
     report = b.store.load_report(done.id)
     stats = done.run.stats
     assert stats.unmatched_citations == 0  # the branches' sources are the run's evidence
-    assert [f"{claim} {UNSUPPORTED}" in report for claim in (TRUE, *FALSE)] == [False, True, True]
-    assert report.count(UNSUPPORTED) == 2
-    assert stats.verification is not None
-    assert (stats.verification.supported, stats.verification.unsupported) == (1, 2)
+    check_claims(report, stats)
     bills = server.billed_by_model()
     assert {*bills} == {MODELS["sonnet"], MODELS["haiku"]}
     assert stats.cost_usd is not None
     assert stats.cost_usd - stats.unconfirmed_usd == pytest.approx(cost_of(bills), abs=1e-6)
-    assert 0 < stats.unconfirmed_usd < stats.cost_usd < 4.0  # the call that was killed, at most
+    assert (
+        0 < stats.unconfirmed_usd < stats.cost_usd < MAX_COST_USD
+    )  # the call that was killed, at most
     replayed = replay(b.entries(done))
     assert (replayed.divergence, replayed.conclusion and replayed.conclusion.text) == ("", report)

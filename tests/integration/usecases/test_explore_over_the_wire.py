@@ -141,6 +141,7 @@ def test_the_report_stands_in_the_folder_with_front_matter_and_log(tmp_path: Pat
         "jobId", "idea", "mode", "model", "context", "isUpdate", "continueFrom", "startedAt",
         "completedAt", "durationMs", "steps", "toolCalls", "tokens", "cost", "outputPath",
     }  # fmt: skip
+    assert entry["depth"] == "quick"
     assert "Exploring: Bees in towns" in done.stderr
     assert str(folder.name) in done.stdout
 

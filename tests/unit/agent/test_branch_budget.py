@@ -15,6 +15,8 @@ from idea_explorer.domain.transcript import Opening
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import MODELS, PRICES
+from idea_explorer.usecases.explore import explore
+from idea_explorer.usecases.jobs import explore_with_branches
 from tests.fakes.branching import QUESTIONS, REPORT, DeepBench, DeepModel, plan_of, question_of
 from tests.fakes.deps import PRICED
 from tests.fakes.models import ScriptedModel, calls, judged, says
@@ -77,6 +79,37 @@ def test_branches_that_spend_all_they_can_stay_within_the_limit_of_the_run(
     assert done.run.stats.over_budget_usd == 0
     assert bool(b.findings(done)) == (limit >= 1.5)
     assert len(b.deep.verifications) >= (limit >= 1.5)
+
+
+class Killed(BaseException):
+    pass
+
+
+class MortalSpender(Spender):
+    """Dies in the first call of one branch, of which all that was reserved counts as spent."""
+
+    died = False
+
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        if question_of(request) == QUESTIONS[0] and not self.died:
+            self.died = True
+            raise Killed
+        return super().answer(request, watcher, deadline)
+
+
+@pytest.mark.parametrize("limit", [1.5, 2.0, 3.0])
+def test_a_run_of_which_a_branch_was_killed_stays_within_its_limit_too(
+    tmp_path: Path, limit: float
+) -> None:
+    b = DeepBench(tmp_path, MortalSpender())
+    queued = b.submit(depth="deep", max_cost_usd=limit)
+    with pytest.raises(Killed):
+        explore_with_branches(queued.id, 1, b.deps, explore)
+    done = explore_with_branches(queued.id, 1, b.deps, explore)
+
+    assert done.run.stats.over_budget_usd == 0
+    assert done.run.stats.unconfirmed_usd > 0
+    assert done.run.outcome == "completed"
 
 
 @pytest.mark.parametrize("model", ["haiku", "sonnet", "opus"])

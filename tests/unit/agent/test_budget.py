@@ -267,7 +267,7 @@ def test_lost_attempts_that_use_the_budget_up_still_end_in_a_report(tmp_path: Pa
     lost = [NetworkError("reset")] * 3  # each is taken to have cost all it could
     bench = Bench(tmp_path, model := scripted([*lost, says("# Tea")]))
 
-    done = bench.run(max_cost_usd=1.05)
+    done = bench.run(max_cost_usd=0.85)
 
     assert (done.status, done.run.stats.stop_reason) == ("partial", "budget")
     assert model.writing[-1]

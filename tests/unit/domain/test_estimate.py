@@ -10,23 +10,25 @@ from idea_explorer.domain.estimate import (
     range_from_past,
 )
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.typical_run import LONG, SHORT, describe_run
+from idea_explorer.domain.typical_run import BYTES_PER_TOKEN, LONG, SHORT, describe_run
 
 TABLE = Range(low=5.0, high=20.0)
 
 
 def test_past_runs_move_the_range_to_where_they_were() -> None:
-    few, many = (range_from_past([0.2, 0.21, 0.19, 0.22, 0.18] * n, TABLE) for n in (1, 20))
-    assert 0.9 < few.low < 1.5
-    assert 2.6 < few.high < 4.5
-    assert 1.3 < many.low < 1.8
-    assert 2.2 < many.high < 2.8
+    ratios = [0.2, 0.21, 0.19, 0.22, 0.18]
+    few, many = (range_from_past(ratios * n, TABLE) for n in (1, 20))
+    for told in (few, many):
+        assert told.low < min(ratios) * TABLE.middle
+        assert told.high > max(ratios) * TABLE.middle
+    assert few.middle < TABLE.low  # the table was far off
+    assert many.high / many.low < TABLE.high / TABLE.low < few.high / few.low
 
 
 def test_runs_that_were_all_alike_still_leave_a_range() -> None:
     told = range_from_past([1.0] * 100, TABLE)
-    assert told.low < 8.1
-    assert told.high > 12.4
+    assert told.low < TABLE.middle < told.high
+    assert told.high / told.low > 1.3
 
 
 def test_the_fewer_runs_the_wider_the_range() -> None:
@@ -38,7 +40,11 @@ def test_the_fewer_runs_the_wider_the_range() -> None:
 
 
 def test_one_odd_run_among_many_does_not_stretch_the_range() -> None:
-    assert range_from_past([*[0.9, 1.0, 1.1] * 8, 50.0], TABLE).high < 20
+    with_it, without = (
+        range_from_past([*[0.9, 1.0, 1.1] * 8, *odd], TABLE) for odd in ([50.0], [])
+    )
+    assert with_it.high < 2 * without.high
+    assert with_it.low < without.low  # nor does it move away from the others
 
 
 @pytest.mark.parametrize(
@@ -82,7 +88,7 @@ def test_what_is_read_before_comes_from_the_cache_and_what_is_new_is_written_to_
     for call in run.calls:
         assert call.cache_read_tokens == written
         written += call.cache_write_tokens
-    assert run.calls[0].cache_write_tokens == int(10_000 / LONG.bytes_per_token)
+    assert run.calls[0].cache_write_tokens == int(10_000 / BYTES_PER_TOKEN[LONG])
 
 
 def test_a_deep_run_pays_for_its_branches_and_waits_for_them_once() -> None:
@@ -95,8 +101,8 @@ def test_a_deep_run_pays_for_its_branches_and_waits_for_them_once() -> None:
 
 def test_each_depth_takes_more_than_the_one_before() -> None:
     runs = [
-        describe_run(ExploreRequest(idea="Tea", depth=depth), 10_000, pace)
-        for pace in (SHORT, LONG)
+        describe_run(ExploreRequest(idea="Tea", depth=depth), 10_000, size)
+        for size in (SHORT, LONG)
         for depth in ("quick", "standard", "deep")
     ]
     tokens = [run.tokens for run in runs]

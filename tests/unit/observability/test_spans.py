@@ -222,6 +222,7 @@ def test_a_run_says_who_ran_and_how_it_ended(tmp_path: Path) -> None:
         "idea_explorer.run": 1,
         "idea_explorer.toolset": "research",
         "idea_explorer.mode": "business",
+        "idea_explorer.depth": "quick",
         "idea_explorer.outcome": "completed",
         "idea_explorer.stop_reason": "end_turn",
     }

@@ -318,6 +318,34 @@ def test_a_sweep_lists_what_an_earlier_version_queued(service: Service) -> None:
     assert service.started == [exploration.id]
 
 
+def test_a_sweep_continues_what_was_decided_by_a_call_that_died(service: Service) -> None:
+    decided, undecided = (service.submitted(owner) for owner in ("ada", "bob"))
+    admit(service.deps)
+    for exploration in (decided, undecided):
+        waiting = service.await_approval(exploration.id)
+        approval = an_approval(waiting, "a.md", "Tea", None)
+        asked = approval.model_copy(update={"decision": None})
+        service.deps.approvals.request_approval(asked)
+    service.deps.approvals.decide(an_approval(decided, "a.md", "Tea", None))
+    service.clock.pass_time(61)
+
+    assert sweep(service.deps).started == 1
+    assert service.woken == [decided.id]
+    assert service.store.load(decided.id).status == "running"
+    assert service.store.load(undecided.id).status == "awaiting_approval"
+
+
+def test_a_sweep_wakes_a_waiting_run_that_a_dead_call_cancelled(service: Service) -> None:
+    exploration = service.submitted()
+    admit(service.deps)
+    service.await_approval(exploration.id)
+    service.store.request_cancel(exploration.id)
+    service.clock.pass_time(61)
+
+    sweep(service.deps)
+    assert service.woken == [exploration.id]
+
+
 def test_a_sweep_tells_the_backlog(service: Service) -> None:
     for _ in range(SLOTS + 3):
         service.submitted()

@@ -8,12 +8,14 @@ import pytest
 
 from idea_explorer.agent.branch_budget import share_budget
 from idea_explorer.agent.budget import VERIFICATION_USD, Budget
+from idea_explorer.agent.requests import count_searches
 from idea_explorer.agent.state import State
 from idea_explorer.domain.depths import DEPTHS
 from idea_explorer.domain.errors import AuthFailedError, MissingError
 from idea_explorer.domain.events import AnyEvent, BranchFinished, BranchStarted, ToolCallStart
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import branch_id
+from idea_explorer.domain.limits import MAX_COST_USD
 from idea_explorer.domain.transcript import BranchesFinished, BranchesStarted
 from idea_explorer.domain.usage import Usage
 from idea_explorer.observability.logging import SilentLog
@@ -26,7 +28,7 @@ from idea_explorer.usecases.replay import replay
 from idea_explorer.usecases.settle import settle
 from idea_explorer.wiring.local import given_files
 from idea_explorer.wiring.toolsets import ToolsetContext, research
-from tests.fakes.branching import QUESTIONS, USAGE, DeepBench, DeepModel, found
+from tests.fakes.branching import QUESTIONS, USAGE, DeepBench, DeepModel, found, question_of
 from tests.fakes.models import Reply, calls, last_texts, says
 
 PRICE = PRICES[MODELS["sonnet"]]
@@ -297,6 +299,38 @@ def test_a_killed_branch_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (
         done.run.stats.unconfirmed_usd > 0
     )  # the call that was killed counts with all it reserved
+
+
+@pytest.mark.parametrize("looks", [0, 1])
+def test_at_the_default_limit_a_branch_killed_in_its_first_call_still_finds_an_answer(
+    tmp_path: Path, looks: int
+) -> None:
+    kills = iter([Killed()])
+
+    def dies_once(number: int) -> Reply:
+        if error := next(kills, None):
+            raise error
+        if number <= looks:
+            return calls(("read_research", {"path": "tea.md"}), usage=USAGE)
+        return found("Everybody")
+
+    b = DeepBench(tmp_path, DeepModel(answers={QUESTIONS[0]: dies_once}))
+    waiting = b.start(max_cost_usd=MAX_COST_USD)
+    with suppress(Killed):
+        explore(branch_id(waiting.id, 1), 1, b.deps)
+    for branch in b.enter(waiting).run.branches:
+        explore(branch.id, branch.run, b.deps)
+    done = b.enter(waiting, branched=True)
+
+    first = b.findings(done)[0]
+    assert "Everybody" in first.text
+    assert first.status == ("partial" if looks else "completed")
+    asked = [r for r in b.deep.requests if question_of(r) == QUESTIONS[0]]
+    searches = [count_searches(request.tools) for request in asked]
+    assert searches[0] > searches[1] > 0  # what is left pays for fewer
+    assert done.run.outcome == "completed"
+    assert done.run.stats.cost_usd is not None
+    assert done.run.stats.cost_usd < MAX_COST_USD
 
 
 def test_a_resume_researches_only_the_questions_without_an_answer(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """From a message to an exploration that waits for a slot: once, and never lost."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import UnavailableError
+from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.ids import ExplorationId, id_from_key
 from idea_explorer.domain.queue_messages import QUEUE_OWNER, QueueMessage
@@ -201,6 +203,29 @@ def test_a_request_on_a_spent_day_is_stored_as_failed_with_the_reason(service: S
     assert failed.run.receipt.message == reason
     assert reason.startswith("Today's budget of $1.00 is spent")
     assert service.workflow.started == []
+
+
+def test_what_a_spent_day_cannot_pay_for_is_started_by_no_other_dispatcher(
+    service: Service,
+) -> None:
+    service.spend_the_day()
+    create = service.store.create
+
+    def create_while_another_admits(
+        exploration: Exploration, events: Sequence[AnyEvent] = ()
+    ) -> bool:
+        created = create(exploration, events)
+        admit(service.deps)
+        return created
+
+    service.store.create = create_while_another_admits  # type: ignore[method-assign]
+
+    assert service.deliver({**REQUEST, "dedup_key": "bees", "webhook_url": HOOK}) == "dead_lettered"
+
+    failed = service.store.load(id_from_key(QUEUE_OWNER, "bees"))
+    assert (failed.status, service.workflow.started) == ("failed", [])
+    assert json.loads(service.events(failed.id)[-1])["to"] == "failed"
+    assert service.asked == [(failed.id, 1)]
 
 
 def test_a_second_delivery_on_a_spent_day_leaves_what_was_started_alone(service: Service) -> None:

@@ -194,6 +194,26 @@ def test_an_edit_that_is_no_plan_is_refused_and_can_be_corrected(tmp_path: Path)
     assert planning.decide(waiting, decision="approve", content=EDITED).run.outcome == "completed"
 
 
+@pytest.mark.parametrize("more", ["\n## Out of scope\n- Honey\n", "\n### Later\n"])
+def test_an_edit_that_was_accepted_before_is_followed_though_it_would_be_refused_now(
+    tmp_path: Path, more: str
+) -> None:
+    planning = Planning(tmp_path, scripted([WRITE, REPORT]), review=True)
+    waiting = planning.explore()
+    with pytest.raises(InvalidRequestError, match="is no heading of a plan"):
+        planning.decide(waiting, decision="approve", content=EDITED + more)
+    (asked,) = planning.asked(waiting)
+    accepted = {"decision": "approve", "content": f"Mine:\n{EDITED}{more}"}
+    planning.bench.deps.approvals.decide(asked.model_copy(update=accepted))
+    done = planning.go_on(waiting)
+    assert done.run.outcome == "completed"
+    plan = planning.plan(done)
+    assert plan is not None
+    assert plan.sub_questions[0].question == "Who pays twice?"
+    again = DecisionRequest.model_validate(accepted)
+    decide(done.id, asked.id, again, "tester", planning.bench.deps)  # repeated: it is stored
+
+
 def test_after_a_rejection_the_model_writes_another_plan(tmp_path: Path) -> None:
     model = scripted([WRITE, write_again(OTHER, 2), write_again(PLAN, 3), calls(SEARCH), REPORT])
     planning = Planning(tmp_path, model, review=True)

@@ -4,20 +4,19 @@ import math
 from dataclasses import dataclass
 
 from idea_explorer.agent.budget import (
-    BYTES_PER_TOKEN,
+    FINDINGS_TOKENS,
     OUR_WORDS_TOKENS,
-    WRITE_TOKENS,
     Budget,
     estimate_tokens,
+    report_tokens,
 )
 from idea_explorer.agent.prompts import prompt
-from idea_explorer.agent.requests import WORDS_PER_TOKEN, build_request
+from idea_explorer.agent.requests import build_request
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelRequest
 
-FINDINGS_BYTES = 24_000  # of one branch, as the run that writes the report reads them
 MILLIONTHS = 1_000_000  # of a dollar: costs are rounded to these
 
 
@@ -46,9 +45,9 @@ def share_budget(state: State, budget: Budget, branches: int, words: int) -> Sha
 
 def _writing(state: State, branches: int, words: int) -> list[Usage]:
     """The most that the report from all findings and its correction use."""
-    findings = int(branches * FINDINGS_BYTES / BYTES_PER_TOKEN)
-    read = estimate_tokens(build_request(state, writing=True)) + findings + OUR_WORDS_TOKENS
-    written = max(WRITE_TOKENS, math.ceil(words / WORDS_PER_TOKEN))
+    read = estimate_tokens(build_request(state, writing=True)) + OUR_WORDS_TOKENS
+    read += branches * FINDINGS_TOKENS
+    written = report_tokens(words)
     again = read + written + OUR_WORDS_TOKENS
     return [
         Usage(cache_write_tokens=read, output_tokens=written),

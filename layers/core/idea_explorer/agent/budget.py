@@ -1,5 +1,6 @@
 """Where the budget is checked: the most that a call can cost is reserved before it is made."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,9 @@ RESULT_TOKENS = int(limits.MAX_DOCUMENT_BYTES / BYTES_PER_TOKEN)  # one whole do
 MIN_EVIDENCE_TOKENS = 2_000  # a few passages; a report from less would mislead
 VERIFICATION_USD = 0.02  # of a run's budget, at most, for all verifications of its report
 OUR_WORDS_TOKENS = 1_000  # our instructions to continue and to write, read twice
+FINDINGS_BYTES = 24_000  # of one branch, as the run that writes the report reads them
+FINDINGS_TOKENS = int(FINDINGS_BYTES / BYTES_PER_TOKEN)
+TOKENS_PER_WORD = 2.5  # of a report: two for the word, and a fifth of all tokens for thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ class Budget:
         from the whole conversation and one tool result of ordinary size; if the results are larger, the
         report is written from as much of them as `input_room` allows. The call that writes may use
         everything. The first call only has to leave enough for a short report from little evidence:
-        otherwise a small budget could not search at all.
+        otherwise a small budget could not search at all. Its answer is then no longer than a report, so
+        that, if the call is lost, what is left pays for another with fewer searches.
         """
         found = self._found(searches, page_tokens)
         allowance = self._allow(request, spent, found, lean=False)
@@ -85,7 +90,8 @@ class Budget:
         worst, after = self._worst(request, found, lean=lean)
         read_again = not (request.writing or lean)
         room = self._output_room([*spent, worst, after], read_again=read_again)
-        max_tokens = request.max_tokens if room is None else min(request.max_tokens, room)
+        most = min(request.max_tokens, WRITE_TOKENS) if lean else request.max_tokens
+        max_tokens = most if room is None else min(most, room)
         reserved = worst + Usage(output_tokens=max(max_tokens, 0))
         floor = min(limits.MIN_OUTPUT_TOKENS, request.max_tokens)
         return Allowance(max_tokens=max_tokens, fits=max_tokens >= floor, reserved=reserved)
@@ -175,3 +181,8 @@ def estimate_tokens(request: ModelRequest) -> int:
     separators = max(len(request.messages) - 1, 0)
     others: JsonObject = {"system": [*request.system], "tools": [*request.tools], "messages": []}
     return int((json_size(others) + messages + separators) / BYTES_PER_TOKEN)
+
+
+def report_tokens(words: int) -> int:
+    """The output to reserve for a report of so many words."""
+    return max(WRITE_TOKENS, math.ceil(words * TOKENS_PER_WORD))

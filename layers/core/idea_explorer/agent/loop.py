@@ -6,8 +6,8 @@ a run that is killed anywhere resumes from the last entry.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from idea_explorer.agent.bounds import Bounds, count_gathering_tokens
 from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
@@ -35,6 +35,7 @@ from idea_explorer.agent.requests import (
     refuse_tools,
     write_instruction,
 )
+from idea_explorer.agent.searches import next_gathering
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
 from idea_explorer.agent.tool_calls import Recorded, run_in_parallel
@@ -80,6 +81,7 @@ class Agent:
     verifier: Verifier | None = None
     read_transcript: Callable[[Sequence[AnyEntry]], None] = lambda _: None  # before tools run
     divide: Callable[[State], tuple[BranchTask, ...]] = lambda _: ()  # the branches to start now
+    conversation: Conversation = field(default_factory=Conversation)
 
     def run(self) -> Finish:
         """Run to the end; the report is then in the transcript."""
@@ -125,7 +127,7 @@ class Agent:
         return Bounds(
             max_steps=self.max_steps,
             out_of_time=self.deadline.must_write,
-            out_of_budget=not self._allowed(state, build_request(state, writing=False)).fits,
+            out_of_budget=not next_gathering(state, self.budget)[1].fits,
             too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
             unfinished_at_limit=self.unfinished_at_limit,
             branches=self.divide(state),
@@ -148,10 +150,7 @@ class Agent:
         the budget covers searches made against our instruction and one more call to write."""
         if not move.writing:
             most = count_gathering_tokens(self.deadline) if self.unfinished_at_limit else None
-            request = build_request(
-                state, writing=False, max_tokens=most or limits.MAX_OUTPUT_TOKENS
-            )
-            return request, self._allowed(state, request)
+            return next_gathering(state, self.budget, most or limits.MAX_OUTPUT_TOKENS)
         request = self._writing(state, tools_off=state.tools_off)
         allowance = self._allowed(state, request)
         if request.tools_off:
@@ -248,11 +247,7 @@ class Agent:
     @property
     def _state(self) -> State:
         entries = self.transcript.entries
-        return State(entries, self._conversation.follow(entries))
-
-    @cached_property
-    def _conversation(self) -> Conversation:
-        return Conversation()
+        return State(entries, self.conversation.follow(entries))
 
     def _time_for(self, move: Ask) -> Deadline:
         """A call that gathers has to end when the time for writing begins."""

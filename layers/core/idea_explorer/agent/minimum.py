@@ -1,8 +1,12 @@
 """The least that a run needs to find anything out."""
 
-import math
-
-from idea_explorer.agent.budget import OUR_WORDS_TOKENS, VERIFICATION_USD, WRITE_TOKENS, Budget
+from idea_explorer.agent.budget import (
+    FINDINGS_TOKENS,
+    OUR_WORDS_TOKENS,
+    VERIFICATION_USD,
+    Budget,
+    report_tokens,
+)
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
 from idea_explorer.domain.depths import Depth
@@ -11,8 +15,6 @@ from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import ModelRequest
 
 TOOLS_TOKENS = 4_000  # what the definitions of the largest toolset come to
-FINDINGS_TOKENS = 9_600  # what a branch hands to the report
-TOKENS_PER_WORD = 2.5  # with the thinking before it
 
 
 def minimum_to_research(request: ExploreRequest, search_tokens: int) -> list[Usage]:
@@ -46,7 +48,7 @@ def minimum_usd(request: ExploreRequest, search_tokens: int, price: Price) -> fl
 
 def _reports(depth: Depth, read: Usage) -> list[Usage]:
     """The report from the findings of all branches, and its correction."""
-    written = max(WRITE_TOKENS, math.ceil(depth.words[1] * TOKENS_PER_WORD))
+    written = report_tokens(depth.words[1])
     found = Usage(cache_write_tokens=depth.branches * FINDINGS_TOKENS + OUR_WORDS_TOKENS)
     again = Usage(cache_write_tokens=written + OUR_WORDS_TOKENS)
     report = read + found + Usage(output_tokens=written)

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from idea_explorer.agent.budget import (
     OUR_WORDS_TOKENS,
-    WRITE_TOKENS,
+    TOKENS_PER_WORD,
     Allowance,
     Budget,
     estimate_tokens,
@@ -34,7 +34,6 @@ from idea_explorer.domain.transcript import (
     ConversationRestarted,
     Instruction,
     ModelCallFinished,
-    Opening,
     StoredResult,
     ToolsRan,
 )
@@ -44,7 +43,6 @@ from idea_explorer.ports import ModelRequest
 
 ATTEMPTS = 5
 MODEL_CALLS = RetryPolicy(first=1.0, attempts=ATTEMPTS)
-WORDS_PER_TOKEN = 0.4  # half a word a token, and a fifth of the tokens for thinking
 LEAST_WORDS = 300
 
 UNSUPPORTED = "Unsupported sentences"  # the document, which the prompt names
@@ -144,20 +142,6 @@ def allow_request(request: ModelRequest, state: State, budget: Budget) -> Allowa
     )
 
 
-def limit_searches(tools: Sequence[Block], count: int, pages: int | None = None) -> list[Block]:
-    """The tools with at most `count` searches, and at most `pages` pages unless it is None. Without any
-    pages there is no web_fetch, because the API takes no limit of zero."""
-    limited: list[Block] = []
-    for tool in tools:
-        if is_search(tool):
-            limited.append({**tool, "max_uses": count})
-        elif not is_fetch(tool) or pages is None:
-            limited.append(tool)
-        elif pages:
-            limited.append({**tool, "max_uses": pages})
-    return limited
-
-
 def write_instruction(move: Say, state: State, deadline: Deadline) -> Instruction:
     """What the model is told when it has to write, to write again, or to continue."""
     match move:
@@ -222,7 +206,7 @@ def _room(deadline: Deadline) -> str:
     if not _is_tight(deadline):
         return ""
     left = max(deadline.left - WRITE_MARGIN_SECONDS, 0.0)
-    words = int(left * OUTPUT_TOKENS_PER_SECOND * WORDS_PER_TOKEN / 100) * 100
+    words = int(left * OUTPUT_TOKENS_PER_SECOND / TOKENS_PER_WORD / 100) * 100
     return f" There is little time left: keep it under {max(words, LEAST_WORDS):,} words."
 
 
@@ -267,28 +251,3 @@ def _with_our_words(budget: Budget, usd: float | None) -> float | None:
     if usd is None or budget.price is None:
         return None
     return usd + budget.price.cost(Usage(cache_write_tokens=OUR_WORDS_TOKENS))
-
-
-def fit_searches(opening: Opening, budget: Budget, most: int) -> Opening:
-    """Allow up to `most` searches per call, and pages, as the budget covers at worst, but at least one
-    search. Chosen once, because changing the tools of a conversation would invalidate its cache. Fewer
-    searches and an ordinary report are better than more searches and a short one."""
-    if not count_searches(opening.tools):
-        return opening
-    for first in (False, True):
-        for count, pages in _shares(most, count_pages(opening.tools)):
-            tools = limit_searches(opening.tools, count, pages)
-            fit = opening.model_copy(update={"tools": tools})
-            request = build_request(State([fit]), writing=False)
-            read = count_page_tokens(tools)
-            allowance = budget.allow(request, (), searches=count, page_tokens=read, first=first)
-            if allowance.max_tokens >= WRITE_TOKENS:
-                return fit
-    return opening.model_copy(update={"tools": limit_searches(opening.tools, 1, 0)})
-
-
-def _shares(searches: int, pages: int) -> list[tuple[int, int]]:
-    """How many searches and pages to try for, the most first. They become fewer together; the last page
-    goes before the last search, which finds more."""
-    both = [(searches, pages), *((n, min(n, pages)) for n in range(searches, 0, -1)), (1, 0)]
-    return list(dict.fromkeys(both))

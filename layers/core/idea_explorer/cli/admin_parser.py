@@ -14,7 +14,8 @@ def add_admin(commands: "Commands") -> None:
     admin.set_defaults(
         examples="idea admin token, secret, dead-letters, smoke, pause or unpause, with --help"
     )
-    kinds = admin.add_subparsers(title="what to do", metavar="COMMAND")
+    parser_class: type[argparse.ArgumentParser] = _AdminParser
+    kinds = admin.add_subparsers(title="what to do", metavar="COMMAND", parser_class=parser_class)
     token = _add_kind(
         kinds,
         "token",
@@ -36,10 +37,10 @@ def add_admin(commands: "Commands") -> None:
                 "--keep-newest", action="store_true", help="keep the newest, to replace a token"
             )
         _add_stack(command)
-    secret = _add_kind(
-        kinds, "secret", "secrets", "idea admin secret set github", parser_class=_SecretParser
-    )
+    secret = _add_kind(kinds, "secret", "secrets", "idea admin secret set github")
+    _hide_input(kinds.choices["secret"])
     command = add_command(secret, "set", "admin.set_secret", "set a secret, read from stdin")
+    _hide_input(command)
     command.add_argument("name", choices=["github", "anthropic", "qdrant", "tidal", "webhook"])
     _add_stack(command)
     letters = _add_kind(
@@ -80,27 +81,30 @@ def add_admin(commands: "Commands") -> None:
         _add_stack(add_command(kinds, action, f"admin.{action}", text))
 
 
-class _SecretParser(argparse.ArgumentParser):
-    """Repeats nothing of a command that it does not understand: that may be a key."""
+class _AdminParser(argparse.ArgumentParser):
+    """With `may_hold_secret`, it repeats nothing of a command that it does not understand."""
+
+    may_hold_secret = False
 
     def error(self, message: str) -> NoReturn:
-        super().error(
-            "Give the secret's name and no more. The value is read from standard input, never from the"
-            " command line."
-        )
+        if self.may_hold_secret:
+            message = (
+                "Give the secret's name and no more. The value is read from standard input, never from the"
+                " command line."
+            )
+        super().error(message)
 
 
-def _add_kind(
-    commands: "Commands",
-    name: str,
-    text: str,
-    examples: str,
-    parser_class: type[argparse.ArgumentParser] = argparse.ArgumentParser,
-) -> "Commands":
+def _hide_input(parser: argparse.ArgumentParser) -> None:
+    assert isinstance(parser, _AdminParser)
+    parser.may_hold_secret = True
+
+
+def _add_kind(commands: "Commands", name: str, text: str, examples: str) -> "Commands":
     """Commands below a command, which by itself says which there are."""
     kind = add_command(commands, name, "admin.require_action", text)
     kind.set_defaults(examples=examples)
-    return kind.add_subparsers(metavar="ACTION", parser_class=parser_class)
+    return kind.add_subparsers(metavar="ACTION")
 
 
 def _add_stack(command: argparse.ArgumentParser) -> None:

@@ -44,7 +44,7 @@ from idea_explorer.wiring import local, publishing
 from idea_explorer.wiring.deps import local_deps
 from idea_explorer.wiring.engine import request_policy
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, system_clock
-from idea_explorer.wiring.toolsets import check_folder, folder_layout, has_documents
+from idea_explorer.wiring.toolsets import check_folder, describe_folder, folder_layout
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,8 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     settings = read_settings(arguments.research, reads_research=True)
     request_policy(settings).check(request, LOCAL_OWNER, system_clock().now())
     check_folder(settings)
-    if arguments.research and request.spec.publishes_documents and not settings.uses_github:
-        _warn_of_empty_folder(settings)
+    reads_folder = request.spec.publishes_documents and not settings.uses_github
+    if arguments.research and reads_folder and (problem := describe_folder(settings)):
+        warn(problem)
     files = read_files(arguments.file, request.toolset)
     if arguments.estimate:
         return print_estimate(LocalTarget(settings, arguments.research), request, arguments)
@@ -79,12 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
     )
     final = runner.reuse(request) or runner.explore(request, files)
     return print_end(target, target.describe(final), arguments)
-
-
-def _warn_of_empty_folder(settings: Settings) -> None:
-    if not has_documents(settings):
-        kinds = "no documents that can be read (.md, .markdown or .txt)"
-        warn(f"{settings.research_dir} has {kinds}, so there is no earlier research to build on.")
 
 
 def _offer_similar(request: ExploreRequest, settings: Settings) -> Choice:

@@ -30,6 +30,10 @@ export function showSubmit(root, from, signal) {
 		assistant: t("div", field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
 			field("allow_fetch_after_private", "Pages after files", select({ "": "From searches", true: "From pages too" }))),
 	};
+	const web = t("details", t("summary", "Where on the web to look"),
+		t("div.pair", field("allowed_domains", "Only these domains", input({ placeholder: "example.com, example.org", spellcheck: "false" })),
+			field("blocked_domains", "None of these domains", input({ placeholder: "example.net", spellcheck: "false" }))),
+		field("user_location", "Search from this place", input({ placeholder: "city=Berlin, country=DE", spellcheck: "false" }), "Any of city, region, country and timezone."));
 	const earlier = t("details", t("summary", "Existing research and notifications"),
 		field("before", "If this idea was researched before", before),
 		field("continue_from", "Follow up on exploration", input({ value: from, spellcheck: "false" }), "The ID of a finished exploration to build on. The result is a new report."),
@@ -46,13 +50,14 @@ export function showSubmit(root, from, signal) {
 			field("effort", "Effort", select({ "": "Default", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
 		only.research, only.code,
 		field("context", "Context", h("textarea", { rows: "3", maxlength: "50000" }), "Optional. Anything the model should know before it starts."),
-		only.assistant, limits(), earlier, said, t("p", sendButton, " ", price));
+		only.assistant, web, limits(), earlier, said, t("p", sendButton, " ", price));
 	root.append(title(from ? "Follow up" : "New idea"), form);
 	earlier.open = Boolean(from);
 
 	const showFields = () => {
 		for (const [name, element] of Object.entries(only)) element.hidden = toolset.value !== name;
 		review.hidden = depth.value === "quick"; // which has no plan
+		web.hidden = !["research", "assistant"].includes(toolset.value); // the others do not search the web
 	};
 	showFields();
 	for (const control of [toolset, depth]) control.addEventListener("change", showFields);
@@ -114,6 +119,8 @@ export function showSubmit(root, from, signal) {
 	async function readForm() {
 		const given = readFields();
 		for (const name of ["allow_fetch_after_private", "review_plan"]) if (given[name]) given[name] = true;
+		for (const name of ["allowed_domains", "blocked_domains"]) given[name] = given[name]?.split(/[\s,]+/).filter(Boolean);
+		given.user_location &&= Object.fromEntries(given.user_location.split(",").map((part) => part.split("=").map((word) => word.trim())));
 		if (given.files) {
 			given.files = [];
 			for (const file of files.files) {
@@ -135,7 +142,7 @@ export function showSubmit(root, from, signal) {
 			if (!control || control.closest("[hidden]")) return true;
 			fill(document.getElementById(`${name}-error`), message);
 			control.setAttribute("aria-invalid", "true");
-			if (earlier.contains(control)) earlier.open = true;
+			control.closest("details")?.setAttribute("open", "");
 			return false;
 		});
 		form.querySelector("[aria-invalid]")?.focus();

@@ -7,9 +7,14 @@ from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.text import pluralize
 
 MIN_RUNS = 5  # fewer runs say less about the next one than the table does
-TAIL = 0.1  # the share of past runs that is left out at either end
-TABLE_RUNS = 5  # how many past runs the table weighs as much as
-LEAST_SPREAD = 1.25  # runs that were all alike do not promise that the next one is too
+TABLE_RUNS = 5  # how many past runs the table weighs as much as for how far runs differ
+MIDDLE_RUNS = 1  # and for where their middle is: it is one guess
+# Dollars and minutes are to hold together in 95 of 100 runs, so each has to in 97.5. In standard deviations:
+REACH = 2.24
+TABLE_REACH = 1.96  # the table is read as a range that holds in 95 of 100
+FURTHEST = (
+    2.0  # half widths of the table from the median: a run further away counts as one so far away
+)
 
 
 class Range(DomainModel, frozen=True):
@@ -46,20 +51,32 @@ class Estimate(DomainModel, frozen=True):
 
 
 def range_from_past(ratios: Sequence[float], table: Range) -> Range:
-    """The range around the median of past runs, each compared with the middle of what the table said of
-    it. The fewer there are, the further it reaches beyond them and the more it is as wide as the table's."""
-    logs = sorted(math.log(ratio * table.middle) for ratio in ratios)
-    middle = _quantile(logs, 0.5)
-    reach = 1.5 + 2.0 / len(logs)
-    weight = len(logs) / (len(logs) + TABLE_RUNS)
+    """Where the next run will be, by what past runs took, each compared with the middle of what the table
+    said of it: a prediction interval of Student's t for their logarithms. The table counts as some more runs
+    around its own middle, so that a few runs do not narrow it much; runs that were elsewhere widen it."""
     width = math.log(table.high / table.low) / 2
+    logs = _limit_odd_ones([math.log(ratio) for ratio in ratios], FURTHEST * width)
+    mean = math.fsum(logs) / len(logs)
+    runs, weight = len(logs) + TABLE_RUNS, len(logs) + MIDDLE_RUNS
+    squares = TABLE_RUNS * (width / TABLE_REACH) ** 2
+    squares += math.fsum((log - mean) ** 2 for log in logs)
+    squares += MIDDLE_RUNS * len(logs) / weight * mean**2
+    middle = math.log(table.middle) + math.fsum(logs) / weight
+    reach = _student(REACH, runs) * math.sqrt(squares / runs * (1 + 1 / weight))
+    return Range(low=math.exp(middle - reach), high=math.exp(middle + reach))
 
-    def widen(distance: float) -> float:
-        return weight * max(reach * distance, math.log(LEAST_SPREAD)) + (1 - weight) * width
 
-    below = widen(middle - _quantile(logs, TAIL))
-    above = widen(_quantile(logs, 1 - TAIL) - middle)
-    return Range(low=math.exp(middle - below), high=math.exp(middle + above))
+def _limit_odd_ones(logs: Sequence[float], furthest: float) -> list[float]:
+    median = _quantile(sorted(logs), 0.5)
+    return [min(max(log, median - furthest), median + furthest) for log in logs]
+
+
+def _student(normal: float, freedom: int) -> float:
+    """The quantile of Student's t from that of the normal distribution, by the first terms of its
+    expansion (Abramowitz and Stegun, 26.7.5)."""
+    first = (normal**3 + normal) / 4
+    second = (5 * normal**5 + 16 * normal**3 + 3 * normal) / 96
+    return normal + first / freedom + second / freedom**2
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

@@ -92,9 +92,16 @@ class Exploration(DomainModel, frozen=True):
         return self.branch_of.parent if self.branch_of else None
 
     @property
+    def depth(self) -> str | None:
+        """How deep it goes; a branch as deep as its run. None for a toolset that has no depths."""
+        if self.branch_of:
+            return self.branch_of.depth
+        return self.request.depth if self.request.depth_limits else None
+
+    @property
     def depth_limits(self) -> Depth | None:
-        """What follows from the depth; in a branch, from that of its run."""
-        return DEPTHS[self.branch_of.depth] if self.branch_of else self.request.depth_limits
+        """What follows from the depth."""
+        return DEPTHS[self.depth] if self.depth else None
 
     @property
     def searches(self) -> int:

@@ -109,17 +109,17 @@ def _render_question(number: int, asked: SubQuestion) -> list[str]:
     return lines
 
 
-def parse_plan(text: str, *, most: int = MAX_QUESTIONS) -> Plan:
+def parse_plan(text: str, *, most: int = MAX_QUESTIONS, ignore_strays: bool = False) -> Plan:
     """Read a plan that a person edited: sections in any order, any list marks, blank lines anywhere. A text
     without headings is a list of questions. Raises InvalidRequestError where there is no question, where
-    there are more than `most`, and for text that belongs to no section."""
+    there are more than `most`, and for text that belongs to no section unless that is ignored."""
     if len(text) > MAX_PLAN_CHARS:
         _refuse(f"The plan is longer than {MAX_PLAN_CHARS:,} characters.", "Shorten it.")
-    reader = _Reader()
+    reader = _Reader(ignore_strays=ignore_strays)
     for line in text.removeprefix("\ufeff").splitlines():
         reader.read_line(line)
     found = reader.found
-    if stray := reader.stray:
+    if not ignore_strays and (stray := reader.stray):
         _refuse(f"'{one_line(stray, 60)}' stands above the first heading.", _HEADINGS)
     plan = Plan(
         must_know=_texts(found["must_know"]),
@@ -196,7 +196,8 @@ def _texts(items: Sequence[_Item]) -> tuple[str, ...]:
 class _Reader:
     """Collects the items of each section, line by line."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ignore_strays: bool) -> None:
+        self._ignores_strays = ignore_strays
         self._sections: dict[Section, list[_Item]] = {section: [] for section in TITLES}
         self._before: list[_Item] = []  # any heading
         self._section: Section | None = None
@@ -237,7 +238,7 @@ class _Reader:
         is_first = text.startswith("# ") and self._section is None and not self._before
         if section := _find_section(text):
             self._section = section
-        elif title and title != TITLE and not is_first:
+        elif title and title != TITLE and not (is_first or self._ignores_strays):
             _refuse(f"'{one_line(title, 60)}' is no heading of a plan.", _HEADINGS)
 
     def _read_item(self, items: list[_Item], marker: re.Match[str], text: str) -> None:

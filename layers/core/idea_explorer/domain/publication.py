@@ -152,6 +152,7 @@ def _log_entry(exploration: Exploration, path: str, now: datetime) -> JsonObject
         "run": exploration.run.number,
         "idea": request.idea,
         "mode": request.mode,
+        "depth": request.depth,
         "model": exploration.model_name,
         "context": request.context,
         "isUpdate": request.update,

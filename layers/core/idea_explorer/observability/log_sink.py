@@ -87,6 +87,7 @@ def _summarize(exploration: Exploration) -> JsonObject:
         "status": exploration.status,
         "toolset": request.toolset,
         "mode": request.mode,
+        **({"depth": exploration.depth} if exploration.depth else {}),
         "model": exploration.model_name,
         "steps": stats.steps,
         "inputTokens": usage.input_tokens,

@@ -43,6 +43,7 @@ def describe_run(exploration: Exploration, model_id: str, *, capture: bool) -> A
         "idea_explorer.run": exploration.run.number,
         "idea_explorer.toolset": request.toolset,
         "idea_explorer.mode": request.mode,
+        "idea_explorer.depth": exploration.depth,
         "gen_ai.input.messages": _dump_message("user", request.idea) if capture else None,
     }
 

@@ -28,6 +28,8 @@ def _with_words(text: str) -> str:
 
 
 Item = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(_with_words)]
+Items = Annotated[list[Item], Field(max_length=MAX_ITEMS)]
+SomeItems = Annotated[Items, Field(min_length=1)]
 
 
 class PlannedQuestion(Arguments):
@@ -42,36 +44,26 @@ class PlannedQuestion(Arguments):
 
 class WritePlan(Arguments):
     must_know: Annotated[
-        list[Item],
-        Field(
-            min_length=1,
-            max_length=MAX_ITEMS,
-            description="What has to be known to decide, as a list",
-        ),
+        SomeItems,
+        Field(description="What has to be known to decide, as a list"),
         Rule(f"a list of 1 to {MAX_ITEMS} texts: what has to be known to decide"),
     ]
     sub_questions: Annotated[
         list[PlannedQuestion],
-        Field(
-            min_length=1,
-            max_length=MAX_QUESTIONS,
-            description="The questions to research, the one that decides most first",
-        ),
+        Field(min_length=1, max_length=MAX_QUESTIONS),
+        Field(description="The questions to research, the one that decides most first"),
         Rule(f"a list of 1 to {MAX_QUESTIONS} objects with question, tool and why"),
     ]
     known: Annotated[
-        list[Item],
+        Items,
         Field(
-            max_length=MAX_ITEMS,
-            description="What the team's own research already answers, with its document; [] if nothing",
+            description="What the team's own research already answers, with its document; [] if nothing"
         ),
         Rule(f"a list of at most {MAX_ITEMS} texts; [] where the team has researched nothing"),
     ]
     would_turn: Annotated[
-        list[Item],
-        Field(
-            min_length=1, max_length=MAX_ITEMS, description="Findings that would turn the verdict"
-        ),
+        SomeItems,
+        Field(description="Findings that would turn the verdict"),
         Rule(f"a list of 1 to {MAX_ITEMS} texts: findings that would turn the verdict"),
     ]
 

@@ -1,6 +1,7 @@
 """Take a message from the queue: store the request in it, or check the exploration that it names."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from idea_explorer.domain.errors import (
@@ -16,6 +17,7 @@ from idea_explorer.domain.queue_messages import (
     QUEUE_OWNER,
     ExplorationReference,
     QueueMessage,
+    Submission,
     find_exploration_id,
     parse_message,
 )
@@ -65,12 +67,30 @@ def _named(message: QueueMessage, deps: Deps) -> tuple[Exploration, int]:
     if isinstance(named, ExplorationReference):
         exploration = deps.explorations.load(named.id)
         return exploration, named.run or exploration.run.number
-    without_quota = replace(deps, policy=replace(deps.policy, daily_cost_usd=None))
-    exploration = submit(named.request, QUEUE_OWNER, without_quota, exploration_id=named.id)
-    if exploration.status == "queued":
-        # checked after storing it, so that there is something to resume on another day
-        deps.policy.check_quota(QUEUE_OWNER, deps.clock.now())
+    exploration = _find(named.id, deps) or _submit(named, deps)
     return exploration, exploration.run.number
+
+
+def _find(exploration_id: ExplorationId, deps: Deps) -> Exploration | None:
+    """What an earlier delivery has stored."""
+    try:
+        return deps.explorations.load(exploration_id)
+    except MissingError:
+        return None
+
+
+def _submit(named: Submission, deps: Deps) -> Exploration:
+    """Raises QuotaSpentError. What the day cannot pay for is stored as failed, so that there is something
+    to resume on another day. It never waits: another dispatcher could start it."""
+    without_quota = replace(deps, policy=replace(deps.policy, daily_cost_usd=None))
+    store = partial(submit, named.request, QUEUE_OWNER, without_quota, exploration_id=named.id)
+    try:
+        deps.policy.check_quota(QUEUE_OWNER, deps.clock.now())
+    except QuotaSpentError as error:
+        refused = store(failure=error)
+        request_webhook(refused, deps)
+        raise
+    return store()
 
 
 def _dead_letter(message: QueueMessage, error: ExplorerError, deps: Deps) -> DispatchResult:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from idea_explorer.agent.branch_budget import FINDINGS_BYTES
+from idea_explorer.agent.budget import FINDINGS_BYTES
 from idea_explorer.agent.fresh_start import cut_text, gather_passages
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State

@@ -7,7 +7,8 @@ from typing import TypeVar
 from idea_explorer.agent import prompts
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.prompts import prompt, system_prompt
-from idea_explorer.agent.requests import MODEL_CALLS, announce_retry, fit_searches
+from idea_explorer.agent.requests import MODEL_CALLS, announce_retry
+from idea_explorer.agent.searches import fit_searches
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.completeness import Framework

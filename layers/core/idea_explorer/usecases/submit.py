@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from idea_explorer.domain.errors import ExternalError, InvalidRequestError, MissingError
+from idea_explorer.domain.errors import (
+    ExplorerError,
+    ExternalError,
+    InvalidRequestError,
+    MissingError,
+)
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.run import Receipt
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find_readable, inherit_from
 
@@ -22,10 +29,12 @@ def submit(
     *,
     exploration_id: ExplorationId | None = None,
     by_command: bool = False,
+    failure: ExplorerError | None = None,
 ) -> Exploration:
     """Store the request. Where the id is taken, returns what is stored under it, unchanged.
 
-    With `by_command` the caller runs it itself, and no worker may.
+    With `by_command` the caller runs it itself, and no worker may. With `failure` it has failed from the
+    beginning, and nobody runs it.
     """
     deps.policy.check(request, owner, deps.clock.now())
     parent = _parent(request, owner, deps)
@@ -41,8 +50,22 @@ def submit(
         by_command=by_command,
         default_webhook=deps.policy.default_webhook,
     )
+    if failure:
+        return _store_failed(exploration, failure, deps)
     is_new = deps.explorations.create(exploration)
     return exploration if is_new else deps.explorations.load(exploration.id)
+
+
+def _store_failed(queued: Exploration, error: ExplorerError, deps: Deps) -> Exploration:
+    from idea_explorer.usecases.run_events import emit_end, end_events  # few requests fail so early
+
+    receipt = Receipt.of(queued.id, error.code, error.sentence)
+    failed = queued.finished("failed", at=queued.created_at, receipt=receipt)
+    events = end_events(queued, failed, ErrorEvent(code=error.code, message=error.sentence))
+    if not deps.explorations.create(failed, events):
+        return deps.explorations.load(queued.id)
+    emit_end(failed, events, deps.sinks_for(failed))
+    return failed
 
 
 def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | None:

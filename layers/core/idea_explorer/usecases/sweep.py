@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.run import Status
 from idea_explorer.usecases.admission import admit, launch
+from idea_explorer.usecases.approvals.wait import mark_decided
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.notify import request_notice, request_webhook
 from idea_explorer.usecases.settle import settle
@@ -15,6 +16,7 @@ from idea_explorer.usecases.settle import settle
 MAX_PER_SWEEP = 100  # of each kind; the next sweep, a minute later, finds the rest
 WAITING_STATUSES: tuple[Status, ...] = ("queued", "awaiting_approval")
 STARTED_TOO_LONG = timedelta(minutes=1)  # a worker has begun by then, unless the launch was lost
+DECIDED_TOO_LONG = timedelta(minutes=1)  # by then the call that decided has let the run go on
 UNDELIVERED_TOO_LONG = timedelta(minutes=10)  # by then the workflow has sent it, or never will
 
 
@@ -41,6 +43,7 @@ def sweep(deps: Deps) -> SweepResult:
     launched = _launch_again(now, deps)
     freed = deps.admission.free_stale_slots()
     _list_unlisted(now, deps)
+    _continue_decided(now, deps)
     started = admit(deps)
     overdue = deps.explorations.due_deliveries(now - UNDELIVERED_TOO_LONG, limit=MAX_PER_SWEEP)
     for exploration in overdue:
@@ -100,6 +103,22 @@ def _list_unlisted(now: datetime, deps: Deps) -> None:
     for status in WAITING_STATUSES:
         found = deps.explorations.unchanged_since(status, moment, limit=MAX_PER_SWEEP)
         deps.admission.add_waiting(found)
+
+
+def _continue_decided(now: datetime, deps: Deps) -> None:
+    """Runs whose last decision, or request to cancel, was stored by a call that died before it let them go
+    on. From here they wait for a slot like any other."""
+    found = deps.explorations.unchanged_since(
+        "awaiting_approval", now - DECIDED_TOO_LONG, limit=MAX_PER_SWEEP
+    )
+    for exploration in found:
+        with _logged_failure(exploration.id, deps):
+            if exploration.cancel_requested:
+                deps.wake(exploration)
+            elif exploration.run.decided_at is None:
+                asked = deps.approvals.approvals(exploration.id)
+                if asked and all(approval.decision for approval in asked):
+                    mark_decided(exploration.id, deps)
 
 
 @contextmanager

@@ -77,11 +77,30 @@ def folder_layout(settings: Settings) -> Layout:
     return find_layout(settings.research_dir, may_be_flat=settings.research_is_named)
 
 
-def has_documents(settings: Settings) -> bool:
-    """Whether the research folder has anything to read."""
+def describe_folder(settings: Settings) -> str | None:
+    """What a person has to know of a research folder from which nothing, or not everything, is read."""
+    from idea_explorer.adapters.folder.layout import MAX_VISITED, find_layout
     from idea_explorer.adapters.folder.research import Folder
 
-    return Folder(settings.research_dir, folder_layout(settings)).has_documents
+    cuts: list[bool] = []
+    layout = find_layout(
+        settings.research_dir,
+        may_be_flat=settings.research_is_named,
+        when_cut=lambda: cuts.append(True),
+    )
+    folder = Folder(settings.research_dir, layout)
+    count = folder.count_documents()
+    if folder.is_cut or cuts:
+        return (
+            f"{folder.root} has more than {MAX_VISITED:,} files, and no more are looked at, so some"
+            " documents may be missed. Name a folder that holds the research alone."
+        )
+    if not count:
+        return (
+            f"{folder.root} has no documents that can be read (.md, .markdown or .txt), so there is no"
+            " earlier research to build on."
+        )
+    return None
 
 
 def check_folder(settings: Settings) -> None:

@@ -53,7 +53,7 @@ def read(root: Path, *, named: bool = True) -> Folder:
 def test_notes_of_any_name_in_any_folder_are_read(notes: Path) -> None:
     folder = read(notes)
     found = ["2024/Interviews in May.TXT", "2024/prices.markdown", "tea.md"]
-    assert (folder.has_research, folder.has_documents) == (True, True)
+    assert (folder.has_research, folder.count_documents()) == (True, 3)
     assert [path for path, _ in folder.read_all()] == found
     assert [info.path for info in folder.list()] == found
 
@@ -80,14 +80,14 @@ def test_a_folder_that_nobody_named_is_not_read_through(notes: Path) -> None:
 
 def test_the_folder_ideas_is_what_counts_where_there_is_one(notes: Path) -> None:
     (notes / "ideas").mkdir()
-    assert not read(notes).has_documents
+    assert read(notes).count_documents() == 0
     (notes / "ideas" / "a.md").write_text("# A")
     assert [path for path, _ in read(notes).read_all()] == ["a.md"]
 
 
 def test_an_empty_folder_gets_its_folder_ideas(tmp_path: Path) -> None:
     assert find_layout(tmp_path, may_be_flat=True).locate(DOCUMENT) == DOCUMENT
-    assert not read(tmp_path).has_documents
+    assert read(tmp_path).count_documents() == 0
 
 
 def test_reports_are_written_beside_the_notes_and_found_and_reverted_there(notes: Path) -> None:

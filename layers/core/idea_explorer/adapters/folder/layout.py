@@ -36,7 +36,9 @@ class Layout:
         return f"{RESEARCH_ROOT}/{located}" if self.is_flat else located
 
 
-def find_layout(root: Path, *, may_be_flat: bool) -> Layout:
+def find_layout(
+    root: Path, *, may_be_flat: bool, when_cut: Callable[[], None] = lambda: None
+) -> Layout:
     """A folder without `ideas/` is one of notes if a person named it and it has notes. A README is none:
     it says what a folder is for."""
     ideas = root / RESEARCH_ROOT
@@ -48,7 +50,7 @@ def find_layout(root: Path, *, may_be_flat: bool) -> Layout:
             f"The research folder {root} may not be read.",
             hint="Change its permissions, or name another with --research or IDEA_RESEARCH_DIR.",
         ) from error
-    notes = (path for path, _ in walk_files(root) if is_note(path))
+    notes = (path for path, _ in walk_files(root, when_cut) if is_note(path))
     return Layout(is_flat=any(Path(path).stem.lower() != "readme" for path in notes))
 
 

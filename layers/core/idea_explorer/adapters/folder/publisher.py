@@ -32,8 +32,9 @@ from idea_explorer.ports import Published
 from idea_explorer.ports.writing import BuildChange
 
 
-class FolderPublisher:
-    """Replaces each file atomically, the log first, so that a run that crashed recognises its own files."""
+class LockedFolder:
+    """A folder of which one process at a time writes reports: whoever does holds `lock`. `commits` is its
+    git repository, if it has one."""
 
     def __init__(
         self,
@@ -46,6 +47,10 @@ class FolderPublisher:
         self._lock = lock
         self._commits = commits
         self._layout = layout or Layout()
+
+
+class FolderPublisher(LockedFolder):
+    """Replaces each file atomically, the log first, so that a run that crashed recognises its own files."""
 
     def check(self) -> None:
         """The folder for reports may be missing; then its parent must be writable."""

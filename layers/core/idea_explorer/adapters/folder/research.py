@@ -45,9 +45,9 @@ class Folder:
     def has_research(self) -> bool:
         return self._layout.is_flat or (self._ideas.is_dir() and not self._ideas.is_symlink())
 
-    @property
-    def has_documents(self) -> bool:
-        return any(path.lower().endswith(READABLE) for path, _ in self._files())
+    def count_documents(self) -> int:
+        """How many there are to read; `is_cut` says afterwards whether there may be more."""
+        return sum(path.lower().endswith(READABLE) for path, _ in self._files())
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         name = self._find_name(path)

@@ -7,7 +7,7 @@ from pathlib import Path
 from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.layout import Layout
 from idea_explorer.adapters.folder.locks import lock_folder
-from idea_explorer.adapters.folder.publisher import FolderTree, write_text
+from idea_explorer.adapters.folder.publisher import FolderTree, LockedFolder, write_text
 from idea_explorer.adapters.safe_files import LinkError, find_mode, read_file, remove_file
 from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, revert_message
 from idea_explorer.domain.approvals import Approval, FileChange
@@ -104,20 +104,8 @@ class FolderWriter:
             raise BaseMovedError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-class FolderRestorer:
+class FolderRestorer(LockedFolder):
     """Follows no links, and holds the lock that publishers to the same folder take."""
-
-    def __init__(
-        self,
-        root: Path,
-        lock: Path,
-        commits: GitFolder | None = None,
-        layout: Layout | None = None,
-    ) -> None:
-        self._root = root
-        self._lock = lock
-        self._commits = commits
-        self._layout = layout or Layout()
 
     def restore(
         self, exploration_id: ExplorationId, plan: Callable[[Tree], Mapping[str, str | None]]

@@ -108,7 +108,8 @@ def _plan_outcome(exploration: Exploration, approval: Approval) -> ToolResult:
         return ToolResult.failure(EXPIRED, "Nobody decided on the plan in time.")
     fields: JsonObject = {"decision": "approve", "edited": approval.is_edited}
     most = count_questions(exploration.request.depth_limits)
-    plan = parse_plan(approval.approved_content, most=most)
+    # a plan that was accepted stays so, even if today's code would refuse its headings
+    plan = parse_plan(approval.approved_content, most=most, ignore_strays=True)
     if approval.is_edited:
         fields["plan"] = plan.model_dump(mode="json")
     how = "approved after an edit" if approval.is_edited else "approved"

@@ -103,9 +103,10 @@ def decide(
     """
     exploration = find_readable(exploration_id, owner, deps)
     asked = _find(exploration, approval_id, deps)
-    if asked.decision is None and exploration.cancel_requested:
+    is_new = asked.decision is None
+    if is_new and exploration.cancel_requested:
         raise ConflictError(f"Exploration {exploration.id} is being cancelled.")
-    if asked.decision is None and exploration.status != "awaiting_approval":
+    if is_new and exploration.status != "awaiting_approval":
         raise ConflictError(
             f"Exploration {exploration.id} is {exploration.status}; it is no longer waiting for a decision."
         )
@@ -117,7 +118,9 @@ def decide(
             hint="Read the change, then approve it alone with confirm_danger.",
             fields={"confirm_danger": rule},
         )
-    content = _edit(asked.proposal, request, exploration)
+    # a plan that was accepted once is not held to the rules of today
+    is_known_plan = asked.proposal.kind == "plan" and not is_new
+    content = request.content if is_known_plan else _edit(asked.proposal, request, exploration)
     mine = asked.model_copy(
         update={
             "decision": request.decision,
@@ -134,7 +137,7 @@ def decide(
         raise ConflictError("The time to decide is over; nothing was written.")
     if not stored.says_the_same(mine):
         raise ConflictError(f"The decision was made already: {stored.decision}.")
-    if asked.decision is None and stored == mine:
+    if is_new and stored == mine:
         decided = ApprovalDecided(
             approval_id=stored.id, decision=request.decision, reason=request.reason
         )

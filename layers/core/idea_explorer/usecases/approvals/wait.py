@@ -31,11 +31,11 @@ def go_on(exploration: Exploration, deps: Deps) -> None:
     if exploration.cancel_requested or not deps.has_slots:
         deps.wake(exploration)
         return
-    if waiting := _mark_decided(exploration.id, deps):
+    if waiting := mark_decided(exploration.id, deps):
         enqueue(waiting, deps)
 
 
-def _mark_decided(exploration_id: ExplorationId, deps: Deps) -> Exploration | None:
+def mark_decided(exploration_id: ExplorationId, deps: Deps) -> Exploration | None:
     """From now on the run waits for a slot. None if it goes on already."""
     now = deps.clock.now()
 
@@ -75,5 +75,5 @@ def expire(exploration_id: ExplorationId, run: int, deps: Deps) -> None:
     undecided = [a for a in deps.approvals.approvals(exploration_id) if a.decision is None]
     stored = [deps.approvals.decide(a.model_copy(update=expired)) for a in undecided]
     ends = exploration.cancel_requested or any(a.decision == "expire" for a in stored)
-    if deps.has_slots and not ends and _mark_decided(exploration_id, deps):
+    if deps.has_slots and not ends and mark_decided(exploration_id, deps):
         take_slot(exploration_id, deps)
