@@ -25,6 +25,7 @@ from typing import Any
 
 import httpx
 
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.console.markdown import render_report
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.ports import UploadedFile
@@ -156,7 +157,7 @@ def _read_page(data: bytes) -> object:
 
 
 def _search_upload(upload: UploadedFile) -> object:
-    return UploadIndex([upload]).search("word", 5)
+    return UploadIndex(ChildProcessReader(), [upload]).search("word", 5)
 
 
 def _search_document(document: str) -> object:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.domain.events import ToolCallStart
 from idea_explorer.domain.exploration import Exploration
@@ -20,7 +21,9 @@ NOTES = Files(
 
 
 def bench(tmp_path: Path, files: Files | None = None) -> Bench:
-    tools = assistant_tools(OnePage(), files or Files(), DIRECT_VERSION, None)
+    tools = assistant_tools(
+        OnePage(), files or Files(), DIRECT_VERSION, None, documents=ChildProcessReader()
+    )
     return Bench(tmp_path, OfflineModel(), toolset=tools)
 
 
@@ -58,7 +61,9 @@ def test_it_reads_the_pages_and_does_the_sums_that_the_question_names(tmp_path: 
 
 
 def test_it_says_which_tool_failed_and_why(tmp_path: Path) -> None:
-    tools = assistant_tools(local_pages(), Files(), DIRECT_VERSION, None)
+    tools = assistant_tools(
+        local_pages(), Files(), DIRECT_VERSION, None, documents=ChildProcessReader()
+    )
     b = Bench(tmp_path, OfflineModel(), toolset=tools)
     done, report = asked(b, "Read http://10.0.0.1/x and divide 1 / 0")
     failed = report.split("## What failed")[1]

@@ -24,6 +24,9 @@ from idea_explorer.ports.queue import (
 from idea_explorer.ports.reading import (
     Document,
     DocumentInfo,
+    DocumentPart,
+    DocumentReader,
+    DocumentText,
     FileInfo,
     ResearchRepository,
     Snapshot,
