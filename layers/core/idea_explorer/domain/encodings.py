@@ -42,7 +42,7 @@ _TRADITIONAL = (
     "進好小部其些主樣理心她本前開但因只從想實"
 )
 # By codec, what of its characters is common in its language.
-_MANY_BYTES: Mapping[str, re.Pattern[str]] = {
+_MANY_BYTES = {
     "cp932": re.compile("[\u3041-\u30fe]"),
     "euc_jp": re.compile("[\u3041-\u30fe]"),
     "cp949": re.compile("[\uac00-\ud7a3]"),
