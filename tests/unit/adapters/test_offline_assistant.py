@@ -11,6 +11,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
+from tests.fakes.documents import make_pdf
 from tests.fakes.engine import Bench
 from tests.fakes.fetching import Files, local_pages
 from tests.fakes.toolsets import OnePage
@@ -112,3 +113,10 @@ def test_with_one_step_it_writes_at_once(tmp_path: Path) -> None:
     b = bench(tmp_path, NOTES)
     done = b.run("Which endpoints?", toolset="assistant", max_steps=1)
     assert (done.status, done.run.stats.steps, calls(b)) == ("completed", 1, [])
+
+
+def test_a_passage_of_a_document_is_cited_with_its_page(tmp_path: Path) -> None:
+    files = Files(report__pdf=make_pdf(["Nothing", "The roof rent is 40 euros a month."]))
+    _, report = asked(bench(tmp_path, files), "What is the roof rent in my documents?")
+    assert "([report.pdf, page 2](report.pdf%2C%20page%202))" in report
+    assert "unverified" not in report
