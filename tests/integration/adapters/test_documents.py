@@ -1,5 +1,6 @@
 """PDF and Office files, read in the child process as they are everywhere."""
 
+import errno
 import io
 import subprocess
 import sys
@@ -109,6 +110,23 @@ def test_the_child_gets_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     assert "PYTHONPATH" in part.text
     assert "ANTHROPIC_API_KEY" not in part.text
+
+
+SEALED = """
+import socket
+from idea_explorer.adapters.documents.child import open_nothing_more
+open_nothing_more()
+for attempt in (lambda: open("/dev/null"), socket.socket):
+    try:
+        attempt()
+    except OSError as error:
+        print(error.errno)
+"""
+
+
+def test_a_parser_can_open_no_file_and_no_connection() -> None:
+    ran = subprocess.run([sys.executable, "-c", SEALED], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == [str(errno.EMFILE)] * 2
 
 
 def test_a_child_that_dies_without_a_word_is_a_file_that_cannot_be_read() -> None:

@@ -5,6 +5,7 @@
 It loads nothing of ours but this package, so that it starts quickly.
 """
 
+import codecs
 import contextlib
 import resource
 import sys
@@ -15,6 +16,7 @@ from idea_explorer.adapters.documents.output import DamagedError, FullError, Out
 MEGABYTE = 1_048_576
 EMPTY = "holds no text"
 NO_TEXT = {"pdf": "holds no text: it is probably scanned; run text recognition (OCR) on it first"}
+CODECS = ("cp437", "utf-16-le")  # of the names in old archives, and of PDFium's text
 READERS = {"pdf": "pdf", "docx": "word", "xlsx": "sheets", "pptx": "slides"}
 
 
@@ -25,11 +27,22 @@ def limit_process(most_seconds: int, megabytes: int, output_bytes: int) -> None:
         resource.RLIMIT_CPU: most_seconds,
         resource.RLIMIT_FSIZE: output_bytes,
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_NOFILE: 64,
     }
     for name, most in wanted.items():
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(name, (most, most))
+        _limit(name, most)
+
+
+def open_nothing_more() -> None:
+    """From now on this process opens no file and no connection, and neither does what it might start. To be
+    called when all that it needs is loaded."""
+    for codec in CODECS:
+        codecs.lookup(codec)  # they would be loaded by their first use
+    _limit(resource.RLIMIT_NOFILE, len(("stdin", "stdout", "stderr")))
+
+
+def _limit(name: int, most: int) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(name, (most, most))
 
 
 def main(kind: str, max_chars: int, limits: str) -> None:
@@ -39,6 +52,7 @@ def main(kind: str, max_chars: int, limits: str) -> None:
     output = Output(sys.stdout.buffer, max_chars, seconds)
     try:
         reader = import_module(f"idea_explorer.adapters.documents.{READERS[kind]}")
+        open_nothing_more()
         remark: str = reader.read(sys.stdin.buffer, output)
         output.end(remark, NO_TEXT.get(kind, EMPTY))
     except FullError as error:
