@@ -171,6 +171,10 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyP
         parts_of(word.read, content)
 
 
+# in the header before the file, not in the list at the end
+BAD_NAME = make_package(
+    {"_rels/.rels": relations(rId1="officeDocument word/ü.xml"), "word/ü.xml": "<a/>"}
+).replace("word/ü".encode(), b"word/\x8d\x8d", 1)
 LAUGHS = (
     '<!DOCTYPE lol [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
     f'<w:document xmlns:w="{WORD}"><w:t>&b;</w:t></w:document>'
@@ -186,6 +190,7 @@ LAUGHS = (
         (make_docx("", extra={"word/document.xml": LAUGHS}), "declares a document type"),
         (make_docx("<w:p>" * 300 + "</w:p>" * 300), "nested too deep"),
         (make_package({"word/styles.xml": "<a/>"}), "has no word/document.xml"),
+        (BAD_NAME, "it is damaged"),
     ],
 )
 def test_a_broken_word_file_is_refused(content: bytes, reason: str) -> None:

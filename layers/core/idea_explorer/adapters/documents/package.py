@@ -4,6 +4,7 @@ The XML is read as events, without building a tree. A document type is refused: 
 (ECMA-376, part 2), and entities that expand to gigabytes are declared there.
 """
 
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -17,6 +18,8 @@ MAX_EXPANDED_BYTES = 200 * 1_048_576  # of all that is read of a file, unpacked
 MAX_FILES = 20_000
 MAX_DEPTH = 256  # Word nests tables in tables, but not that deep
 TOO_LARGE = f"unpacks to more than {MAX_EXPANDED_BYTES // 1_048_576} MB"
+# What zipfile raises for an archive that is not one; a name that is not UTF-8 is a ValueError.
+BROKEN = (zipfile.BadZipFile, struct.error, EOFError, OSError, ValueError)
 
 Start = Callable[[str, Mapping[str, str]], None]
 End = Callable[[str], None]
@@ -32,7 +35,7 @@ class OfficePackage:
         try:
             self._archive = zipfile.ZipFile(stream)
             files = self._archive.infolist()
-        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        except (NotImplementedError, *BROKEN) as error:
             raise DamagedError("cannot be read: it is damaged or cut off") from error
         if len(files) > MAX_FILES:
             raise DamagedError(f"holds more than {MAX_FILES:,} files")
@@ -62,7 +65,7 @@ class OfficePackage:
             raise DamagedError("cannot be read: it is packed in a way that is not known") from error
         except RuntimeError as error:  # what zipfile raises for a file with a password
             raise DamagedError("is encrypted; save it without a password") from error
-        except (expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        except (expat.ExpatError, zlib.error, *BROKEN) as error:
             raise DamagedError("cannot be read: it is damaged") from error
 
     def targets(self, part: str) -> dict[str, tuple[str, str]]:
