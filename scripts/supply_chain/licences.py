@@ -21,7 +21,11 @@ BY_CLASSIFIER = {
     "Python Software Foundation License": "PSF-2.0",
 }
 # Metadata that is missing, or says less than the package's licence file.
-BY_NAME = {"text-unidecode": "Artistic-1.0-Perl OR GPL-2.0-or-later"}
+BY_NAME = {
+    # PDFium is built from libraries with notices of their own, all of them permissive; the package has them
+    "pypdfium2": "Apache-2.0 AND BSD-3-Clause",
+    "text-unidecode": "Artistic-1.0-Perl OR GPL-2.0-or-later",
+}
 
 
 class LicenceError(Exception):

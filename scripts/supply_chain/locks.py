@@ -7,7 +7,7 @@ from pathlib import Path
 from packaging.markers import Marker
 
 ROOT = Path(__file__).parents[2]
-LAYERS = ("dependencies", "explore", "console")
+LAYERS = ("dependencies", "explore", "documents", "console")
 RUNTIME = ROOT / "requirements.lock"
 LOCKS = (
     RUNTIME,

@@ -23,6 +23,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from idea_explorer.adapters.clock import SystemClock
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.http.connections import FETCH_RULES, is_public_or_loopback
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.agent.toolset import Tool
@@ -247,17 +248,18 @@ class _Run:
         """As it is wired, but for a web on this machine."""
         rules = replace(FETCH_RULES, ports=None, allow=is_public_or_loopback)
         pages = PublicHttp(SystemClock(), fetch_rules=rules, resolver=self.world.resolve)
+        reader = ChildProcessReader()
 
         def toolset_for(exploration: Exploration, _: object) -> Any:
             lifted = exploration.request.allow_fetch_after_private
             named = FetchRules(allow_after_private=lifted)
             files = files_of(exploration, deps.uploads)
             if self.toolset == "assistant":
-                return assistant_tools(pages, files, "web_search_20250305", named)
+                return assistant_tools(pages, files, "web_search_20250305", named, documents=reader)
             return research_tools(
                 deps.research(),
                 "web_search_20250305",
-                reads_pages=Tool.of(PageCalls(pages, named).http_fetch),
+                reads_pages=Tool.of(PageCalls(pages, reader, named).http_fetch),
                 read_transcript=named.read,
             )
 

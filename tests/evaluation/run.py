@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from idea_explorer.adapters.claude import Claude
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.agent.branches import latest_findings
 from idea_explorer.agent.state import State
 from idea_explorer.agent.toolset import Toolset
@@ -94,6 +95,8 @@ def _toolset_for(
         if recording.toolset == "research":
             return research(ToolsetContext(settings, SilentLog(), files, exploration, entries))
         pages = RecordedPages(recording.pages)
-        return assistant_tools(pages, files, DIRECT_VERSION, FetchRules())
+        return assistant_tools(
+            pages, files, DIRECT_VERSION, FetchRules(), documents=ChildProcessReader()
+        )
 
     return make

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from idea_explorer.adapters.clock import SystemClock
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.http.connections import FETCH_RULES, is_public_or_loopback
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.domain.errors import ExternalError
@@ -41,7 +42,9 @@ def local_pages(seconds: float = 10.0) -> PublicHttp:
 
 
 def fetcher(seconds: float = 10.0) -> Callable[[str], JsonObject]:
-    tool = assistant_tools(local_pages(seconds), Files(), DIRECT_VERSION, None).tools["http_fetch"]
+    tool = assistant_tools(
+        local_pages(seconds), Files(), DIRECT_VERSION, None, documents=ChildProcessReader()
+    ).tools["http_fetch"]
     return lambda url: tool.run(HttpFetch(url=url)).payload
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.agent.toolset import Arguments, Tool, Toolset
 from idea_explorer.domain import toolsets as specs
@@ -31,12 +32,16 @@ class OnePage:
 
 def _assistant(_: Path) -> Toolset:
     return assistant_tools(
-        OnePage(), Files(notes__md=b"API endpoints: GET /orders"), DIRECT_VERSION, None
+        OnePage(),
+        Files(notes__md=b"API endpoints: GET /orders"),
+        DIRECT_VERSION,
+        None,
+        documents=ChildProcessReader(),
     )
 
 
 def _research(folder: Path) -> Toolset:
-    pages = Tool.of(PageCalls(OnePage()).http_fetch)
+    pages = Tool.of(PageCalls(OnePage(), ChildProcessReader()).http_fetch)
     plan = plan_tool(most=count_questions(None), is_reviewed=False)
     return research_tools(Folder(folder), DIRECT_VERSION, reads_pages=pages, plan=plan)
 

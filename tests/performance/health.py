@@ -25,6 +25,7 @@ from typing import Any
 
 import httpx
 
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.console.markdown import render_report
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.ports import UploadedFile
@@ -36,6 +37,7 @@ from idea_explorer.tools.readable import readable
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import Turn, answer, text, tool_use
 from tests.fakes.code_repository import CodeBench, fill
+from tests.fakes.documents import make_docx, make_pdf, make_pptx, make_xlsx, paragraph, row
 from tests.fakes.reports import business
 from tests.fakes.served import Served
 
@@ -89,6 +91,22 @@ DOCUMENTS: Mapping[str, str] = {
 }
 
 
+def office_files() -> dict[str, bytes]:
+    """Documents with as much text as is read of one, and some that take as long as they may."""
+    cells = row(*("cell of words" for _ in range(40))) * 5_000
+    return {
+        "rows.csv": ("word;12.5;Größe\n" * 1_000_000).encode("latin-1"),
+        "rows.xlsx": make_xlsx({"A": cells}),
+        "strings.xlsx": make_xlsx(
+            {"A": '<row><c t="s"><v>0</v></c></row>' * 100_000}, strings=["word " * 6_000]
+        ),
+        "text.docx": make_docx(paragraph("words and words " * 20) * 8_000),
+        "nested.docx": make_docx("<w:p><w:r>" * 100 + "</w:r></w:p>" * 100),
+        "slides.pptx": make_pptx(["word\n" * 2_000] * 200),
+        "pages.pdf": make_pdf(["words of a page\n" * 60] * 1_000),
+    }
+
+
 @dataclass(frozen=True)
 class Held:
     seconds: float
@@ -138,6 +156,8 @@ def tool_work(folder: Path) -> Iterator[tuple[str, str, Callable[[], object]]]:
         yield "http_fetch", name, partial(_read_page, page.encode())
         upload = UploadedFile(name, page.encode() * 20)
         yield "file_search", name, partial(_search_upload, upload)
+    for name, content in office_files().items():
+        yield "file_search", name, partial(_search_upload, UploadedFile(name, content))
     for name, document in DOCUMENTS.items():
         yield "report as HTML", name, partial(render_report, document)
         yield "search_research", name, partial(_search_document, document)
@@ -156,7 +176,7 @@ def _read_page(data: bytes) -> object:
 
 
 def _search_upload(upload: UploadedFile) -> object:
-    return UploadIndex([upload]).search("word", 5)
+    return UploadIndex(ChildProcessReader(), [upload]).search("word", 5)
 
 
 def _search_document(document: str) -> object:

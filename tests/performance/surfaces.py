@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.offline.conversation import Conversation
 from idea_explorer.adapters.offline.research import research
@@ -31,6 +32,7 @@ from idea_explorer.domain.documents import (
     remove_section,
     render_update,
 )
+from idea_explorer.domain.encodings import guess_codec
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.json import JsonObject, sanitize
@@ -229,9 +231,13 @@ SURFACES: dict[str, Surface] = {
     ),
     "page title": lambda text: readable(f"<title>{text}", base_url=PAGE, limit=9_999),
     "decoding": lambda text: decode(text.encode("utf-8", "replace"), html=True),
+    "encodings": lambda text: guess_codec(text.encode("utf-8", "replace") + b"\xe4\xfc"),
+    "words of an encoding": lambda text: guess_codec(b"\xe4 " + text.encode("cp1251", "replace")),
     "search": lambda text: FullText([("a", "b", text)]).search("tea a 1 b the", 5),
     "search query": lambda text: FullText([("a", "b", "tea a 1")]).search(text, 5),
-    "uploads": lambda text: UploadIndex([UploadedFile("a.html", text.encode())]).search("tea a", 5),
+    "uploads": lambda text: UploadIndex(
+        ChildProcessReader(), [UploadedFile("a.html", text.encode())]
+    ).search("tea a", 5),
     "calculator": refuse(lambda text: calculate(text[:MAX_EXPRESSION])),
     "console": render_report,
     "text": lambda text: (

@@ -5,7 +5,7 @@ hostile string. That function raises AssertionError if a rule is broken. Any exc
 that the surface itself expects is a failure too.
 """
 
-from tests.hostile.surfaces import documents, interfaces, names, peers
+from tests.hostile.surfaces import documents, files, interfaces, names, peers
 from tests.hostile.surfaces.base import SURFACES, Check, Surface
 
-__all__ = ["SURFACES", "Check", "Surface", "documents", "interfaces", "names", "peers"]
+__all__ = ["SURFACES", "Check", "Surface", "documents", "files", "interfaces", "names", "peers"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from idea_explorer.adapters.clock import SystemClock
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.adapters.research_index import ComputedIndex
@@ -148,7 +149,11 @@ def assistant_calls(folder: Path) -> Iterator[Check]:
     def check(text: str) -> None:
         data = text.encode("utf-8", "surrogatepass")
         tools = assistant_tools(
-            pages, Files(notes__txt=data, page__html=data), DIRECT_VERSION, None
+            pages,
+            Files(notes__txt=data, page__html=data),
+            DIRECT_VERSION,
+            None,
+            documents=ChildProcessReader(),
         )
         caller = Validated(tools, Bounded(Executed(log)), log)
         fields = {"calculator": "expression", "file_search": "query", "http_fetch": "url"}

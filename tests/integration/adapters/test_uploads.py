@@ -2,6 +2,7 @@
 
 import base64
 import json
+import random
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import requests
 from idea_explorer.adapters.uploads import LocalUploads
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.file_kinds import FileSample, detect_kind
 from idea_explorer.domain.ids import new_file_id
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability.logging import SilentLog
@@ -20,7 +22,13 @@ from idea_explorer.usecases.deps import Deps
 from idea_explorer.wiring.deps import cloud_deps
 from idea_explorer.wiring.local import files_of, local_uploads
 from tests.fakes.aws import REGION
+from tests.fakes.documents import make_docx, paragraph
 from tests.fakes.explorations import an_exploration
+
+DOCX = make_docx(paragraph("Bees"))
+DOCX_WITH_PICTURE = make_docx(
+    paragraph("Bees"), extra={"word/media/image1.png": random.Random(1).randbytes(400_000)}
+)
 
 
 def send(uploads: Uploads, owner: str, file_id: str, upload: Upload, content: bytes) -> None:
@@ -35,11 +43,12 @@ def send(uploads: Uploads, owner: str, file_id: str, upload: Upload, content: by
 
 def test_a_file_is_read_back_by_its_owner(stores: Deps) -> None:
     file_id, upload = stores.uploads.presign("ada", "Notizen – Grüße 🐝.txt", 100)
-    assert not stores.uploads.has("ada", file_id)
+    with pytest.raises(MissingError):
+        stores.uploads.sample("ada", file_id)
 
     send(stores.uploads, "ada", file_id, upload, b"\x00bees\xff")
 
-    assert stores.uploads.has("ada", file_id)
+    assert stores.uploads.sample("ada", file_id).head == b"\x00bees\xff"
     assert stores.uploads.read("ada", file_id) == UploadedFile(
         "Notizen – Grüße 🐝.txt", b"\x00bees\xff"
     )
@@ -49,7 +58,8 @@ def test_a_file_of_another_owner_is_not_there(stores: Deps) -> None:
     file_id, upload = stores.uploads.presign("ada", "notes.txt", 100)
     send(stores.uploads, "ada", file_id, upload, b"bees")
 
-    assert not stores.uploads.has("eve", file_id)
+    with pytest.raises(MissingError):
+        stores.uploads.sample("eve", file_id)
     with pytest.raises(MissingError):
         stores.uploads.read("eve", file_id)
 
@@ -59,7 +69,8 @@ def test_a_file_of_another_owner_is_not_there(stores: Deps) -> None:
     ["", "file-", "../../explorations.db", "file-" + "0" * 32, "file-" + "Z" * 32, "a\x00"],
 )
 def test_an_id_that_leads_nowhere_is_missing(stores: Deps, file_id: str) -> None:
-    assert not stores.uploads.has("ada", file_id)
+    with pytest.raises(MissingError):
+        stores.uploads.sample("ada", file_id)
     with pytest.raises(MissingError):
         stores.uploads.read("ada", file_id)
 
@@ -111,6 +122,17 @@ def test_the_files_of_an_exploration_are_its_owners(stores: Deps) -> None:
     assert [*stolen.list(), *stolen.read_all()] == []
 
 
+@pytest.mark.parametrize("content", [b"", b"bees", DOCX, b"x" * 400_000, DOCX_WITH_PICTURE])
+def test_a_sample_tells_the_kind_of_a_file_as_all_of_it_does(stores: Deps, content: bytes) -> None:
+    file_id, upload = stores.uploads.presign("ada", "a.docx", len(content))
+    send(stores.uploads, "ada", file_id, upload, content)
+
+    sample = stores.uploads.sample("ada", file_id)
+
+    assert sample.name == "a.docx"
+    assert detect_kind(sample) is detect_kind(FileSample.of("a.docx", content))
+
+
 def test_a_file_is_sent_to_the_bucket_in_its_own_region(aws: Settings) -> None:
     """The global address answers with a redirect while a bucket elsewhere is new, and forms lose their
     file on the way."""
@@ -127,6 +149,7 @@ def test_the_signature_allows_this_object_of_this_size_for_a_while(aws: Settings
     policy = json.loads(base64.b64decode(upload.fields["policy"]))
     assert ["content-length-range", 0, 1_234] in policy["conditions"]
     assert {"bucket": aws.bucket_name} in policy["conditions"]
+    assert {"Content-Type": "application/octet-stream"} in policy["conditions"]
     assert {"key": upload.fields["key"]} in policy["conditions"]
     assert upload.fields["key"].endswith(f"/{file_id}")
     assert {"x-amz-algorithm": "AWS4-HMAC-SHA256"} in policy["conditions"]
@@ -145,7 +168,8 @@ def test_on_this_machine_no_more_is_taken_than_was_announced(tmp_path: Path) -> 
         uploads.store("eve", file_id, b"123")
     with pytest.raises(MissingError):
         uploads.store("ada", new_file_id(), b"123")
-    assert not uploads.has("ada", file_id)
+    with pytest.raises(MissingError):
+        uploads.sample("ada", file_id)
 
 
 def test_a_file_of_this_machine_needs_no_upload(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.domain.events import ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.observability.log_sink import LogSink
@@ -67,7 +68,9 @@ def test_only_what_may_pass_is_tried_again_and_this_is_told(web: WebServer, tmp_
     wanted: list[tuple[str, JsonObject]] = [
         ("http_fetch", {"url": f"{web.url}{path}"}) for path in paths
     ]
-    tools = assistant_tools(local_pages(), Files(), DIRECT_VERSION, None)
+    tools = assistant_tools(
+        local_pages(), Files(), DIRECT_VERSION, None, documents=ChildProcessReader()
+    )
     bench = Bench(tmp_path, scripted([calls(*wanted), says("# Done")]), toolset=tools)
     log = RecordedLog()
     bench.deps = replace(bench.deps, sinks_for=lambda e: [bench.seen, LogSink(log, e)])

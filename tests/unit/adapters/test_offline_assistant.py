@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.domain.events import ToolCallStart
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
+from tests.fakes.documents import make_pdf
 from tests.fakes.engine import Bench
 from tests.fakes.fetching import Files, local_pages
 from tests.fakes.toolsets import OnePage
@@ -20,7 +22,9 @@ NOTES = Files(
 
 
 def bench(tmp_path: Path, files: Files | None = None) -> Bench:
-    tools = assistant_tools(OnePage(), files or Files(), DIRECT_VERSION, None)
+    tools = assistant_tools(
+        OnePage(), files or Files(), DIRECT_VERSION, None, documents=ChildProcessReader()
+    )
     return Bench(tmp_path, OfflineModel(), toolset=tools)
 
 
@@ -58,7 +62,9 @@ def test_it_reads_the_pages_and_does_the_sums_that_the_question_names(tmp_path: 
 
 
 def test_it_says_which_tool_failed_and_why(tmp_path: Path) -> None:
-    tools = assistant_tools(local_pages(), Files(), DIRECT_VERSION, None)
+    tools = assistant_tools(
+        local_pages(), Files(), DIRECT_VERSION, None, documents=ChildProcessReader()
+    )
     b = Bench(tmp_path, OfflineModel(), toolset=tools)
     done, report = asked(b, "Read http://10.0.0.1/x and divide 1 / 0")
     failed = report.split("## What failed")[1]
@@ -107,3 +113,10 @@ def test_with_one_step_it_writes_at_once(tmp_path: Path) -> None:
     b = bench(tmp_path, NOTES)
     done = b.run("Which endpoints?", toolset="assistant", max_steps=1)
     assert (done.status, done.run.stats.steps, calls(b)) == ("completed", 1, [])
+
+
+def test_a_passage_of_a_document_is_cited_with_its_page(tmp_path: Path) -> None:
+    files = Files(report__pdf=make_pdf(["Nothing", "The roof rent is 40 euros a month."]))
+    _, report = asked(bench(tmp_path, files), "What is the roof rent in my documents?")
+    assert "([report.pdf, page 2](report.pdf%2C%20page%202))" in report
+    assert "unverified" not in report

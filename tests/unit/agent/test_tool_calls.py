@@ -141,8 +141,15 @@ def test_an_unknown_tool_is_said_to_be_unknown() -> None:
     assert caller.call(call({}, name="shout")).payload == {
         "ok": False,
         "error_type": "unknown_tool",
-        "message": "Unknown tool: shout",
+        "message": "Unknown tool: shout. The tools are: echo.",
     }
+
+
+@pytest.mark.parametrize("name", ["Echo", "echoo", "ech"])
+def test_a_tool_of_nearly_this_name_is_suggested(name: str) -> None:
+    caller, _ = validated(Scripted("x"))
+    message = str(caller.call(call({}, name=name)).payload["message"])
+    assert message == f"Unknown tool: {name}. Did you mean echo? The tools are: echo."
 
 
 def test_long_arguments_are_cut_in_the_log() -> None:

@@ -10,6 +10,7 @@ import pytest
 from idea_explorer.console.assets import list_assets, load_asset
 from idea_explorer.console.markdown import UNFORMATTED, render_report
 from idea_explorer.domain.citations import check_citations
+from idea_explorer.domain.file_kinds import FileKind
 from idea_explorer.domain.tools import Passage
 from tests.fakes.api import Api, Reply
 from tests.unit.project.test_startup import loaded_by
@@ -264,3 +265,8 @@ def test_what_would_take_too_long_to_format_is_shown_as_it_is() -> None:
     assert note
     assert rest.count("&lt;b&gt;[*a*](x) ![b](y)\n") > 10_000
     assert formatted.count("(image)") + rest.count("![b](y)") == 40_000
+
+
+def test_the_form_offers_every_kind_of_file_that_is_read() -> None:
+    for kind in (*(kind for kind in FileKind if kind.is_document), "html", "csv", "txt"):
+        assert f".{kind}," in text("submit.js")

@@ -100,3 +100,17 @@ def test_a_report_beyond_the_limit_is_cut_and_says_so() -> None:
     assert MAX_REPORT < len(checked.text) < MAX_REPORT + 1_000
     assert CUT in checked.text
     assert "## Sources\n\n1. <https://made.up/x>" in checked.text
+
+
+def test_the_page_of_a_file_is_a_source_of_its_own_and_the_file_alone_counts_too() -> None:
+    evidence = [
+        make_passage("report.pdf, page 2", "A roof costs 40."),
+        make_passage("costs.xlsx, sheet Plan 2", "Jar | 12"),
+    ]
+    text = "# A\n\nIt costs 40 [2](report.pdf,%20page%202), as [they](report.pdf) say, a jar 12"
+    checked = check_citations(f"{text} [x](costs.xlsx,%20sheet%20Plan%202).", evidence)
+
+    assert (checked.citations, checked.unmatched) == (3, 0)
+    listed = checked.text.partition("## Sources")[2]
+    assert "1. [report.pdf, page 2](report.pdf,%20page%202)" in listed
+    assert "2. [costs.xlsx, sheet Plan 2]" in listed

@@ -17,11 +17,11 @@ from tests.unit.project.test_layers import layers_of
 
 pytestmark = pytest.mark.slow
 BUILT = ROOT / os.environ.get("BUILD", ".aws-sam/deploy-arm64")
-LAYERS = ("CoreLayer", "DependenciesLayer", "ExploreLayer", "ConsoleLayer")
+LAYERS = ("CoreLayer", "DependenciesLayer", "ExploreLayer", "DocumentsLayer", "ConsoleLayer")
 # Loaded by calls, not by the start.
 USED = {
     "api": "boto3, idea_explorer.console.markdown, idea_explorer.adapters.idempotency",
-    "explore": "idea_explorer.adapters.claude, idea_explorer.tools.code, re2, tree_sitter, httpx",
+    "explore": "idea_explorer.adapters.claude, idea_explorer.tools.code, re2, tree_sitter, httpx, pypdfium2",
     "publish": "idea_explorer.adapters.github.publisher",
     "notify": "idea_explorer.adapters.http.public, standardwebhooks",
 }
@@ -74,7 +74,9 @@ def test_bytecode_is_used_whatever_the_times_of_the_files() -> None:
     assert flags == 0b01  # by hash, never checked
 
 
-@pytest.mark.parametrize("package", ["rich", "numpy", "aws_xray_sdk", "anthropic", "re2", "nh3"])
+@pytest.mark.parametrize(
+    "package", ["rich", "numpy", "aws_xray_sdk", "anthropic", "re2", "nh3", "pypdfium2"]
+)
 def test_what_not_all_functions_use_is_left_out_of_their_common_layer(package: str) -> None:
     assert not (BUILT / "DependenciesLayer" / "python" / package).exists()
 

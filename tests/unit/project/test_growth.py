@@ -121,6 +121,8 @@ MEASURED = {
     """,
     "page attribute": "tools.readable._HREF tools.readable._Reader",
     "decoding": "tools.decoding._META",
+    "encodings": "domain.encodings._NOT_ASCII domain.encodings._MANY_BYTES",
+    "words of an encoding": "domain.encodings._WORD domain.encodings._NEUTRAL",
     "search query": "tools.fulltext._WORD",
     "uploads": "tools.fulltext._BREAK",
     "calculator": "tools.calculator._TOKEN",

@@ -19,7 +19,7 @@ HEAVY = (
         "asyncio",
         "idea_explorer.tools",
     ),
-    *("aws_xray_sdk", "rich", "numpy", "bs4", "opentelemetry"),
+    *("aws_xray_sdk", "rich", "numpy", "bs4", "opentelemetry", "pypdfium2"),
     "aws_lambda_powertools.utilities.batch",  # docs/adr/0009
     "aws_lambda_powertools.event_handler",
     "aws_lambda_powertools.utilities.data_classes",

@@ -15,7 +15,12 @@ import yaml
 
 from tests.e2e.harness.template import ROOT, properties, resources_of, template
 
-LAYERS = {"dependencies": "DependenciesLayer", "explore": "ExploreLayer", "console": "ConsoleLayer"}
+LAYERS = {
+    "dependencies": "DependenciesLayer",
+    "explore": "ExploreLayer",
+    "documents": "DocumentsLayer",
+    "console": "ConsoleLayer",
+}
 # nothing on Lambda draws on a terminal, stores secrets in files (docs/adr/0015) or listens on a port (0016)
 LEFT_OUT = {"rich", "cryptography", "keyring", "uvicorn"}
 TRIM: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-botocore"))
@@ -61,7 +66,8 @@ def test_layers_have_the_versions_that_are_tested_and_nothing_twice() -> None:
 def test_only_explore_has_the_model_and_only_the_api_shows_html() -> None:
     for function in resources_of("AWS::Serverless::Function"):
         expected = ["CoreLayer", "DependenciesLayer"]
-        expected += ["ExploreLayer"] if function == "ExploreFunction" else []
+        explores = function == "ExploreFunction"
+        expected += ["ExploreLayer", "DocumentsLayer"] if explores else []
         expected += ["ConsoleLayer"] if function == "ApiFunction" else []
         assert layers_of(function) == expected
 
@@ -130,5 +136,5 @@ def test_the_api_of_this_machine_has_what_explorations_need(tmp_path: Path) -> N
 
     functions = yaml.safe_load(built.read_text("utf-8"))["Resources"]
     layers = [layer["Ref"] for layer in functions["ApiFunction"]["Properties"]["Layers"]]
-    assert {"ConsoleLayer", "ExploreLayer"} <= {*layers}
+    assert {"ConsoleLayer", "ExploreLayer", "DocumentsLayer"} <= {*layers}
     assert "FunctionName" not in functions["ApiFunction"]["Properties"]

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
 from idea_explorer.agent.validation import Validated
+from idea_explorer.domain.deadline import TimeLimitExceededError
 from idea_explorer.domain.errors import (
     BlockedAddressError,
     ExternalError,
@@ -20,12 +21,14 @@ from idea_explorer.domain.errors import (
     ResponseTooLargeError,
     TimeSpentError,
     TooManyRedirectsError,
+    UnreadableFileError,
     UnsupportedContentError,
 )
 from idea_explorer.domain.events import RunEvent, ToolCallError
+from idea_explorer.domain.file_kinds import FileKind
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
-from idea_explorer.ports import FileInfo, UploadedFile, WebPage
+from idea_explorer.ports import DocumentPart, DocumentText, FileInfo, UploadedFile, WebPage
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
 
@@ -87,16 +90,36 @@ def html(body: str, *, url: str = URL) -> WebPage:
 
 
 @dataclass
+class Documents:
+    """Every document says the same, or cannot be read. `fails_at` is the read whose time is up."""
+
+    text: DocumentText | None = None
+    fails_at: int = 0
+    reads: int = 0
+
+    def read(self, kind: FileKind, content: bytes, *, max_chars: int) -> DocumentText:
+        self.reads += 1
+        if self.reads == self.fails_at:
+            raise TimeLimitExceededError
+        if self.text is None:
+            raise UnreadableFileError("is encrypted")
+        return self.text
+
+
+@dataclass
 class Assistant:
     """The toolset behind all its wrappers, as the loop calls it."""
 
     pages: Pages = field(default_factory=lambda: Pages([html("<title>T</title><p>Hello")]))
     files: Files = field(default_factory=Files)
     told: Told = field(default_factory=Told)
+    documents: Documents = field(default_factory=Documents)
 
     def __post_init__(self) -> None:
         clock = Impatient()
-        toolset = assistant_tools(self.pages, self.files, DIRECT_VERSION, None)
+        toolset = assistant_tools(
+            self.pages, self.files, DIRECT_VERSION, None, documents=self.documents
+        )
         self.toolset = toolset
         runner = Bounded(Retried(Executed(self.told), clock, self.told))
         self._caller = Recorded(Validated(toolset, runner, self.told), self.told, clock)
@@ -146,6 +169,31 @@ def test_a_long_page_is_cut_and_said_to_be(content_type: str) -> None:
     assert len(fields["text"]) == 100_000
     assert fields["truncated"]
     assert fields["bytes"] == 150_000
+    assert fields["note"] == "The page is longer: this is the first 100,000 characters of its text."
+
+
+def test_a_page_whose_end_was_not_fetched_is_said_to_be_cut() -> None:
+    page = WebPage(URL, 200, "text/html", "", b"<p>Hello", is_cut=True)
+    fields = Assistant(Pages([page])).ok("http_fetch", {"url": URL})
+    assert (fields["text"], fields["truncated"]) == ("Hello", True)
+    assert "The page is longer" in fields["note"]
+
+
+def test_a_pdf_comes_as_the_text_of_its_pages_and_each_is_cited_by_its_address() -> None:
+    parts = [DocumentPart("page 1", "Permits"), DocumentPart("page 2", "A permit costs 120.")]
+    page = WebPage(f"{URL}#top", 200, "application/pdf", "", b"%PDF-1.7")
+    assistant = Assistant(Pages([page]), documents=Documents(DocumentText(parts, "it is cut")))
+    result = assistant.call("http_fetch", {"url": URL})
+
+    assert result.payload["text"] == "[page 1]\nPermits\n\n[page 2]\nA permit costs 120."
+    assert (result.payload["truncated"], result.payload["note"]) == (True, "Of the PDF, it is cut.")
+    assert [p.source for p in result.passages] == [f"{URL}#page=1", f"{URL}#page=2"]
+
+
+def test_a_pdf_that_cannot_be_read_is_an_error_with_the_reason() -> None:
+    page = WebPage(URL, 200, "application/pdf", "", b"%PDF-1.7")
+    result = Assistant(Pages([page])).call("http_fetch", {"url": URL})
+    assert (result.error_type, result.summary) == ("unreadable_pdf", "The PDF is encrypted.")
 
 
 def test_what_was_read_is_evidence_under_its_final_address() -> None:
@@ -244,7 +292,31 @@ def test_without_a_match_the_searched_files_are_named() -> None:
 def test_files_that_are_no_text_are_named_with_the_reason() -> None:
     files = Files([UploadedFile("a.txt", b"words"), UploadedFile("b.pdf", b"%PDF-1.4")])
     fields = Assistant(files=files).ok("file_search", {"query": "words"})
-    assert "not a text file" in fields["remarks"]["b.pdf"]
+    assert fields["remarks"]["b.pdf"] == "not searched: it is encrypted"
+
+
+def test_a_passage_of_a_document_has_its_page_also_as_evidence() -> None:
+    parts = [DocumentPart("page 1", "Bees"), DocumentPart("page 2", "A permit costs 120.")]
+    documents = Documents(DocumentText(parts, "only its first 2 pages are read"))
+    assistant = Assistant(files=Files([UploadedFile("b.pdf", b"%PDF-1.4")]), documents=documents)
+    result = assistant.call("file_search", {"query": "permit"})
+
+    assert isinstance(result.payload["results"], list)
+    (found,) = result.payload["results"]
+    assert isinstance(found, dict)
+    assert (found["file"], found["part"]) == ("b.pdf", "page 2")
+    assert result.payload["remarks"] == {"b.pdf": "only its first 2 pages are read"}
+    assert [passage.source for passage in result.passages] == ["b.pdf, page 2"]
+
+
+def test_files_that_were_read_before_the_time_was_up_are_not_read_again() -> None:
+    documents = Documents(DocumentText([DocumentPart("page 1", "Bees")]), fails_at=2)
+    pdfs = Files([UploadedFile(f"{n}.pdf", b"%PDF-1.4") for n in range(3)])
+    assistant = Assistant(files=pdfs, documents=documents)
+
+    assert assistant.call("file_search", {"query": "bees"}).error_type == "timeout"
+    assert assistant.ok("file_search", {"query": "bees"})["totalFound"] == 3
+    assert documents.reads == 4  # the one that was interrupted, twice
 
 
 @pytest.mark.parametrize("files", [Files(), Files([UploadedFile("b.pdf", b"%PDF-1.4")])])
@@ -323,7 +395,27 @@ def test_web_search_is_declared_and_cannot_be_called_here() -> None:
     assistant = Assistant()
     names = [definition["name"] for definition in assistant.toolset.definitions]
     assert names == ["web_search", *TOOLS]
-    assert assistant.call("web_search", {"query": "x"}).error_type == "invalid_arguments"
+    result = assistant.call("web_search", {"query": "x"})
+    assert result.error_type == "invalid_arguments"
+    assert result.summary == "web_search runs at Anthropic and cannot be called here."
+
+
+@pytest.mark.parametrize("given", [{}, {"query": None}, {"query": "  "}, {"query": 5}, {"q": "x"}])
+def test_a_web_search_without_a_query_is_answered_by_its_rule(given: JsonObject) -> None:
+    result = Assistant().call("web_search", given)
+    assert result.payload["message"] == (
+        "web_search requires 'query' parameter (non-empty search string)."
+        ' Example: {"query": "beekeeping permit requirements Berlin 2026"}'
+    )
+
+
+def test_an_unknown_tool_is_told_from_those_there_are() -> None:
+    result = Assistant().call("fetch_http", {"url": URL})
+    assert result.error_type == "unknown_tool"
+    assert result.summary == (
+        "Unknown tool: fetch_http. The tools are: web_search, http_fetch, file_search, calculator."
+    )
+    assert "Did you mean http_fetch?" in Assistant().call("http_fetc", {}).summary
 
 
 def test_descriptions_steer_and_show_an_example() -> None:

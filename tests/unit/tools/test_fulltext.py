@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from idea_explorer.adapters.documents.process import ChildProcessReader
+from idea_explorer.domain.errors import UnreadableFileError
 from idea_explorer.ports import UploadedFile
 from idea_explorer.tools.fulltext import (
     MAX_FILE_CHARS,
@@ -13,6 +15,8 @@ from idea_explorer.tools.fulltext import (
     extract_text,
     split_passages,
 )
+
+READER = ChildProcessReader()
 
 
 def words(count: int, seed: int = 0) -> str:
@@ -33,16 +37,21 @@ def words(count: int, seed: int = 0) -> str:
         ("main.py", b"print(1)", "print(1)"),
         ("LICENSE", b"MIT", "MIT"),
         ("a.txt", b"", ""),
-        ("a.pdf", b"%PDF-1.7 plain", None),
-        ("a.txt", b"%PDF-1.7 renamed", None),
         ("a.docx", b"PK\x03\x04\x00\x00", None),
         ("a.png", b"\x89PNG\r\n", None),
         ("a.bin", b"\xff\xfa\xfb", None),
         ("a.txt", b"text\x00with a zero", None),
+        ("a.c", "/* grün */".encode("latin-1"), "/* grün */"),
+        ("a.txt", "grün".encode("utf-32"), "grün"),
     ],
 )
 def test_the_content_decides_what_is_text(name: str, content: bytes, text: str | None) -> None:
-    assert extract_text(UploadedFile(name, content)) == text
+    file = UploadedFile(name, content)
+    if text is None:
+        with pytest.raises(UnreadableFileError):
+            extract_text(file, READER)
+    else:
+        assert [part.text for part in extract_text(file, READER).parts] == [text]
 
 
 @settings(deadline=None)
@@ -63,7 +72,9 @@ def test_passages_end_between_paragraphs_else_words() -> None:
 
 def test_every_excerpt_holds_the_match() -> None:
     text = f"{words(2_000)} needle {words(2_000, 1)}"
-    index = UploadIndex([UploadedFile("hay.txt", text.encode()), UploadedFile("b.txt", b"nothing")])
+    index = UploadIndex(
+        READER, [UploadedFile("hay.txt", text.encode()), UploadedFile("b.txt", b"nothing")]
+    )
     found, total = index.search("needle", 5)
     assert total == 1
     assert found[0].name == "hay.txt"
@@ -72,7 +83,7 @@ def test_every_excerpt_holds_the_match() -> None:
 
 
 def test_a_file_is_not_found_by_its_name_alone() -> None:
-    index = UploadIndex([UploadedFile("needle passage0.txt", b"some hay")])
+    index = UploadIndex(READER, [UploadedFile("needle passage0.txt", b"some hay")])
     assert index.search("needle", 5) == ([], 0)
 
 
@@ -82,16 +93,18 @@ def test_the_best_passage_comes_first_and_all_are_counted() -> None:
         UploadedFile("two.md", b"API endpoints: GET /users, POST /users are the API endpoints."),
         UploadedFile("three.md", b"Nothing of that kind."),
     ]
-    found, total = UploadIndex(files).search("api endpoints", 1)
+    found, total = UploadIndex(READER, files).search("api endpoints", 1)
     assert [finding.name for finding in found] == ["two.md"]
     assert total == 2
 
 
 def test_what_is_not_searched_is_told() -> None:
     long = ("word " * (MAX_FILE_CHARS // 5)).encode() + b"beyond"
-    index = UploadIndex([UploadedFile("a.pdf", b"%PDF-1.7"), UploadedFile("long.txt", long)])
+    index = UploadIndex(
+        READER, [UploadedFile("a.png", b"\x89PNG\r\n"), UploadedFile("long.txt", long)]
+    )
     assert index.names == ["long.txt"]
-    assert set(index.remarks) == {"a.pdf", "long.txt"}
+    assert set(index.remarks) == {"a.png", "long.txt"}
     assert index.search("beyond", 5)[1] == 0
 
 
@@ -108,7 +121,7 @@ def test_an_excerpt_is_from_the_passage_that_says_most() -> None:
 
 def test_a_page_that_is_mostly_markup_is_cut_and_that_is_told() -> None:
     page = b"<!--" + b" " * MAX_FILE_CHARS + b"--><p>beyond"
-    index = UploadIndex([UploadedFile("a.html", page)])
+    index = UploadIndex(READER, [UploadedFile("a.html", page)])
     assert set(index.remarks) == {"a.html"}
     assert index.search("beyond", 5)[1] == 0
 

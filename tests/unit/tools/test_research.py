@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.agent.tool_calls import Bounded, Executed, Retried, run_in_parallel
 from idea_explorer.agent.toolset import Toolset
@@ -273,7 +274,12 @@ def test_an_operator_may_take_web_search_from_runs_that_read_private_text(tmp_pa
 def test_the_same_holds_for_the_assistant_where_there_are_uploads() -> None:
     def tools(files: Files) -> Toolset:
         return assistant_tools(
-            OnePage(), files, DIRECT_VERSION, None, search_with_private_text=False
+            OnePage(),
+            files,
+            DIRECT_VERSION,
+            None,
+            documents=ChildProcessReader(),
+            search_with_private_text=False,
         )
 
     assert not tools(Files(notes__md=b"x")).server_tools

@@ -13,18 +13,21 @@ from idea_explorer.adapters.safe_files import (
     read_given,
 )
 from idea_explorer.domain import limits
-from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.errors import InvalidRequestError, UnreadableFileError
+from idea_explorer.domain.file_kinds import FileSample, detect_kind
 from idea_explorer.domain.ids import check_upload
-from idea_explorer.ports import FileInfo, UploadedFile
+from idea_explorer.ports import DocumentReader, FileInfo, UploadedFile
+
+ENOUGH_CHARS = 1_000  # of a document, to see that it can be read
 
 
 class GivenFiles:
     """Files to upload: checked at once, read on demand."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], documents: DocumentReader) -> None:
         if len(paths) > limits.MAX_FILES:
             raise InvalidRequestError(f"At most {limits.MAX_FILES} files can be given.")
-        self._files = [(path, _check(path)) for path in paths]
+        self._files = [(path, _check(path, documents)) for path in paths]
 
     def list(self) -> Sequence[FileInfo]:
         return [about for _, about in self._files]
@@ -34,7 +37,8 @@ class GivenFiles:
             yield UploadedFile(about.name, read_given_file(path, limits.MAX_UPLOAD_BYTES))
 
 
-def _check(path: Path) -> FileInfo:
+def _check(path: Path, documents: DocumentReader) -> FileInfo:
+    """A document that nothing can be read of is refused here, before a run that would be paid for."""
     with open_given_file(path) as file:
         try:
             file.read(1)
@@ -44,6 +48,13 @@ def _check(path: Path) -> FileInfo:
     if size > limits.MAX_UPLOAD_BYTES:
         raise _too_large(path, limits.MAX_UPLOAD_BYTES)
     check_upload(path.name, size)
+    content = read_given_file(path, limits.MAX_UPLOAD_BYTES)
+    try:
+        kind = detect_kind(FileSample.of(path.name, content))
+        if kind.is_document:
+            documents.read(kind, content, max_chars=ENOUGH_CHARS)
+    except UnreadableFileError as error:
+        raise InvalidRequestError(f"{path} {error.reason}.") from error
     return FileInfo(path.name, size)
 
 

@@ -24,6 +24,13 @@ from idea_explorer.adapters.safe_files import (
 )
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ExternalError, InvalidRequestError, MissingError
+from idea_explorer.domain.file_kinds import (
+    ARCHIVE,
+    HEAD_BYTES,
+    TAIL_BYTES,
+    FileSample,
+    media_type,
+)
 from idea_explorer.domain.ids import (
     FileId,
     check_file_id,
@@ -52,15 +59,20 @@ class CloudUploads:
         file_id = new_file_id()
         encoded = base64.urlsafe_b64encode(name.encode()).decode()
         key = _key(owner, file_id)
-        url, fields = self._bucket.presign(key, max_bytes=size, metadata={NAME: encoded})
+        url, fields = self._bucket.presign(
+            key, max_bytes=size, metadata={NAME: encoded}, content_type=media_type(name)
+        )
         return file_id, Upload("POST", url, fields)
 
-    def has(self, owner: str, file_id: str) -> bool:
-        try:
-            self.about(owner, file_id)
-        except MissingError:
-            return False
-        return True
+    def sample(self, owner: str, file_id: str) -> FileSample:
+        about = self.about(owner, file_id)
+        key = _key(owner, check_file_id(file_id))
+        head = self._bucket.get_range(key, 0, min(about.size, HEAD_BYTES))
+        if len(head) < about.size and head.startswith(ARCHIVE):
+            tail = self._bucket.get_range(key, max(0, about.size - TAIL_BYTES), about.size)
+        else:
+            tail = head
+        return FileSample(about.name, head, tail)
 
     def about(self, owner: str, file_id: str) -> FileInfo:
         try:
@@ -109,11 +121,9 @@ class LocalUploads:
         self.store(owner, file_id, content)
         return file_id
 
-    def has(self, owner: str, file_id: str) -> bool:
-        try:
-            return self._path(owner, check_file_id(file_id)).is_file()
-        except MissingError:
-            return False
+    def sample(self, owner: str, file_id: str) -> FileSample:
+        file = self.read(owner, file_id)
+        return FileSample.of(file.name, file.content)
 
     def about(self, owner: str, file_id: str) -> FileInfo:
         path = self._path(owner, check_file_id(file_id))

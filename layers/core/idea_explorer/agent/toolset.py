@@ -109,10 +109,15 @@ def tool(
 
 @dataclass(frozen=True, slots=True)
 class ServerTool:
-    """A tool that Anthropic runs: it is only declared here."""
+    """A tool that Anthropic runs: it is only declared here. Its definition has no description, so what it is
+    for stands in the system prompt. A call that reaches us anyway is answered by the rule of its
+    parameter."""
 
     name: str
     definition: Block
+    parameter: str
+    rule: str
+    example: JsonObject
 
 
 class Toolset:

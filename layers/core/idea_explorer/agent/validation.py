@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from idea_explorer.agent.tool_calls import Runner
-from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, Tool, Toolset
+from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, ServerTool, Tool, Toolset
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
@@ -16,6 +16,7 @@ from idea_explorer.domain.text import is_blank
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.ports import Log
 
+MAX_NAME = 64  # no tool's name is longer
 HINT = "Provide all required parameters with correct types and non-empty values"
 
 
@@ -31,11 +32,11 @@ class Validated:
     _lock: threading.Lock = field(default_factory=threading.Lock)  # calls run in parallel
 
     def call(self, call: ToolCall) -> ToolResult:
-        if call.name in self.toolset.server_tools:
-            return self._refuse(call, f"{call.name} runs at Anthropic and cannot be called here.")
+        if server_tool := self.toolset.server_tools.get(call.name):
+            return self._refuse(call, _explain_server_tool(server_tool, call.input))
         tool = self.toolset.tools.get(call.name)
         if tool is None:
-            return ToolResult.failure("unknown_tool", f"Unknown tool: {call.name}")
+            return ToolResult.failure("unknown_tool", self._explain_unknown(call.name))
         try:
             arguments = tool.arguments.model_validate(_drop_missing(tool.arguments, call.input))
         except ValidationError as error:
@@ -44,6 +45,14 @@ class Validated:
             # a rule of the tool's own, such as a path rule, with an error type of its own
             return ToolResult.from_error(error)
         return self.inner.run(tool, arguments)
+
+    def _explain_unknown(self, name: str) -> str:
+        from difflib import get_close_matches  # only a mistaken call needs it
+
+        known = [*self.toolset.server_tools, *self.toolset.tools]
+        near = get_close_matches(name[:MAX_NAME].lower(), known, 1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        return f"Unknown tool: {name}.{meant} The tools are: {', '.join(known)}."
 
     def _refuse(self, call: ToolCall, message: str) -> ToolResult:
         self._log.error(
@@ -70,6 +79,14 @@ def _drop_missing(model: type[Arguments], given: JsonObject) -> dict[str, JsonVa
         if value is not None
         and not (isinstance(value, str) and is_blank(value) and _needs_text(model, name))
     }
+
+
+def _explain_server_tool(tool: ServerTool, given: JsonObject) -> str:
+    value = given.get(tool.parameter)
+    if isinstance(value, str) and not is_blank(value):
+        return f"{tool.name} runs at Anthropic and cannot be called here."
+    example = json.dumps(tool.example, ensure_ascii=False)
+    return f"{tool.name} requires '{tool.parameter}' parameter ({tool.rule}). Example: {example}"
 
 
 def _explain(tool: Tool[Any], error: ValidationError) -> str:

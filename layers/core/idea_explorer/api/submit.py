@@ -31,7 +31,8 @@ class SimilarQuestion(DomainModel):
 
 
 class FileAnnouncement(DomainModel):
-    """A file about to be uploaded: its name, and its size in bytes."""
+    """A file about to be uploaded: its name, and its size in bytes. PDF, DOCX, XLSX, PPTX, HTML, CSV and
+    other text can be read. Its content is checked when an exploration with it is submitted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

@@ -100,5 +100,8 @@ def toolset_names(mark: str = "") -> str:
 
 def add_files(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--file", action="append", metavar="PATH", help="a file for the assistant; may be repeated"
+        "--file",
+        action="append",
+        metavar="PATH",
+        help="a file for the assistant (PDF, DOCX, XLSX, PPTX, HTML, CSV, text); may be repeated",
     )

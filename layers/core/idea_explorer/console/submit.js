@@ -16,7 +16,7 @@ export function showSubmit(root, from, signal) {
 	const toolset = select({ research: "Research: a cited report", assistant: "Assistant: web, files, math",
 		code: "Code: read, propose edits", discover: "Discover: music, playlists" });
 	const before = select({ run: "Write a new report", reuse: "Reuse the existing report", update: "Update the latest report" });
-	const files = input({ type: "file", multiple: true });
+	const files = input({ type: "file", multiple: true, accept: ".pdf,.docx,.xlsx,.pptx,.html,.htm,.csv,.tsv,.md,.json,.xml,.log,.txt,text/*" });
 	const similar = h("div.similar", { "aria-live": "polite" });
 	const said = t("div");
 	const depth = select({ quick: "Quick: a few minutes", standard: "Standard: plans first", deep: "Deep: questions side by side" });
@@ -27,7 +27,7 @@ export function showSubmit(root, from, signal) {
 			field("depth", "Depth", depth), review),
 		code: t("div.pair", field("repository", "Repository", input({ placeholder: "owner/name" }), "Leave empty to use the configured repository."),
 			field("ref", "Branch, tag or commit", input())),
-		assistant: t("div", field("files", "Files", files, "Optional. Up to 20 files of 20 MB each."),
+		assistant: t("div", field("files", "Files", files, "Optional. PDF, DOCX, XLSX, PPTX, HTML, CSV or text, up to 20 files of 20 MB each."),
 			field("allow_fetch_after_private", "Pages after files", select({ "": "From searches", true: "From pages too" }))),
 	};
 	const web = t("details", t("summary", "Where on the web to look"),

@@ -15,6 +15,7 @@ ExplorerError
 ├── RefusedError               the model declined; never retried
 ├── EmptyReportError           the model ended without a word to publish
 ├── IncompleteReportError      a report without what its framework asks for
+├── UnreadableFileError        a file of a kind that is not read, encrypted, damaged or too large
 ├── ToolError                  goes back to the model as data; the run goes on
 └── ExternalError              another system failed
     ├── NetworkError           refused, reset, DNS                       retryable
@@ -135,6 +136,16 @@ class IncompleteReportError(ExplorerError):
             f"The report lacks what its framework asks for: {', '.join(gaps)}.",
             hint="Resume it to have that written.",
         )
+
+
+class UnreadableFileError(ExplorerError):
+    """`reason` goes on a sentence that begins with the file: `is encrypted`."""
+
+    code: ErrorCode = "VALIDATION_ERROR"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The file {reason}.")
+        self.reason = reason
 
 
 class ToolError(ExplorerError):

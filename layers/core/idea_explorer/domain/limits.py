@@ -33,10 +33,12 @@ MAX_RESULT_CHARS = 200_000  # a tool result beyond this would crowd out the rest
 MAX_LOGGED_VALUE = 120  # enough to see what was asked, too little to leak a document
 MAX_LOGGED_PATH = 400
 
-MAX_PAGE_BYTES = 512_000  # 500 KB decoded: more is no page to read
+MAX_PAGE_BYTES = 512_000  # 500 KB decoded: the text of a longer page is hardly ever further down
+MAX_PDF_BYTES = 10 * 1024 * 1024  # a PDF is read whole or not at all; this is most of them
 MAX_PAGE_CHARS = 100_000  # about 25k tokens, the most a prompt should pay for one page
 PAGE_TOKENS = 8_000  # of a page that Anthropic opens: a long article
 FETCH_SECONDS = 10.0  # for a page in all, redirects and the second try included
+FILES_SECONDS = 60.0  # for the first search of all uploaded files; they are read once
 
 Count = Annotated[int, Field(gt=0)]
 

@@ -10,7 +10,7 @@ from idea_explorer.domain.json import Block
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import DOCUMENT
 from idea_explorer.domain.text import escape_markdown, one_line
-from idea_explorer.domain.tools import Passage
+from idea_explorer.domain.tools import Passage, find_file
 
 UNMATCHED = "⚠ unverified"
 _WEB = re.compile(r"(?:https?:)?//|www\.", re.IGNORECASE)
@@ -151,17 +151,21 @@ class Ledger:
             key = normalize_source(passage.source, page)
             known = self._passages.get(key)
             self._passages[key] = _merge(known, passage) if known else passage
+        self._files: dict[str, str] = {}  # that were cited by their names, without the page
+        for key in self._passages:
+            self._files.setdefault(find_file(key), key)
         titled = ((_fold_title(passage.title), key) for key, passage in self._passages.items())
         self._titles = {title: key for title, key in titled if title}
 
     def key(self, target: str) -> str:
-        """The key of a target. The key of a folder is that of the document in it, if it was read."""
+        """The key of a target. The key of a folder is that of the document in it, if it was read, and that
+        of a file the one of its first page that was read."""
         if (known := self._keys.get(target)) is not None:
             return known
         key = normalize_source(target, self._page)
         inside = f"{key}/{DOCUMENT}"
-        if key not in self._passages and inside in self._passages:
-            key = inside
+        if key not in self._passages:
+            key = inside if inside in self._passages else self._files.get(key, key)
         self._keys[target] = key
         return key
 

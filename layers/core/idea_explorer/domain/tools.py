@@ -34,6 +34,20 @@ def make_passage(source: str, text: str, *, title: str = "") -> Passage:
     return Passage(source=source, title=title, sha256=hash_text(text), text=text)
 
 
+_PARTS = (", page ", ", sheet ", ", slide ")
+
+
+def name_part(file: str, label: str) -> str:
+    """How a part of a file is cited: `report.pdf, page 3`."""
+    return f"{file}, {label}" if label else file
+
+
+def find_file(source: str) -> str:
+    """The name of the file in the citation of one of its parts."""
+    end = max(map(source.rfind, _PARTS))
+    return source[:end] if end >= 0 else source
+
+
 def parse_search_results(content: Iterable[Block]) -> Iterator[Passage]:
     """The web pages that Anthropic's web_search found and web_fetch read during an answer."""
     for block in content:

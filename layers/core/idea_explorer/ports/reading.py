@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from idea_explorer.domain.approvals import Proposal
     from idea_explorer.domain.checks import CheckResult
     from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
+    from idea_explorer.domain.file_kinds import FileKind
     from idea_explorer.domain.paths import ResearchPath
 
 
@@ -56,10 +57,11 @@ class WebPage:
     content_type: str
     charset: str
     body: bytes
+    is_cut: bool = False  # the page goes on after `body`
 
 
 class WebPages(Protocol):
-    """Public web pages: text, HTML and JSON, within limits of size and time."""
+    """Public web pages: text, HTML, JSON and PDF, within limits of size and time."""
 
     def fetch(self, url: str, may_redirect_to: Callable[[str], bool] | None = None) -> WebPage:
         """Raises WebError or ExternalError. The page is untrusted data. Without `may_redirect_to` redirects
@@ -85,6 +87,29 @@ class UploadedFiles(Protocol):
 
     def read_all(self) -> Iterable[UploadedFile]:
         """One file at a time, so that memory never holds all of them. Raises ExternalError."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """One page, sheet or slide. `label` says which, as in `page 3`; it is empty where a document has none."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """What a document says. `remark` says what of it is missing, if anything is."""
+
+    parts: Sequence[DocumentPart]
+    remark: str = ""
+
+
+class DocumentReader(Protocol):
+    """Reads PDF and Office files, within limits of time and memory."""
+
+    def read(self, kind: FileKind, content: bytes, *, max_chars: int) -> DocumentText:
+        """Raises UnreadableFileError. What the document says is untrusted data."""
 
 
 class Snapshot(Protocol):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from idea_explorer.domain.approvals import Approval
     from idea_explorer.domain.events import AnyEvent
     from idea_explorer.domain.exploration import Exploration
+    from idea_explorer.domain.file_kinds import FileSample
     from idea_explorer.domain.ids import ExplorationId, FileId
     from idea_explorer.domain.json import JsonObject
     from idea_explorer.domain.run import Status
@@ -203,8 +204,8 @@ class Uploads(Protocol):
     def presign(self, owner: str, name: str, size: int) -> tuple[FileId, Upload]:
         """Allow one upload of at most `size` bytes; raises InvalidRequestError."""
 
-    def has(self, owner: str, file_id: str) -> bool:
-        """Whether the owner has uploaded the file."""
+    def sample(self, owner: str, file_id: str) -> FileSample:
+        """What tells the kind of the file, without all of it. Raises MissingError."""
 
     def about(self, owner: str, file_id: str) -> FileInfo:
         """Raises MissingError."""

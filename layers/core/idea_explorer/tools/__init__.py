@@ -2,7 +2,7 @@
 
 from idea_explorer.agent.toolset import ServerTool
 from idea_explorer.domain import limits
-from idea_explorer.domain.json import Block
+from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.server_tools import BASIC_SEARCH, WEB_FETCH
 from idea_explorer.domain.web_scope import ANYWHERE, WebScope
 
@@ -25,7 +25,8 @@ def web_search(
     }
     if version != DIRECT_VERSION and not dynamic_filtering:
         definition["allowed_callers"] = ["direct"]
-    return ServerTool("web_search", definition)
+    example: JsonObject = {"query": "beekeeping permit requirements Berlin 2026"}
+    return ServerTool("web_search", definition, "query", "non-empty search string", example)
 
 
 def web_fetch(
@@ -54,4 +55,5 @@ def web_fetch(
     }
     if not dynamic_filtering:
         definition["allowed_callers"] = ["direct"]
-    return ServerTool(WEB_FETCH, definition)
+    example: JsonObject = {"url": "https://www.example.com/permits"}
+    return ServerTool(WEB_FETCH, definition, "url", "full http or https URL", example)

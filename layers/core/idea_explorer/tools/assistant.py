@@ -8,12 +8,14 @@ from typing import Annotated
 from pydantic import Field
 
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset, tool
+from idea_explorer.domain import limits
+from idea_explorer.domain.deadline import check_time_limit
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line, pluralize
-from idea_explorer.domain.tools import ToolResult, make_passage
+from idea_explorer.domain.tools import ToolResult, make_passage, name_part
 from idea_explorer.domain.web_scope import ANYWHERE, WebScope
-from idea_explorer.ports import UploadedFiles, WebPages
+from idea_explorer.ports import DocumentReader, UploadedFiles, WebPages
 from idea_explorer.tools import web_search
 from idea_explorer.tools.calculator import calculate
 from idea_explorer.tools.fetch_rules import FetchRules
@@ -52,6 +54,7 @@ def assistant_tools(
     web_search_version: str,
     rules: FetchRules | None,
     *,
+    documents: DocumentReader,
     scope: WebScope = ANYWHERE,
     dynamic_filtering: bool = False,
     search_with_private_text: bool = True,
@@ -59,8 +62,8 @@ def assistant_tools(
     """Without `rules` any public address may be opened: for a person who calls a tool by hand. There is web
     search, unless an operator allows none beside private text."""
     searches = search_with_private_text or not files.list()
-    calls = AssistantCalls(files)
-    functions = (PageCalls(pages, rules).http_fetch, calls.file_search, calls.calculator)
+    calls = AssistantCalls(files, documents)
+    functions = (PageCalls(pages, documents, rules).http_fetch, calls.file_search, calls.calculator)
     search = web_search(web_search_version, scope, dynamic_filtering=dynamic_filtering)
     return Toolset(
         [Tool.of(function) for function in functions],
@@ -82,22 +85,34 @@ class AssistantCalls:
     """The tools over the files of one exploration. The search index is built on first use."""
 
     files: UploadedFiles
-    _index: UploadIndex | None = None
+    documents: DocumentReader
+    _index: UploadIndex = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._index = UploadIndex(self.documents)
 
     @tool(
         example={"query": "API endpoints", "top_k": 5},
         note="Note: Use web_search for internet research, not file_search.",
+        time_limit=limits.FILES_SECONDS,
     )
     def file_search(self, arguments: FileSearch) -> ToolResult:
-        """Search USER-UPLOADED files ONLY, and get the passages that hold the words of the query. Use it
-        only when the user says uploaded files, my documents, this file, our notes. DO NOT use it for laws,
-        regulations, permits, government requirements, news or anything on the internet: it cannot see
-        them; use web_search. ALWAYS give a query."""
+        """Search USER-UPLOADED files ONLY (PDF, Word, Excel, PowerPoint, HTML, CSV, text), and get the
+        passages that hold the words of the query, with their page, sheet or slide. Use it only when the
+        user says uploaded files, my documents, this file, our notes. DO NOT use it for laws, regulations,
+        permits, government requirements, news or anything on the internet: it cannot see them; use
+        web_search. ALWAYS give a query."""
         index = self._searchable()
         found, total = index.search(arguments.query, arguments.top_k)
         results: list[JsonObject] = [
-            {"file": hit.name, "excerpt": hit.excerpt, "score": hit.score} for hit in found
+            {
+                "file": hit.name,
+                **({"part": hit.title} if hit.title else {}),
+                "excerpt": hit.excerpt,
+                "score": hit.score,
+            }
+            for hit in found
         ]
         fields: JsonObject = {"query": arguments.query, "results": [*results], "totalFound": total}
         if not results:
@@ -108,15 +123,16 @@ class AssistantCalls:
             fields,
             f"Found {pluralize(total, 'passage')} matching '{one_line(arguments.query, 100)}'",
             result_count=len(results),
-            passages=[make_passage(hit.name, hit.excerpt) for hit in found],
+            passages=[make_passage(name_part(hit.name, hit.title), hit.excerpt) for hit in found],
         )
 
     @tool(example={"expression": "1200 * (1 + 7.5%) ^ 3"})
     def calculator(self, arguments: Calculator) -> ToolResult:
         """Compute an arithmetic expression exactly: + - * / and parentheses; ^ and ** are powers; % after a
-        number is per cent (7.5% is 0.075), between two numbers it is modulo; sqrt, abs, round, min, max,
-        log (base 10), ln, exp, sin, cos, tan (radians), pi, e. Numbers ONLY: no variables, units, currency
-        signs or thousands separators, NO program code. NOT for looking numbers up: use web_search."""
+        number is per cent (7.5% is 0.075), between two numbers it is modulo, with the sign of the second
+        (-7 % 3 is 2, 7 % -3 is -2); sqrt, abs, round, min, max, log (base 10), ln, exp, sin, cos, tan
+        (radians), pi, e. Numbers ONLY: no variables, units, currency signs or thousands separators, NO
+        program code. NOT for looking numbers up: use web_search."""
         result = calculate(arguments.expression)
         return ToolResult.success(
             {"expression": arguments.expression, "result": result},
@@ -124,9 +140,13 @@ class AssistantCalls:
         )
 
     def _searchable(self) -> UploadIndex:
+        """Files that were read before the time was up are not read again by the next call."""
         with self._lock:
-            if self._index is None:
-                self._index = UploadIndex(self.files.read_all())
+            if self._index.count < len(self.files.list()):
+                for number, file in enumerate(self.files.read_all()):
+                    check_time_limit()
+                    if number >= self._index.count:
+                        self._index.add(file)
         if self._index.names:
             return self._index
         unread = "; ".join(f"{name}: {reason}" for name, reason in self._index.remarks.items())

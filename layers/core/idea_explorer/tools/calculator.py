@@ -57,6 +57,7 @@ class _Token:
     kind: str
     text: str
     position: int
+    end: int
 
     @property
     def begins_operand(self) -> bool:
@@ -94,7 +95,7 @@ class _Parser:
         while self._next.text in _OPERATORS:
             operator = self._next.text
             strength, compute = _OPERATORS[operator]
-            if operator == "%" and not self._tokens[self._index + 1].begins_operand:
+            if operator == "%" and not self._is_modulo():
                 self._advance()
                 value = arithmetic.divide(value, Fraction(100))
                 continue
@@ -105,6 +106,16 @@ class _Parser:
             value = compute(value, self._expression(strength - (operator == "^")))
         self._depth -= 1
         return value
+
+    def _is_modulo(self) -> bool:
+        """Whether a `%` stands between two numbers. Before a sign, spaces tell: `7 % -3` is modulo, `7% - 3`
+        and `7%-3` take 3 from 7 per cent."""
+        before, percent, after, *rest = self._tokens[self._index - 1 :][:4]
+        if after.text not in {"-", "+"}:
+            return after.begins_operand
+        (operand,) = rest
+        is_apart = before.end < percent.position and percent.end < after.position
+        return is_apart and after.end == operand.position and operand.begins_operand
 
     def _operand(self) -> Number:
         token = self._advance()
@@ -157,7 +168,7 @@ def _tokens(expression: str) -> list[_Token]:
     for match in _TOKEN.finditer(expression):
         kind = match.lastgroup or "end"
         text = match.group(kind)
-        tokens.append(_Token(kind, _SPELLINGS.get(text, text), match.start(kind)))
+        tokens.append(_Token(kind, _SPELLINGS.get(text, text), *match.span(kind)))
     return tokens
 
 

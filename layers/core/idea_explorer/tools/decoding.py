@@ -4,6 +4,8 @@ import codecs
 import re
 import sys
 
+from idea_explorer.domain.encodings import find_codec, guess_codec
+
 SLICE = 65_536  # bytes or characters that are worked on at once: no other thread runs meanwhile
 
 # what browsers use for these labels: a superset of the named encoding
@@ -30,6 +32,8 @@ _KNOWN = re.compile(
 )
 _BOMS = {
     codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",  # begins as UTF-16 does
+    codecs.BOM_UTF32_BE: "utf-32-be",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
@@ -41,9 +45,9 @@ _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t
 
 
 def decode(data: bytes, charset: str = "", *, html: bool = False, limit: int = sys.maxsize) -> str:
-    """Decode by byte order mark, declared charset, an HTML page's meta tag, UTF-8, or else Windows-1252.
-    Never fails: invalid bytes become U+FFFD. Control characters are left out. Ends soon after `limit`
-    characters."""
+    """Decode by byte order mark, declared charset, an HTML page's meta tag, UTF-8, or else by a guess. Never
+    fails: invalid bytes become U+FFFD. Control characters are left out. Ends soon after `limit` characters.
+    """
     for mark, codec in _BOMS.items():
         if data.startswith(mark):
             return _decode(data[len(mark) :], codec, limit)
@@ -53,10 +57,12 @@ def decode(data: bytes, charset: str = "", *, html: bool = False, limit: int = s
         codec = _codec(meta.group(1).decode("ascii", "replace")).replace("utf-16-le", "utf-8")
     if codec:
         return _decode(data, codec, limit)
+    if codec := find_codec(data):
+        return _decode(data, codec, limit)
     try:
         return _decode(data, "utf-8", limit, "strict")
     except UnicodeDecodeError:
-        return _decode(data, "cp1252", limit)
+        return _decode(data, guess_codec(data) or "cp1252", limit)
 
 
 def _codec(label: str) -> str:

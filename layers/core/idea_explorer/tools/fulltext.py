@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from idea_explorer.domain.errors import UnreadableFileError
+from idea_explorer.domain.file_kinds import FileKind, FileSample, detect_kind
 from idea_explorer.domain.text import one_line
-from idea_explorer.ports import UploadedFile
+from idea_explorer.ports import DocumentPart, DocumentReader, DocumentText, UploadedFile
 from idea_explorer.tools.decoding import decode
 from idea_explorer.tools.readable import readable
 
@@ -91,67 +93,68 @@ def _excerpt(text: str, match: str) -> str:
 
 PASSAGE_CHARS = 1_000  # a passage is returned whole: the match with its surroundings
 MAX_FILE_CHARS = 2_000_000  # about 500 pages; more takes longer to index than a tool may run
-BINARY_PROBE = 8_192
-# files with these endings may have an older encoding than UTF-8; others then count as binary
-TEXT_SUFFIXES = (".txt", ".md", ".markdown", ".csv", ".tsv", ".json", ".html", ".htm", ".log")
-HTML_SUFFIXES = (".html", ".htm", ".xhtml")
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BREAK = re.compile(r"\s\S*$")
 
 
 class UploadIndex:
-    """The passages of all text files, and why other files are not searched, or not in full."""
+    """The passages of all files that were added, and why other files are not searched, or not in full."""
 
-    def __init__(self, files: Iterable[UploadedFile]) -> None:
+    def __init__(self, documents: DocumentReader, files: Iterable[UploadedFile] = ()) -> None:
+        self.count = 0
         self.names: list[str] = []
         self.remarks: dict[str, str] = {}
-        self._passages: list[tuple[str, str]] = []
+        self._documents = documents
+        self._passages: list[tuple[str, str, str]] = []
+        self._index: FullText | None = None
         for file in files:
-            self._add(file)
-        # by a number that no query contains: a file's name must not make all its passages match
-        self._index = FullText(
-            (f"passage{number}", "", text) for number, (_, text) in enumerate(self._passages)
-        )
+            self.add(file)
+
+    def add(self, file: UploadedFile) -> None:
+        """To be done before the first search."""
+        try:
+            found = extract_text(file, self._documents)
+            self.names.append(file.name)
+            self._passages += (
+                (file.name, part.label, passage)
+                for part in found.parts
+                for passage in split_passages(part.text)
+            )
+            remark = found.remark
+        except UnreadableFileError as error:
+            remark = f"not searched: it {error.reason}"
+        if remark:
+            self.remarks[file.name] = remark
+        self.count += 1
 
     def search(self, query: str, limit: int) -> tuple[list[SearchHit], int]:
-        """The best passages, and how many match at all."""
+        """The best passages, and how many match at all. A hit's title says on which page, sheet or slide."""
+        if self._index is None:
+            # by a number that no query contains: a file's name must not make all its passages match
+            self._index = FullText(
+                (f"passage{number}", "", text) for number, (_, _, text) in enumerate(self._passages)
+            )
         hits, total = self._index.search(query, limit)
         passages = [self._passages[int(hit.name.removeprefix("passage"))] for hit in hits]
-        found = zip(hits, passages, strict=True)
-        return [replace(hit, name=name, excerpt=text) for hit, (name, text) in found], total
-
-    def _add(self, file: UploadedFile) -> None:
-        text, is_cut = _extract(file)
-        if text is None:
-            self.remarks[file.name] = (
-                "not a text file; text, Markdown, CSV, JSON and HTML are searched"
-            )
-            return
-        self.names.append(file.name)
-        if is_cut:
-            self.remarks[file.name] = f"only its first {MAX_FILE_CHARS:,} characters are searched"
-        self._passages += ((file.name, part) for part in split_passages(text))
+        return [
+            replace(hit, name=name, title=label, excerpt=text)
+            for hit, (name, label, text) in zip(hits, passages, strict=True)
+        ], total
 
 
-def extract_text(file: UploadedFile) -> str | None:
-    """The file's text as far as it is searched, or None for a binary file; its content decides, not its
-    name."""
-    return _extract(file)[0]
-
-
-def _extract(file: UploadedFile) -> tuple[str | None, bool]:
-    """The text, and whether the file has more. Of a page, it is the source that is bounded: tags take
-    longer to read than text."""
-    data, name = file.content, file.name.lower()
-    if not data.startswith(_UTF16_MARKS):
-        if b"\0" in data[:BINARY_PROBE] or data.startswith(b"%PDF-"):
-            return None, False
-        if not name.endswith(TEXT_SUFFIXES) and not _is_utf8(data):
-            return None, False
-    is_page = name.endswith(HTML_SUFFIXES)
-    whole = decode(data, html=is_page, limit=MAX_FILE_CHARS + 1)
-    text, is_cut = whole[:MAX_FILE_CHARS], len(whole) > MAX_FILE_CHARS
-    return (readable(text, limit=MAX_FILE_CHARS).text if is_page else text), is_cut
+def extract_text(file: UploadedFile, documents: DocumentReader) -> DocumentText:
+    """The file's text as far as it is searched; its content decides what it is, not its name. Raises
+    UnreadableFileError. Of a page, it is the source that is bounded: tags take longer to read than text."""
+    kind = detect_kind(FileSample.of(file.name, file.content))
+    if kind.is_document:
+        return documents.read(kind, file.content, max_chars=MAX_FILE_CHARS)
+    is_page = kind is FileKind.PAGE
+    whole = decode(file.content, html=is_page, limit=MAX_FILE_CHARS + 1)
+    text = whole[:MAX_FILE_CHARS]
+    if is_page:
+        text = readable(text, limit=MAX_FILE_CHARS).text
+    is_cut = len(whole) > MAX_FILE_CHARS
+    remark = f"only its first {MAX_FILE_CHARS:,} characters are read" if is_cut else ""
+    return DocumentText([DocumentPart("", text)], remark)
 
 
 def split_passages(text: str) -> Iterator[str]:
@@ -174,11 +177,3 @@ def _cut(piece: str) -> int:
             return found + len(separator)
     word = _BREAK.search(piece, half)
     return word.start() + 1 if word else len(piece)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -13,11 +13,18 @@ from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
 from idea_explorer.domain.deadline import write_reserve
-from idea_explorer.domain.errors import InvalidRequestError, MissingError, QuotaSpentError
+from idea_explorer.domain.errors import (
+    InvalidRequestError,
+    MissingError,
+    QuotaSpentError,
+    UnreadableFileError,
+)
 from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.file_kinds import detect_kind
 from idea_explorer.domain.models import PROFILES, ModelProfile
 from idea_explorer.domain.queue_messages import SMOKE_OWNER
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS, toolsets_taking
 from idea_explorer.domain.usage import Price
 from idea_explorer.domain.web_scope import ANYWHERE, WebScope
@@ -143,11 +150,10 @@ class RequestPolicy:
             _check_least(budget, before.run.min_resume_usd, spent, purpose)
 
     def check_files(self, request: ExploreRequest, owner: str) -> None:
-        if not request.files:
-            return
-        for file_id in request.files:
-            if self.uploads and not self.uploads.has(owner, file_id):
-                raise _wrong("files", f"there is no file {file_id[:60]!r}; send it first")
+        """A file of a kind that cannot be read is refused now, before anything is paid."""
+        if self.uploads:
+            for file_id in request.files:
+                _check_file(self.uploads, owner, file_id)
 
     def check_quota(self, owner: str, now: datetime) -> None:
         left = self.left_today(owner, now)
@@ -162,6 +168,18 @@ class RequestPolicy:
         if self.daily_cost_usd is None or self.spend is None:
             return None
         return self.daily_cost_usd - self.spend.spent(owner, now.date())
+
+
+def _check_file(uploads: Uploads, owner: str, file_id: str) -> None:
+    try:
+        sample = uploads.sample(owner, file_id)
+    except MissingError as error:
+        rule = f"there is no file {file_id[:60]!r}; send it first"
+        raise _wrong("files", rule) from error
+    try:
+        detect_kind(sample)
+    except UnreadableFileError as error:
+        raise _wrong("files", f"{one_line(sample.name, 100)} {error.reason}") from error
 
 
 def _check_least(budget: float, least_usd: float, spent_usd: float, purpose: str) -> None:

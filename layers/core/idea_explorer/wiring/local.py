@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from idea_explorer.adapters.sqlite.queue import LocalQueue
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
     from idea_explorer.domain.exploration import Exploration
-    from idea_explorer.ports import Clock, Idempotency, Log, Uploads
+    from idea_explorer.ports import Clock, DocumentReader, Idempotency, Log, Uploads
     from idea_explorer.settings import Settings
 
 
@@ -54,11 +54,18 @@ def files_of(exploration: Exploration, uploads: Uploads) -> FilesOf:
     return FilesOf(uploads, exploration.owner, exploration.request.files)
 
 
+def document_reader() -> DocumentReader:
+    """Reads PDF and Office files; the parsers are loaded in its own process."""
+    from idea_explorer.adapters.documents.process import ChildProcessReader
+
+    return ChildProcessReader()
+
+
 def given_files(paths: Sequence[Path]) -> GivenFiles:
     """Files that a person at this machine named; raises InvalidRequestError."""
     from idea_explorer.adapters.given_files import GivenFiles
 
-    return GivenFiles(paths)
+    return GivenFiles(paths, document_reader())
 
 
 def open_given_file(path: Path) -> BinaryIO:

@@ -13,7 +13,14 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_secrets
-from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, files_of, given_files, system_clock
+from idea_explorer.wiring.local import (
+    LOCAL_OWNER,
+    cli_log,
+    document_reader,
+    files_of,
+    given_files,
+    system_clock,
+)
 
 if TYPE_CHECKING:
     from idea_explorer.adapters.folder.layout import Layout
@@ -173,6 +180,7 @@ def assistant(context: ToolsetContext) -> Toolset:
         PublicHttp(system_clock()),
         context.files,
         rules=fetch_rules(context),
+        documents=document_reader(),
         **search_options(context),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from idea_explorer.domain.exploration import OFFLINE
 from idea_explorer.domain.server_tools import WEB_FETCH, find_web_tools
 from idea_explorer.domain.transcript import Opening
-from idea_explorer.wiring.local import system_clock
+from idea_explorer.wiring.local import document_reader, system_clock
 
 if TYPE_CHECKING:
     from idea_explorer.agent.toolset import ServerTool, Tool
@@ -92,7 +92,8 @@ def page_reader(
     from idea_explorer.agent.toolset import Tool
     from idea_explorer.tools.pages import PageCalls
 
-    return Tool.of(PageCalls(PublicHttp(system_clock()), rules).http_fetch)
+    calls = PageCalls(PublicHttp(system_clock()), document_reader(), rules)
+    return Tool.of(calls.http_fetch)
 
 
 def _trusts_anthropic(context: ToolsetContext, has_research: bool) -> bool:

@@ -1,4 +1,5 @@
 import gzip
+import random
 import socket
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -127,10 +128,10 @@ def test_broken_packing_is_an_error_not_half_a_page(
 @pytest.mark.parametrize(
     "content_type",
     ["text/html", "text/plain", "text/csv; header=present", "application/json", "application/ld+json",
-     "application/xhtml+xml", "application/xml", "TEXT/HTML"],
+     "application/xhtml+xml", "application/xml", "TEXT/HTML", "application/octet-stream", "", None],
 )  # fmt: skip
 def test_text_html_and_json_are_read(
-    pages: PublicHttp, server: WebServer, content_type: str
+    pages: PublicHttp, server: WebServer, content_type: str | None
 ) -> None:
     server.replies["/"] = page("{}", content_type)
     assert pages.fetch(f"{server.url}/").body == b"{}"
@@ -138,27 +139,69 @@ def test_text_html_and_json_are_read(
 
 @pytest.mark.parametrize(
     "content_type",
-    ["image/png", "application/pdf", "application/octet-stream", "video/mp4", "application/zip",
-     "multipart/x-mixed-replace", "nonsense", "", None],
-)  # fmt: skip
-def test_other_types_are_refused(
-    pages: PublicHttp, server: WebServer, content_type: str | None
-) -> None:
+    ["image/png", "video/mp4", "application/zip", "multipart/x-mixed-replace", "nonsense"],
+)
+def test_other_types_are_refused(pages: PublicHttp, server: WebServer, content_type: str) -> None:
     server.replies["/"] = page("<p>x", content_type)
     with pytest.raises(UnsupportedContentError):
         pages.fetch(f"{server.url}/")
 
 
-def test_half_a_megabyte_fits_and_one_byte_more_does_not(
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"<!doctype html><p>x", "text/html"),
+        (b"plain words", "text/plain"),
+        ("größer".encode("latin-1"), "text/plain"),
+        (b"%PDF-1.7 x", "application/pdf"),
+    ],
+)
+@pytest.mark.parametrize("declared", [None, "application/octet-stream"])
+def test_what_comes_without_a_type_is_known_by_its_content(
+    pages: PublicHttp, server: WebServer, declared: str | None, body: bytes, expected: str
+) -> None:
+    server.replies["/"] = page(body, declared)
+    assert pages.fetch(f"{server.url}/").content_type == expected
+
+
+@pytest.mark.parametrize("body", [b"\x89PNG\r\n\x1a\n", b"\0\1\2" * 50, b"PK\x03\x04"])
+def test_what_comes_without_a_type_and_is_no_text_is_refused(
+    pages: PublicHttp, server: WebServer, body: bytes
+) -> None:
+    server.replies["/"] = page(body, None)
+    with pytest.raises(UnsupportedContentError):
+        pages.fetch(f"{server.url}/")
+
+
+@pytest.mark.parametrize("declared", ["application/pdf", "text/html"])
+def test_a_pdf_may_be_larger_than_a_page(
+    pages: PublicHttp, server: WebServer, declared: str
+) -> None:
+    content = b"%PDF-1.7 " + random.Random(1).randbytes(2_000_000)
+    server.replies["/"] = raw("200 OK", declared, None, [content])
+    server.replies["/packed"] = page(
+        gzip.compress(content), declared, headers={"Content-Encoding": "gzip"}
+    )
+    server.replies["/large"] = raw("200 OK", declared, None, [b"%PDF-" + b"x" * 10_485_760])
+
+    for path in ("/", "/packed"):
+        fetched = pages.fetch(f"{server.url}{path}")
+        assert (fetched.body == content, fetched.is_cut) == (True, False)
+        assert fetched.content_type == "application/pdf"
+    with pytest.raises(ResponseTooLargeError, match="PDF is larger than 10 MB"):
+        pages.fetch(f"{server.url}/large")
+
+
+def test_half_a_megabyte_fits_and_a_longer_page_is_cut(
     pages: PublicHttp, server: WebServer
 ) -> None:
     server.replies["/fits"] = raw("200 OK", "text/plain", None, [b"x" * 512_000])
     server.replies["/announced"] = page(b"x" * 512_001, "text/plain")
     server.replies["/not-announced"] = raw("200 OK", "text/plain", None, [b"x" * 512_001])
-    assert len(pages.fetch(f"{server.url}/fits").body) == 512_000
-    for path in ("/announced", "/not-announced"):
-        with pytest.raises(ResponseTooLargeError, match="500 KB"):
-            pages.fetch(f"{server.url}{path}")
+    for path in ("/fits", "/announced", "/not-announced"):
+        fetched = pages.fetch(f"{server.url}{path}")
+        assert len(fetched.body) == 512_000
+        assert fetched.is_cut is (path != "/fits")
 
 
 def test_redirects_are_followed_to_the_end(pages: PublicHttp, server: WebServer) -> None:

@@ -68,6 +68,15 @@ class Bucket:
         except ExpectedError:
             return None
 
+    def get_range(self, key: str, start: int, end: int) -> bytes:
+        """The bytes from `start` to before `end`, which the object must have."""
+        if start >= end:
+            return b""  # S3 refuses an empty range
+        span = f"bytes={start}-{end - 1}"
+        return self._read(
+            lambda api: bytes(api.get_object(Bucket=self._name, Key=key, Range=span)["Body"].read())
+        )
+
     @contextmanager
     def open(self, key: str) -> Iterator[IO[bytes]]:
         """The object as a stream, for one that may be too large for memory."""
@@ -81,10 +90,16 @@ class Bucket:
         return head["ContentLength"], head["Metadata"]
 
     def presign(
-        self, key: str, *, max_bytes: int, metadata: Mapping[str, str]
+        self,
+        key: str,
+        *,
+        max_bytes: int,
+        metadata: Mapping[str, str],
+        content_type: str = "application/octet-stream",
     ) -> tuple[str, dict[str, str]]:
-        """Address and form fields that allow one upload of limited size, for a while."""
+        """Address and form fields that allow one upload of this type and of limited size, for a while."""
         fields = {f"x-amz-meta-{name}": value for name, value in metadata.items()}
+        fields["Content-Type"] = content_type
         conditions: list[object] = [{name: value} for name, value in fields.items()]
         with map_aws_errors(SYSTEM):
             signed = self._connect().generate_presigned_post(

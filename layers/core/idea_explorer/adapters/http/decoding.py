@@ -1,7 +1,7 @@
 """Decodes response bodies piece by piece, never beyond a limit."""
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from idea_explorer.domain.errors import (
     HttpError,
@@ -10,26 +10,41 @@ from idea_explorer.domain.errors import (
 )
 
 ACCEPT_ENCODING = "gzip, deflate"  # the encodings that can be decoded in bounded steps
+PIECE = 4_096
 _GZIP = 16 + zlib.MAX_WBITS
 _RAW_DEFLATE = -zlib.MAX_WBITS
 
 
-def read_body(chunks: Iterable[bytes], encoding: str, limit: int) -> bytes:
-    """The decoded body; raises ResponseTooLargeError beyond `limit` bytes.
+def read_body(
+    chunks: Iterable[bytes], encoding: str, limit_for: Callable[[bytearray], int]
+) -> tuple[bytes, bool]:
+    """The decoded body up to a limit, and whether it goes on. `limit_for` gets the beginning: how much is
+    read depends on what it is.
 
     The encoded bytes are limited too: a stream can go on forever without decoding to anything.
     """
     decoder = _create_decoder(encoding)
     body = bytearray()
     received = 0
-    for chunk in chunks:
-        received += len(chunk)
-        body += decoder.decode(chunk, limit + 1 - len(body))
-        if len(body) > limit or received > 2 * limit:
+    for piece in _split(chunks):
+        received += len(piece)
+        limit = limit_for(body)
+        body += decoder.decode(piece, limit + 1 - len(body))
+        limit = limit_for(body)
+        if len(body) > limit:
+            return bytes(body[:limit]), True
+        if received > 2 * limit:
             raise ResponseTooLargeError(f"The response is larger than {limit // 1024} KB.")
     if not decoder.complete and received:
         raise HttpError(f"The response's {encoding} encoding is truncated.")
-    return bytes(body)
+    return bytes(body), False
+
+
+def _split(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Pieces of which even the first does not expand to much more than a limit."""
+    for chunk in chunks:
+        for start in range(0, len(chunk), PIECE):
+            yield chunk[start : start + PIECE]
 
 
 class _Identity:

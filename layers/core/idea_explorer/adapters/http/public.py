@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 import httpcore
 import httpx
@@ -27,6 +28,7 @@ from idea_explorer.adapters.http.connections import (
 from idea_explorer.adapters.http.decoding import ACCEPT_ENCODING, read_body
 from idea_explorer.domain import errors, limits
 from idea_explorer.domain.deadline import Clock, Deadline
+from idea_explorer.domain.file_kinds import FileKind, FileSample, detect_kind
 from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.ports import WebPage
 
@@ -34,11 +36,15 @@ MAX_REDIRECTS = 5
 SILENCE_SECONDS = 4.0  # without a byte; a second attempt then still fits into the ten seconds
 DEFAULT_PORTS = {"http": 80, "https": 443}
 READABLE_TYPES = frozenset(
-    f"application/{name}" for name in "json xhtml+xml xml rss+xml atom+xml yaml".split()
+    f"application/{name}" for name in "json xhtml+xml xml rss+xml atom+xml yaml pdf".split()
 )
+# What servers say of files that they know nothing about.
+UNKNOWN_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+PDF = "application/pdf"
+PDF_MARK = b"%PDF-"
 HEADERS = {
     "user-agent": f"idea-explorer/{__version__}",
-    "accept": "text/html, application/json, text/*;q=0.9, */*;q=0.1",
+    "accept": "text/html, application/json, text/*;q=0.9, application/pdf;q=0.8, */*;q=0.1",
     "accept-encoding": ACCEPT_ENCODING,
 }
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"',]{1,40})""", re.IGNORECASE)
@@ -58,7 +64,7 @@ class PublicHttp:
     silence_seconds: float = SILENCE_SECONDS
 
     def fetch(self, url: str, may_redirect_to: Callable[[str], bool] | None = None) -> WebPage:
-        """GET a text, HTML or JSON page; each of at most five redirects is checked too."""
+        """GET a text, HTML, JSON or PDF page; each of at most five redirects is checked too."""
         with self._session(self.fetch_rules, self.fetch_seconds, self.silence_seconds) as session:
             request = session.request("GET", url)
             for _ in range(MAX_REDIRECTS + 1):
@@ -176,33 +182,56 @@ class _Session:
 
 
 def _read_page(response: httpx.Response) -> WebPage:
+    """A long page is cut; a PDF that is too large is refused, because a part of one cannot be read."""
     _raise_for_status(response)
     header = response.headers.get("content-type", "")
-    content_type = header.split(";")[0].strip().lower()
-    if not _is_readable(content_type):
-        raise errors.UnsupportedContentError(
-            f"The address serves {content_type[:80] or 'no content type'};"
-            " only text, HTML and JSON can be read."
-        )
-    length = response.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > limits.MAX_PAGE_BYTES:
-        raise errors.ResponseTooLargeError(
-            f"The response is larger than {limits.MAX_PAGE_BYTES // 1024} KB."
-        )
+    declared = header.split(";")[0].strip().lower()
+    if not _is_readable(declared):
+        raise _unsupported(declared)
     encoding = response.headers.get("content-encoding", "").strip().lower()
+    body, is_cut = read_body(response.iter_raw(), encoding, partial(_choose_limit, declared))
+    content_type = PDF if body.startswith(PDF_MARK) else declared
+    if content_type == PDF and is_cut:
+        most = limits.MAX_PDF_BYTES // 1_048_576
+        raise errors.ResponseTooLargeError(f"The PDF is larger than {most} MB.")
     charset = _CHARSET.search(header)
     return WebPage(
         url=str(response.url),
         status=response.status_code,
-        content_type=content_type,
+        content_type=_detect_type(body) if content_type in UNKNOWN_TYPES else content_type,
         charset=charset.group(1) if charset else "",
-        body=read_body(response.iter_raw(), encoding, limits.MAX_PAGE_BYTES),
+        body=body,
+        is_cut=is_cut,
+    )
+
+
+def _choose_limit(declared: str, body: bytearray) -> int:
+    is_pdf = declared == PDF or body.startswith(PDF_MARK)
+    return limits.MAX_PDF_BYTES if is_pdf else limits.MAX_PAGE_BYTES
+
+
+def _detect_type(body: bytes) -> str:
+    """What a server sends without saying what it is."""
+    try:
+        kind = detect_kind(FileSample.of("", body))
+    except errors.UnreadableFileError as error:
+        raise _unsupported("no readable content") from error
+    if kind.is_document:
+        raise _unsupported(f"{kind.upper()} without a content type")
+    return "text/html" if kind is FileKind.PAGE else "text/plain"
+
+
+def _unsupported(content_type: str) -> errors.UnsupportedContentError:
+    return errors.UnsupportedContentError(
+        f"The address serves {content_type[:80]}; only text, HTML, JSON and PDF can be read."
     )
 
 
 def _is_readable(content_type: str) -> bool:
-    return content_type.startswith("text/") or (
-        content_type in READABLE_TYPES or content_type.endswith("+json")
+    return (
+        content_type.startswith("text/")
+        or content_type in READABLE_TYPES | UNKNOWN_TYPES
+        or content_type.endswith("+json")
     )
 
 

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.text import escape_markdown, one_line, pluralize
+from idea_explorer.domain.tools import name_part
 
 SUMS = PAGES = 3  # per question; a question with more is a list of tasks
 QUOTE = 300
@@ -83,16 +84,17 @@ def _excerpts(result: Result) -> list[str]:
     hits = [hit for hit in found if isinstance(hit, dict)] if isinstance(found, list) else []
     if not hits:
         return [f"- {_plain(text_of(result.payload.get('note')))}"]
-    return [
-        f"- “{_plain(text_of(hit.get('excerpt')))}” ({_link(text_of(hit.get('file')))})"
-        for hit in hits
-    ]
+    return [f"- “{_plain(text_of(hit.get('excerpt')))}” ({_link(_name(hit))})" for hit in hits]
 
 
 def _asked(result: Result) -> str:
     """For a code span, where a backslash does not escape anything."""
     given = " ".join(text_of(value) for value in result.input.values())
     return one_line(given.replace("`", "'"), 200)
+
+
+def _name(hit: JsonObject) -> str:
+    return name_part(text_of(hit.get("file")), text_of(hit.get("part")))
 
 
 def _link(file: str) -> str:

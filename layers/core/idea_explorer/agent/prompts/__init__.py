@@ -15,7 +15,8 @@ from idea_explorer.domain.toolsets import TOOLSETS
 
 SHARED = frozenset(
     """
-    common write_now cut_call complete_report correct_report verify only_thinking no_more_tools continue
+    common web_search write_now cut_call complete_report correct_report verify only_thinking no_more_tools
+    continue
     update follow_up go_on fresh_start resume plan related findings branch synthesis no_findings
     """.split()
 )
@@ -60,7 +61,7 @@ def modes() -> tuple[str, ...]:
 
 def system_prompt(request: ExploreRequest) -> str:
     """The instructions of a toolset or mode, with the steps and the length that the request asks for."""
-    values = {"steps": pluralize(request.steps, "step")}
+    values = {"steps": pluralize(request.steps, "step"), "web_search": prompt("web_search")}
     if depth := request.depth_limits:
         values["words"] = " to ".join(f"{words:,}" for words in depth.words)
     if not request.spec.takes("mode"):
