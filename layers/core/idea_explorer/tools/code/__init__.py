@@ -3,10 +3,12 @@
 from collections.abc import Callable
 
 from idea_explorer.agent.toolset import Tool, Toolset
+from idea_explorer.tools.code.importer_search import find_importers
 from idea_explorer.tools.code.propose import create_file, edit_file
 from idea_explorer.tools.code.read import list_files, read_file
+from idea_explorer.tools.code.reference_search import find_references
 from idea_explorer.tools.code.search import find_files, search_files
-from idea_explorer.tools.code.symbol_search import find_definition, find_importers
+from idea_explorer.tools.code.symbol_search import find_definition
 from idea_explorer.tools.code.workspace import Workspace
 
 __all__ = ["Workspace", "code_tools"]
@@ -18,6 +20,7 @@ FUNCTIONS = (
     find_files,
     find_definition,
     find_importers,
+    find_references,
     edit_file,
     create_file,
 )
