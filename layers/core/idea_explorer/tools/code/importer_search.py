@@ -12,7 +12,6 @@ from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.import_query import parse_module_path
 from idea_explorer.tools.code.parsing.modules import has_ending
 from idea_explorer.tools.code.patterns import MAX_TEXT
-from idea_explorer.tools.code.resolving import family_of
 from idea_explorer.tools.code.unindexed import describe_unindexed, has_no_index
 from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
 
@@ -90,8 +89,8 @@ def _of_files(workspace: Workspace, asked: str, files: list[str]) -> Iterator[Lo
                 is_meant = not wanted.isdisjoint(meant)
             if is_meant:
                 yield path, imported
-                if family_of(path) == "rust" and len(done) < MAX_NAMES:
-                    todo |= resolver.names_passed_on(files, imported)
+                if len(done) < MAX_NAMES:
+                    todo |= resolver.names_passed_on(path, imported, files)
 
 
 def _by_name(workspace: Workspace, asked: str) -> Iterator[Located]:

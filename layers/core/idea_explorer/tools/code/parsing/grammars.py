@@ -90,6 +90,7 @@ _JAVASCRIPT = f"""
   (shorthand_property_identifier_pattern) @symbol
   (object_assignment_pattern left: (shorthand_property_identifier_pattern) @symbol)
   (pair_pattern key: (property_identifier) @symbol value: (identifier) @alias)
+  (pair_pattern value: (object_pattern (shorthand_property_identifier_pattern) @symbol))
 ]) value: {_REQUIRE} @import)
 (call_expression function: (import) arguments: (arguments . (string) @module)) @import
 """
@@ -124,6 +125,8 @@ _C_VARIABLE = """[
     ({0}) @name
     (pointer_declarator declarator: [({0}) @name (pointer_declarator declarator: ({0}) @name)])
     (array_declarator declarator: ({0}) @name)
+    (function_declarator declarator: (parenthesized_declarator
+      (pointer_declarator declarator: ({0}) @name)))
   ])
   (array_declarator declarator: [
     ({0}) @name
@@ -135,6 +138,7 @@ _C_VARIABLE = """[
   ])))
 ]"""
 _C_NAME = _C_VARIABLE.format("identifier")
+# The last definition is `MACRO int (*name)(…)`, which the grammar takes for an error.
 C_DEFINITIONS = f"""
 (function_definition declarator: [
   (function_declarator declarator: (identifier) @name)
@@ -148,11 +152,21 @@ C_DEFINITIONS = f"""
 (enum_specifier name: (type_identifier) @name body: (_)) @class
 (enumerator name: (identifier) @name) @variable
 (type_definition declarator: {_C_VARIABLE.format("type_identifier")}) @class
+(type_definition declarator: [
+  (primitive_type) @name
+  (pointer_declarator declarator: (function_declarator
+    declarator: (parenthesized_declarator (type_identifier) @name)))
+  (function_declarator declarator: [
+    (type_identifier) @name (parenthesized_declarator (type_identifier) @name)
+  ])
+]) @class
 (field_declaration declarator: {_C_VARIABLE.format("field_identifier")}) @variable
 (preproc_def name: (identifier) @name) @variable
 (preproc_function_def name: (identifier) @name) @function
 (declaration declarator: {_C_NAME}) @variable
 (declaration declarator: (init_declarator declarator: {_C_NAME})) @variable
+(function_declarator parameters: (parameter_list
+  . (ERROR) . (parameter_declaration type: (type_identifier) @name !declarator) .)) @variable
 (preproc_include path: [(string_literal) (system_lib_string)] @module) @import
 """
 

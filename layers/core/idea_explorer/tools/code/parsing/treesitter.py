@@ -29,6 +29,11 @@ from idea_explorer.tools.code.parsing.tree_imports import find_imported_names, f
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query, Tree
 
+# Variables that are not local to the function around them: they belong to a type in it, or to the file.
+_MEMBERS = frozenset(
+    "enum_assignment enum_variant enumerator field_declaration field_definition preproc_def"
+    " property_signature public_field_definition".split()
+)
 _KINDS: tuple[DefinitionKind, ...] = ("function", "class", "variable")
 MAX_MODIFIERS = 60
 _MODIFIERS = re.compile(rb"[\w \t]{0,%d}" % MAX_MODIFIERS)
@@ -52,6 +57,7 @@ class _Found:
     line: int
     signature: str
     container: str
+    is_member: bool = False
 
 
 def parse_with_grammar(grammar: str, source: bytes) -> ParsedCode:
@@ -144,11 +150,14 @@ def _definitions(matches: list[Captures], source: bytes) -> Iterator[Definition]
             around.pop()
         outer = around[-1]
         names = outer.names or ((found.container,) if found.container else ())
-        if found.kind and not (found.kind == "variable" and outer.in_function):
+        is_local = found.kind == "variable" and outer.in_function and not found.is_member
+        if found.kind and not is_local:
             yield Definition(found.name, found.kind, found.line, found.signature, ".".join(names))
         if found.kind != "variable":
             inner = (*outer.names, *filter(None, [found.name]))[:MAX_NESTING]
-            in_function = outer.in_function or found.kind == "function" or not found.name
+            # what is assigned in a class is part of it, wherever the class is
+            is_inside = outer.in_function and found.kind != "class"
+            in_function = is_inside or found.kind == "function" or not found.name
             around.append(_Scope(found.end, inner, in_function=in_function))
 
 
@@ -170,7 +179,7 @@ def _found(matches: list[Captures], source: bytes) -> list[_Found]:
                         continue
                     if known is None or known.kind == "variable":
                         best[name.start_byte] = _describe(node, name, kind, captures, source)
-    named = (found for found in best.values() if found.name)
+    named = (found for found in best.values() if found.name not in {"", "_"})
     return sorted([*named, *nameless], key=lambda found: (found.start, -found.end))
 
 
@@ -194,6 +203,7 @@ def _describe(
         line=name.start_point[0] + 1,
         signature=_signature(node, source),
         container="".join(_bare(text_of(outer, source)) for outer in captures.get("container", [])),
+        is_member=node.type in _MEMBERS,
     )
 
 
@@ -212,4 +222,6 @@ def _signature(node: "Node", source: bytes) -> str:
 
 def _bare(name: str) -> str:
     """The name without quotes, pointers and type parameters."""
+    if name[:1] in {'"', "'"}:
+        return name.strip("'\"")
     return name.strip("*&'\"` ").partition("<")[0].partition("[")[0].rpartition("::")[2]

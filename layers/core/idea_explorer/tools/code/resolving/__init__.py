@@ -63,12 +63,10 @@ class Resolver:
             return self._of(family).last_segments(path)
         return {*module_segments(path)[-1:]}
 
-    def names_passed_on(self, files: list[str], imported: Import) -> set[str]:
-        """The names under which a `pub use` in Rust makes what is in these files known elsewhere."""
-        rust = self._of("rust")
-        if not isinstance(rust, RustModules):
-            return set()
-        return {name for file in files for name in rust.passed_on(file, imported)}
+    def names_passed_on(self, importer: str, imported: Import, files: list[str]) -> set[str]:
+        """The names under which an import of these files makes what is in them known elsewhere."""
+        rust = self._of(family_of(importer))
+        return rust.passed_on(importer, imported, files) if isinstance(rust, RustModules) else set()
 
     def find_files(self, path: str) -> list[str]:
         """The files that a path means, which may lack its beginning or its ending."""

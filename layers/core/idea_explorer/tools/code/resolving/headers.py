@@ -37,10 +37,8 @@ class Headers:
             yield beside
             return
         inner = normalize("", name) or name.rpartition("../")[2]
-        ending = f"/{inner}"
-        found = [
-            p for p in self._headers.get(inner.rpartition("/")[2], ()) if f"/{p}".endswith(ending)
-        ]
+        named = self._headers.get(inner.rpartition("/")[2], ())
+        found = [path for path in named if f"/{path}".endswith(f"/{inner}") and path != importer]
         yield from nearest(found, importer)[:1] if found else ()
 
     def last_segments(self, path: str) -> set[str]:

@@ -131,11 +131,14 @@ class JavaScriptModules:
 
     def _of_folder(self, folder: str) -> list[str]:
         package = self._packages.by_folder.get(folder)
-        for main in [*(package.mains if package else []), "index"]:
-            inner = normalize(folder, main)
-            if inner is not None and inner != folder and (found := self._files(inner)):
+        if package:
+            # only deeper ones: two folders may name each other
+            inside = f"{folder}/" if folder else ""
+            paths = ((main, normalize(folder, main)) for main in package.mains)
+            mains = [main for main, path in paths if path and path.startswith(inside)]
+            if found := [*self._first(package, mains)]:
                 return found
-        return []
+        return self._files(join(folder, "index"))
 
     @cached_property
     def _names(self) -> dict[str, set[str]]:
@@ -150,7 +153,8 @@ class JavaScriptModules:
         return names
 
     def _specs(self) -> Iterator[tuple[str, str]]:
-        """Every alias without a wildcard. Those with one keep the last segment of the file's path."""
+        """Every alias without a wildcard. Those with one keep the last segment of the file's path, unless
+        that is `index`, which an import may leave out."""
         keys: list[tuple[str, str]] = []
         for package in self._packages.by_folder.values():
             if package.name:
@@ -160,7 +164,11 @@ class JavaScriptModules:
             keys += [(package.folder, key) for key in package.imports]
         for config in self._configs.all():
             keys += [(config.folder, key) for key in config.paths]
-        return ((folder, spec) for folder, spec in keys[:MAX_KEYS] if "*" not in spec)
+        for folder, key in keys[:MAX_KEYS]:
+            if "*" not in key:
+                yield folder, key
+            elif key.endswith("/*"):
+                yield folder, f"{key[:-1]}index"
 
     @cached_property
     def _prefixes(self) -> set[str]:

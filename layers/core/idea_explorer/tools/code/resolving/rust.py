@@ -14,7 +14,13 @@ from idea_explorer.tools.code.resolving.paths import folder_of, folders_up, join
 MAX_TOML_BYTES = 65_536
 MAX_HOPS = 4  # of names that one module passes on to another
 _DEFAULT_ROOTS = ("src/lib.rs", "src/main.rs", "build.rs")
-_ROOT_FOLDERS = ("src/bin", "tests", "examples", "benches")
+# by the setting that says whether each file in them is one
+_ROOT_FOLDERS = {
+    "autobins": "src/bin",
+    "autotests": "tests",
+    "autoexamples": "examples",
+    "autobenches": "benches",
+}
 _TARGETS = ("bin", "test", "example", "bench")
 
 
@@ -53,15 +59,16 @@ class RustModules:
             return {name, "crate", folder, *crates}
         return {name}
 
-    def passed_on(self, path: str, imported: Import) -> set[str]:
-        """The names under which a `pub use` in one file makes those of another known."""
+    def passed_on(self, importer: str, imported: Import, files: list[str]) -> set[str]:
+        """The names under which a `pub use` makes what is in these files known elsewhere."""
         if not imported.statement.startswith("pub"):
             return set()
-        if imported.bound:
-            return {imported.bound}
-        if "*" not in imported.statement:
-            return set()
-        return {d.name for d in self._parsed(path).definitions if not d.container}
+        same = (one for one in self._parsed(importer).imports if one.line == imported.line)
+        names = {one.bound for one in same if one.bound}
+        if "*" in imported.statement:
+            defined = (d for file in files for d in self._parsed(file).definitions)
+            names |= {d.name for d in defined if not d.container}
+        return names
 
     def _follow(self, importer: str, imported: Import, hops: int) -> Iterator[str]:
         segments = [segment for segment in imported.target.split("/") if segment]
@@ -120,7 +127,7 @@ class RustModules:
     def _child(self, module: _Module, name: str) -> _Module | None:
         inside = join(module.folder, name)
         for file in (f"{inside}.rs", f"{inside}/mod.rs"):
-            if self._tree.entry(file) and file not in self._roots.get(folder_of(file), ()):
+            if self._tree.entry(file) and name not in {"lib", "main"}:
                 return _Module(file, inside)
         return None
 
@@ -156,8 +163,9 @@ class RustModules:
             return
         package, library = _table(described.get("package")), _table(described.get("lib"))
         roots = [join(folder, root) for root in _DEFAULT_ROOTS]
-        for inside in (join(folder, name) for name in _ROOT_FOLDERS):
-            if self._tree.is_folder(inside):
+        for setting, name in _ROOT_FOLDERS.items():
+            inside = join(folder, name)
+            if self._tree.is_folder(inside) and package.get(setting, True):
                 roots += [p for p in self._tree.children(inside) if p.endswith(".rs")]
                 roots += [f"{p}/main.rs" for p in self._tree.children(inside)]
         listed = [_table(one) for kind in _TARGETS for one in _list(described.get(kind))]
@@ -169,10 +177,10 @@ class RustModules:
             return
         if str(package.get("edition", "2015")) == "2015":
             self._old.add(folder)
-        name = str(library.get("name") or package.get("name") or "").replace("-", "_")
+        crate = str(library.get("name") or package.get("name") or "").replace("-", "_")
         root = normalize(folder, str(library.get("path", "src/lib.rs"))) or ""
-        if name and self._tree.entry(root):
-            self._crates.setdefault(name, root)
+        if crate and self._tree.entry(root):
+            self._crates.setdefault(crate, root)
 
     def _add_root(self, file: str) -> None:
         known = self._roots.setdefault(folder_of(file), []) if self._tree.entry(file) else [file]
