@@ -1,7 +1,7 @@
 """The queries for C++, C#, Kotlin, PHP and Ruby, in the terms of grammars.py. The first file in such a
 language loads its grammar."""
 
-from idea_explorer.tools.code.parsing.grammars import C_DEFINITIONS, Grammar
+from idea_explorer.tools.code.parsing.grammars import C_DEFINITIONS, PART_END, Grammar
 from idea_explorer.tools.code.parsing.grammars import GRAMMARS as FIRST
 from idea_explorer.tools.code.parsing.modules import (
     include_file,
@@ -12,7 +12,8 @@ from idea_explorer.tools.code.parsing.modules import (
 
 _CPP = (
     C_DEFINITIONS
-    + """
+    + f"""
+{PART_END}
 (class_specifier name: (_) @name body: (_)) @class
 (struct_specifier name: (template_type) @name body: (_)) @class
 (namespace_definition name: (_) @name) @scope

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.code import Definition, DefinitionKind, ParsedCode
@@ -22,6 +23,7 @@ from idea_explorer.tools.code.parsing.captures import (
     line_start,
     text_of,
 )
+from idea_explorer.tools.code.parsing.grammars import PART_END
 from idea_explorer.tools.code.parsing.modules import shorten
 from idea_explorer.tools.code.parsing.more_grammars import GRAMMARS
 from idea_explorer.tools.code.parsing.tree_imports import find_imported_names, find_imports
@@ -79,7 +81,9 @@ def _cut(source: bytes, most: int) -> bytes:
 
 def _parse(grammar: str, looked_at: bytes) -> ParsedCode:
     tree = parse_tree(grammar, looked_at)
-    matches = [*_matches(_load_query(grammar), tree.root_node, len(looked_at))]
+    queries = [_load_query(grammar, part) for part in GRAMMARS[grammar].query.split(PART_END)]
+    found = (_matches(query, tree.root_node, len(looked_at)) for query in queries)
+    matches = [*chain.from_iterable(found)]
     return ParsedCode(
         definitions=tuple(_definitions(matches, looked_at)),
         imports=tuple(find_imports(grammar, matches, looked_at)),
@@ -127,10 +131,10 @@ def load_language(grammar: str) -> "Language":
 
 
 @cache
-def _load_query(grammar: str) -> "Query":
+def _load_query(grammar: str, query: str) -> "Query":
     from tree_sitter import Query
 
-    return Query(load_language(grammar), GRAMMARS[grammar].query)
+    return Query(load_language(grammar), query)
 
 
 @dataclass(frozen=True, slots=True)
