@@ -19,7 +19,7 @@ from idea_explorer.tools.code.parsing.modules import (
     rust_uses,
 )
 
-# A long query takes a tenth of a second to compile, during which no other thread runs: one in parts takes less.
+# A long query takes a tenth of a second to compile, during which no other thread runs; in parts, it does not.
 PART_END = ";;;"
 IMPORT_CALLS = frozenset({"require", "require.resolve", "require_relative"})
 
