@@ -178,6 +178,11 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.caching
 	@$(BIN)/python -m tests.performance.filtering
 
+.PHONY: code-benchmark
+code-benchmark: $(DEV) ## Definitions and importers of ten public repositories against other tools, search_files beside ripgrep; needs pip, npm and apt
+	@$(BIN)/python -m tests.performance.code_accuracy
+	@$(BIN)/python -m tests.performance.code_search
+
 .PHONY: verification
 verification: $(DEV) ## How many altered sentences of three planted sets the rules of verification find
 	@$(BIN)/python -m tests.performance.verification

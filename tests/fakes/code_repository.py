@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.adapters.snapshots.cache import Snapshots
+from idea_explorer.adapters.snapshots.packs import Pack
 from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
 from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
 from idea_explorer.agent.validation import Validated
@@ -83,7 +84,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 
 class CodeBench:
-    """The eight tools as the engine calls them, over one snapshot. Proposals are kept, not decided."""
+    """The tools as the engine calls them, over one snapshot. Proposals are kept, not decided."""
 
     def __init__(self, cache: Path, limits: CodeLimits | None = None) -> None:
         self.cache = cache
@@ -100,6 +101,10 @@ class CodeBench:
         return self._over(
             lambda: self.snapshots.of_commit("acme/tea", sha, lambda: io.BytesIO(packed))
         )
+
+    def over_pack(self, file: Path) -> "CodeBench":
+        """A snapshot that is on disk already."""
+        return self._over(lambda: Pack(file, SHA))
 
     def _over(self, open_snapshot: Any) -> "CodeBench":
         def opened() -> Snapshot:

@@ -30,7 +30,10 @@ from idea_explorer.console.markdown import render_report
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.ports import UploadedFile
 from idea_explorer.tools.calculator import calculate
-from idea_explorer.tools.code.parsing import parse
+from idea_explorer.tools.code.parsing import grammar_of, parse
+from idea_explorer.tools.code.parsing.references import find_uses
+from idea_explorer.tools.code.reference_search import MAX_PLACES
+from idea_explorer.tools.code.workspace import find_words
 from idea_explorer.tools.decoding import decode
 from idea_explorer.tools.fulltext import FullText, UploadIndex
 from idea_explorer.tools.readable import readable
@@ -71,6 +74,12 @@ SOURCES: Mapping[str, str] = {
     "pointers.c": "int *a(" * 140_000,
     "methods.java": "class A{void a(){" * 58_000,
     "types.go": "type a struct{a " * 60_000,
+    "nested.cpp": "namespace a{class b{" * 50_000,
+    "nested.cs": "class a{void b(){" * 60_000,
+    "nested.kt": "class a{fun b(){" * 60_000,
+    "nested.php": "<?php " + "class a{function b(){" * 50_000,
+    "nested.rb": "class A\ndef a\n" * 70_000,
+    "scripts.vue": "<script>" * 130_000,
     "line.txt": ONE_LINE,
     "same.txt": "a" * (MEGABYTE - 1),
 }
@@ -147,11 +156,14 @@ def tool_work(folder: Path) -> Iterator[tuple[str, str, Callable[[], object]]]:
         yield "search_files", pattern[:30], partial(_search_code, bench, pattern, accepted=False)
     yield "find_files", "?" * 30, partial(bench.call, "find_files", pattern="?" * 1_000)
     for name, source in SOURCES.items():
-        grammar = {"js": "javascript", "ts": "typescript", "py": "python", "rs": "rust"}.get(
-            name.rpartition(".")[2], name.rpartition(".")[2]
-        )
-        if grammar != "txt":
+        if grammar := grammar_of(name):
             yield "find_definition", name, partial(parse, grammar, source.encode())
+            places = find_words(source.encode(), b"a", MAX_PLACES)
+            yield (
+                "find_references",
+                name,
+                partial(find_uses, grammar, source.encode(), b"a", places),
+            )
     for name, page in PAGES.items():
         yield "http_fetch", name, partial(_read_page, page.encode())
         upload = UploadedFile(name, page.encode() * 20)

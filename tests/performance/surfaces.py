@@ -75,8 +75,10 @@ from idea_explorer.domain.verification.cited import find_cited_sentences
 from idea_explorer.ports import ModelRequest, UploadedFile
 from idea_explorer.tools.assistant import MAX_EXPRESSION
 from idea_explorer.tools.calculator import calculate
+from idea_explorer.tools.code.parsing.components import extract_scripts
 from idea_explorer.tools.code.parsing.modules import module_segments, path_module, rust_uses
 from idea_explorer.tools.code.patterns import MAX_TEXT, glob, line_pattern
+from idea_explorer.tools.code.resolving.packages import MAX_JSON_BYTES, strip_comments
 from idea_explorer.tools.decoding import decode
 from idea_explorer.tools.fulltext import FullText, UploadIndex
 from idea_explorer.tools.readable import readable
@@ -300,6 +302,11 @@ SURFACES: dict[str, Surface] = {
     "events of an API": lambda text: (retry_seconds(text), last_comment(text)),
     "first message": lambda text: find_request_texts(open_with(f"Today is a\n\n<idea>\n{text}")),
     "imports of code": lambda text: (module_segments(text), path_module(text), rust_uses(text)),
+    "component of code": lambda text: (
+        extract_scripts(text.encode("utf-8", "replace")),
+        extract_scripts(f"<script {text}><script>{text}".encode("utf-8", "replace")),
+    ),
+    "settings of code": lambda text: strip_comments(f'{{"a": "{text}'[:MAX_JSON_BYTES]),
     "pattern for code": refuse(lambda text: line_pattern(text[:MAX_TEXT])),
     "files of code": refuse(lambda text: glob(text[:MAX_TEXT])),
     "offline research": lambda text: research(found(text)),

@@ -81,8 +81,9 @@ def code_calls(folder: Path) -> Iterator[Check]:
         "read_file": "path",
         "search_files": "pattern",
         "find_files": "pattern",
-        "find_definition": "name",
-        "find_importers": "name",
+        "find_definition": "symbol",
+        "find_importers": "modulePath",
+        "find_references": "symbol",
         "list_directory": "path",
     }
     known = {name: field for name, field in texts.items() if name in _code_tools(bench)}

@@ -194,7 +194,14 @@ MEASURED = {
     "pattern for code": """
         tools.code.patterns._TOKEN tools.code.pattern_size._TOKEN
         tools.code.pattern_size._IGNORES_CASE tools.code.pattern_size._IN_SET
+        tools.code.word_classes._IN_SET tools.code.word_classes._WORD_TOKEN
+        tools.code.word_classes._FLAGS
     """,
+    "component of code": """
+        tools.code.parsing.components._SCRIPT tools.code.parsing.components._END
+        tools.code.parsing.components._LANGUAGE tools.code.parsing.components._NOT_LINE
+    """,
+    "settings of code": "tools.code.resolving.packages._JSONC",
     "files of code": "tools.code.patterns._GLOB_TOKEN",
     "offline research": """
         adapters.offline.research._SENTENCE adapters.offline.research._MARKUP

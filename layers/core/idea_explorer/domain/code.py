@@ -14,7 +14,7 @@ class SnapshotEntry:
     limit is stored, at `start` in the snapshot's text. `blob` is git's hash of the content (empty if it
     was not read). A "secret" is a key file, whose content nobody gets. If `exact` is false, the real name
     contains bytes that no path may contain, and `path` spells them as %XX: good for reading, not for
-    writing."""
+    writing. `utf8` is false for a text in another encoding."""
 
     path: str
     content: ContentKind
@@ -24,6 +24,7 @@ class SnapshotEntry:
     start: int = NOT_KEPT
     target: str = ""
     exact: bool = True
+    utf8: bool = True
 
     @property
     def kind(self) -> EntryKind:
@@ -37,6 +38,14 @@ class SnapshotEntry:
 def ensure_newline(content: bytes) -> bytes:
     """End a text with a line feed, unless it is empty."""
     return content if not content or content.endswith(b"\n") else content + b"\n"
+
+
+def is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 DefinitionKind = Literal["function", "class", "variable", "import"]
@@ -57,13 +66,15 @@ class Definition:
 class Import:
     """One name in an import statement: a module, or something in a module. `target` is its path in
     segments, `a/b/c`. `level` is 0 for an absolute import; otherwise it counts upwards from the importing
-    file's folder (1). `bound` is the name it gets in the file, if any."""
+    file's folder (1). `bound` is the name it gets in the file, if any. `spec` is how the statement spells
+    what it imports, in languages where that is a path or the name of a package."""
 
     target: str
     line: int
     statement: str
     level: int = 0
     bound: str = ""
+    spec: str = ""
 
     @property
     def last(self) -> str:

@@ -114,6 +114,7 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
                 "find_files": "Looking for files",
                 "find_definition": "Looking for a definition",
                 "find_importers": "Looking for importers",
+                "find_references": "Looking for uses",
                 "edit_file": "Proposing an edit",
                 "create_file": "Proposing a file",
                 "delete_file": "Proposing to delete a file",
@@ -126,7 +127,7 @@ TOOLSETS: Mapping[str, ToolsetSpec] = {
             fields={"repository": "reads a repository", "ref": "reads a repository"},
             private_tools=frozenset(
                 "read_file list_files search_files find_files find_definition find_importers"
-                " edit_file create_file delete_file move_file run_checks".split()
+                " find_references edit_file create_file delete_file move_file run_checks".split()
             ),
             needs=("github_repository", "GitHubRepository"),
         ),

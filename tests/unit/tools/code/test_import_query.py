@@ -61,7 +61,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> CodeBench:
         ("web/utils/dates.ts", "web/pages/home.tsx:1 web/pages/list.js:1 web/utils/index.ts:1"),
         ("../../utils/dates", "web/pages/home.tsx:1 web/pages/list.js:1 web/utils/index.ts:1"),
         ("web/utils/index.ts", "web/pages/home.tsx:2"),
-        ("web/other/dates.ts", "web/other/dates.ts:1 web/other/use.ts:1"),
+        ("web/other/dates.ts", "web/other/use.ts:1"),
         ("format", "web/pages/home.tsx:1"),
         ("User", "java/src/main/java/com/acme/web/Page.java:1 src/app/sub/deep.py:1 src/app/views.py:1"),
         ("app.models.User", "src/app/sub/deep.py:1 src/app/views.py:1"),

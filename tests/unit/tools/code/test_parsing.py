@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.tools.code.parsing import grammar_of, language_of, parse, treesitter
-from idea_explorer.tools.code.parsing.grammars import GRAMMARS
+from idea_explorer.tools.code.parsing.more_grammars import GRAMMARS
 from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
 
 SOURCES = {
@@ -32,6 +32,7 @@ SOURCES = {
 
         if LIMIT:
             def late(): import json
+        type Pair = tuple[int, int]
     """,
     "javascript": """
         import React, { useState as state } from 'react';
@@ -46,6 +47,10 @@ SOURCES = {
         function* walk() {}
         exports.helper = function () {};
         let count = 0;
+        const { a, b: c = 1, ...rest } = load(), [d] = [];
+        const { join, resolve: absolute } = require('path');
+        const once = require('./once').default;
+        setup(function () { const inside = require.resolve('./inside'), local = 1; });
     """,
     "typescript": """
         import type { User } from "@/models/user";
@@ -113,30 +118,105 @@ SOURCES = {
         typedef struct node { int value; } node_t;
         enum kind { A, B };
         static int count = 0;
+        extern int elsewhere;
+        struct node *table[4];
+        int declared(void);
         static char *name_of(struct node *n) { int local = 1; return 0; }
         int main(void) { return 0; }
     """,
+    "cpp": """
+        #include "../lib/list.hpp"
+        namespace shop {
+        enum class Kind { A };
+        class Server : public Base {
+         public:
+          explicit Server(int port) {}
+          void run() const;
+          int port_;
+        };
+        int Server::count() { int local = 1; return local; }
+        using Id = int;
+        }
+    """,
+    "csharp": """
+        using System.Text;
+        namespace Shop;
+        public enum Kind { A }
+        public interface IRun { void Run(); }
+        public class Server : IRun {
+            private int port;
+            public string Name { get; set; }
+            public Server(int port) { var local = 1; }
+            public void Run() {}
+        }
+    """,
+    "kotlin": """
+        import shop.store.Item
+        enum class Kind { A }
+        class Server(val port: Int) : Base() {
+            val name = "x"
+            fun run(): Int { val local = 1; return local }
+        }
+        object Single
+        fun top() = 1
+    """,
+    "php": """
+        <?php
+        use Shop\\Store\\Item;
+        require_once 'lib/list.php';
+        interface Runs { public function run(); }
+        class Server implements Runs {
+            const LIMIT = 3;
+            private $port;
+            public function run() { $local = 1; }
+        }
+        function top() {}
+    """,
+    "ruby": """
+        require 'json'
+        require_relative '../lib/list'
+        module Shop
+          LIMIT = 3
+          class Server < Base
+            def self.make; end
+            def run(port)
+              local = 1
+            end
+          end
+        end
+    """,
 }
 DEFINITIONS = {
-    "python": "LIMIT A B User name save inner late",
-    "javascript": "fs View title render load walk helper count",
-    "typescript": "Shape Id Color Base draw size make deep",
+    "cpp": "Kind A Server Server run port_ count Id",
+    "csharp": "Kind A IRun Run Server port Name Server Run",
+    "kotlin": "Kind A Server port name run Single top",
+    "php": "Runs run Server LIMIT port run top",
+    "ruby": "Shop LIMIT Server make run",
+    "python": "LIMIT A B User name save inner late Pair",
+    "javascript": "View title render load walk helper count a c rest d",
+    "typescript": "Shape area Id Color Red Base draw size make deep",
     "tsx": "Page Row",
-    "go": "Limit Depth count Server Handler New Run",
-    "rust": "LIMIT Server Run run Kind new shout",
+    "go": "Limit Depth count Server name Handler Serve New Run",
+    "rust": "LIMIT Server name Run run Kind A new shout",
     "java": "Server LIMIT Kind A B Server run Point Shape area",
-    "c": "LIMIT MAX node node_t kind count name_of main",
+    "c": "LIMIT MAX node value node_t kind A B count table name_of main",
 }
 IMPORTS = {
+    "cpp": "2:lib/list",
+    "csharp": "System System/Text",
+    "kotlin": "shop/store shop/store/Item",
+    "php": "Shop/Store Shop/Store/Item lib/list",
+    "ruby": "json 2:lib/list",
     "python": "os/path 1: 1:views 2:base 2:base/Model 2:base/Field json",
     "javascript": (
         "react react/React react/useState 1:dates 1:dates/dates 2:utils 2:utils/format fs 1:lazy"
+        " path path/join path/resolve 1:once 1:inside"
     ),
     "typescript": "@/models/user @/models/user/User fs",
     "tsx": "1:Card 1:Card/Card",
     "go": "fmt example.com/team/app/pkg/store",
     "rust": "std std/fmt std/io std/io/Read crate/store crate/store/Item 1:helpers",
-    "java": "java/util java/util/List app/Util app/Util/join app/models",
+    "java": "java/util java/util/List app app/Util app/Util/join app/models",
     "c": "stdio 2:lib/list",
 }
 
@@ -154,6 +234,24 @@ def test_definitions_are_found_and_locals_are_not(grammar: str) -> None:
     assert sorted(names(grammar, source(grammar))) == sorted(DEFINITIONS[grammar].split())
 
 
+def test_a_component_has_the_symbols_of_its_scripts() -> None:
+    component = b"""<template><p>function no() {}</p></template>
+<script>
+import { b } from './b.js'
+</script>
+<script setup lang="ts">
+interface Props { size: number }
+const load = (): void => {}
+</script>
+<style>a { color: red }</style>
+"""
+    for grammar in ("vue", "svelte"):
+        parsed = parse(grammar, component)
+        found = [(d.name, d.line) for d in parsed.definitions]
+        assert found == [("Props", 6), ("size", 6), ("load", 7)]
+        assert next((i.spec, i.line) for i in parsed.imports) == ("./b.js", 3)
+
+
 @pytest.mark.parametrize("grammar", SOURCES)
 def test_imports_are_found_with_what_they_name(grammar: str) -> None:
     found = {
@@ -164,8 +262,10 @@ def test_imports_are_found_with_what_they_name(grammar: str) -> None:
 
 
 def test_every_grammar_that_a_file_name_leads_to_is_there() -> None:
-    endings = ["py", "pyi", "js", "jsx", "mjs", "ts", "tsx", "go", "rs", "java", "c", "h"]
-    assert {grammar_of(f"a.{ending}") for ending in endings} == set(GRAMMARS)
+    endings = "py pyi js jsx mjs ts tsx go rs java c h cpp cs kt php rb"
+    assert {grammar_of(f"a.{ending}") for ending in endings.split()} == set(GRAMMARS)
+    assert grammar_of("a.vue") == "vue"  # of which the scripts are parsed
+    assert grammar_of("a.swift") is None
 
 
 @pytest.mark.parametrize(
@@ -183,7 +283,7 @@ def test_every_grammar_that_a_file_name_leads_to_is_there() -> None:
         ("go", "Server", "class", 12, "type Server struct { name string }", ""),
         ("rust", "new", "function", 9, "pub fn new(name: T) -> Self", "Server"),
         ("java", "run", "function", 11, "@Override public void run()", "Server"),
-        ("c", "name_of", "function", 9, "static char *name_of(struct node *n)", ""),
+        ("c", "name_of", "function", 12, "static char *name_of(struct node *n)", ""),
     ],
 )
 def test_a_definition_is_described(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from idea_explorer.domain.blobs import blob_sha
-from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, ensure_newline
+from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, ensure_newline, is_utf8
 from idea_explorer.domain.errors import RejectedError, ToolError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import check_repository_path, encode_name
@@ -84,7 +84,7 @@ def _check_limits(files: int, size: int, limits: CodeLimits) -> None:
 
 
 def _to_row(e: SnapshotEntry) -> list[str | int | bool]:
-    return [e.path, e.content, e.size, e.modified, e.blob, e.start, e.target, e.exact]
+    return [e.path, e.content, e.size, e.modified, e.blob, e.start, e.target, e.exact, e.utf8]
 
 
 def _write_entry(
@@ -99,12 +99,15 @@ def _write_entry(
     if item.data is None:
         return SnapshotEntry(path, "large", item.size, item.modified, exact=exact)
     content: ContentKind = "binary" if b"\x00" in item.data else "text"
-    start = NOT_KEPT
+    start, utf8 = NOT_KEPT, True
     if content == "text":
+        utf8 = is_utf8(item.data)
         start = file.tell()
         file.write(ensure_newline(item.data))
     blob = blob_sha(item.data)
-    return SnapshotEntry(path, content, len(item.data), item.modified, blob, start, exact=exact)
+    return SnapshotEntry(
+        path, content, len(item.data), item.modified, blob, start, exact=exact, utf8=utf8
+    )
 
 
 def _copy(original: SnapshotEntry, file: BinaryIO) -> SnapshotEntry:

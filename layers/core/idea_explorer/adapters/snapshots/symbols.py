@@ -7,20 +7,22 @@ from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.code import Definition, Import, ParsedCode
 from idea_explorer.domain.errors import ConfigurationError
 
-VERSION = 2  # of the tables and of what the parsers find; any other version is discarded
+VERSION = 3  # of the tables and of what the parsers find; any other version is discarded
 MAX_BYTES = 268_435_456  # 256 MB: many commits of many repositories; a larger cache is discarded
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS definitions
     (file INT, name TEXT, kind TEXT, line INT, signature TEXT, container TEXT);
 CREATE TABLE IF NOT EXISTS imports
-    (file INT, target TEXT, line INT, statement TEXT, level INT, bound TEXT, last TEXT);
+    (file INT, target TEXT, line INT, statement TEXT, level INT, bound TEXT, spec TEXT, last TEXT);
 CREATE INDEX IF NOT EXISTS definitions_by_name ON definitions (name);
 CREATE INDEX IF NOT EXISTS imports_by_last ON imports (last);
 CREATE INDEX IF NOT EXISTS imports_by_bound ON imports (bound) WHERE bound != '';
 PRAGMA user_version = {VERSION};
 """
-_IMPORTS = "SELECT key, target, line, statement, level, bound FROM imports JOIN files ON id = file"
+_IMPORTS = (
+    "SELECT key, target, line, statement, level, bound, spec FROM imports JOIN files ON id = file"
+)
 
 
 class SqliteSymbols:
@@ -39,17 +41,18 @@ class SqliteSymbols:
                 added = db.execute("INSERT OR IGNORE INTO files (key) VALUES (?)", (key,))
                 if not added.rowcount:  # another process was faster
                     continue
+                file = added.lastrowid
                 db.executemany(
                     "INSERT INTO definitions VALUES (?, ?, ?, ?, ?, ?)",
                     [
-                        (added.lastrowid, d.name, d.kind, d.line, d.signature, d.container)
+                        (file, d.name, d.kind, d.line, d.signature, d.container)
                         for d in found.definitions
                     ],
                 )
                 db.executemany(
-                    "INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     [
-                        (added.lastrowid, i.target, i.line, i.statement, i.level, i.bound, i.last)
+                        (file, i.target, i.line, i.statement, i.level, i.bound, i.spec, i.last)
                         for i in found.imports
                     ],
                 )

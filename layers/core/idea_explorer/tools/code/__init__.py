@@ -5,11 +5,13 @@ from collections.abc import Callable
 from idea_explorer.agent.toolset import Tool, Toolset
 from idea_explorer.ports import Checks
 from idea_explorer.tools.code.checks import CheckCalls
+from idea_explorer.tools.code.importer_search import find_importers
 from idea_explorer.tools.code.masking import guard
 from idea_explorer.tools.code.propose import create_file, delete_file, edit_file, move_file
 from idea_explorer.tools.code.read import list_files, read_file
+from idea_explorer.tools.code.reference_search import find_references
 from idea_explorer.tools.code.search import find_files, search_files
-from idea_explorer.tools.code.symbol_search import find_definition, find_importers
+from idea_explorer.tools.code.symbol_search import find_definition
 from idea_explorer.tools.code.workspace import Workspace
 
 __all__ = ["Workspace", "code_tools"]
@@ -21,6 +23,7 @@ FUNCTIONS = (
     find_files,
     find_definition,
     find_importers,
+    find_references,
     edit_file,
     create_file,
     delete_file,

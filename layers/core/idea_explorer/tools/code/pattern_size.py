@@ -7,6 +7,8 @@ linear in the pattern's length, and rather too high than too low.
 import re
 from dataclasses import dataclass
 
+from idea_explorer.tools.code.word_classes import CLASS_SIZES, MAX_BOUNDARIES
+
 # Instructions for one of each, as RE2 compiles it for UTF-8.
 _ANY_CHARACTER = 10
 _NEGATED = 15
@@ -21,7 +23,7 @@ _LARGE_CLASSES = {
 _TOKEN = re.compile(
     r"(?P<quoted>\\Q.*?(?:\\E|\Z))"
     r"|(?P<unicode>\\[pP](?:\{[^}]*\}|.))"
-    r"|(?P<negated>\\[DSW])"
+    r"|(?P<class>\\[DSWsw])"
     r"|(?P<code>\\x\{[0-9A-Fa-f]*\})"
     r"|(?P<escape>\\.)"
     r"|(?P<set>\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\])"
@@ -76,6 +78,9 @@ def estimate_size(pattern: str) -> PatternSize:
             case kind:
                 done[-1] += last
                 last = PatternSize(_instructions(str(kind), token[0], spellings), 1)
+    boundaries = pattern.count(r"\b")
+    if boundaries <= MAX_BOUNDARIES:
+        last += PatternSize(CLASS_SIZES[r"\W"] * boundaries, 0)
     return sum(done, last)
 
 
@@ -90,8 +95,8 @@ def _instructions(kind: str, text: str, spellings: int) -> int:
             return _class_size(text)
         case "any":
             return _ANY_CHARACTER
-        case "negated":
-            return _NEGATED * spellings
+        case "class":
+            return CLASS_SIZES.get(text, _NEGATED * spellings)
         case "set":
             is_negated = text.startswith("[^")
             parts = _IN_SET.findall(text[2 if is_negated else 1 : -1])
@@ -103,5 +108,5 @@ def _instructions(kind: str, text: str, spellings: int) -> int:
 
 def _class_size(text: str) -> int:
     if not text.startswith((r"\p", r"\P")):
-        return _RANGE
+        return CLASS_SIZES.get(text, _RANGE)
     return _LARGE_CLASSES.get(text[2:].strip("{}^"), _UNICODE_CLASS)

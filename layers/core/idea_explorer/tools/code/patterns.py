@@ -6,6 +6,7 @@ from typing import Protocol
 
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.tools.code.pattern_size import estimate_size
+from idea_explorer.tools.code.word_classes import widen_boundaries, widen_token
 
 MAX_TEXT = 1_000  # of a pattern or a name; longer ones are mistakes
 # an escape, a class, quoted text, or one character
@@ -38,16 +39,19 @@ class Pattern(Protocol):
 
 def line_pattern(pattern: str) -> Pattern:
     """Matches from the first match in a line to its end; raises ToolError `invalid_pattern`."""
-    within_line = _TOKEN.sub(_fit_token, pattern)
+    tokens = _TOKEN.findall(pattern)
+    within_line = "".join(map(_fit_token, tokens))
+    _check_size(within_line)
     _compiled(within_line)  # alone first, so that an error is about what the model wrote
-    return _compiled(f"(?m)(?:{within_line}).*")
+    widened = "".join(widen_token(_fit_token(token)) for token in widen_boundaries(tokens))
+    return _compiled(f"(?m)(?:{widened}).*")
 
 
-def _fit_token(token: re.Match[str]) -> str:
+def _fit_token(token: str) -> str:
     """The token as it means the same within a line, and with more after it."""
-    if token[0].startswith(r"\Q") and not token[0].endswith(r"\E"):
-        return rf"{token[0]}\E"
-    return _AT_LINE_ENDS.get(token[0], token[0])
+    if token.startswith(r"\Q") and not token.endswith(r"\E"):
+        return rf"{token}\E"
+    return _AT_LINE_ENDS.get(token, token)
 
 
 def literal_pattern(text: str) -> Pattern:
@@ -62,12 +66,14 @@ def glob(pattern: str) -> Pattern:
         raise ToolError(
             "invalid_pattern", "Invalid pattern: it is relative to the root, without '..' and '\\'."
         )
-    return _compiled(f"(?s){_translated(plain)}")
+    translated = f"(?s){_translated(plain)}"
+    _check_size(translated)
+    return _compiled(translated)
 
 
 def any_depth(pattern: str) -> str:
-    """A pattern without a folder, such as `*.py`, matches in every folder."""
-    return pattern if "/" in pattern.removeprefix("./") else f"**/{pattern.removeprefix('./')}"
+    """A pattern without a slash, such as `*.py`, matches names in every folder; `./*.py` only in the top."""
+    return pattern if "/" in pattern else f"**/{pattern}"
 
 
 def _translated(pattern: str) -> str:
@@ -99,8 +105,6 @@ def _check_size(pattern: str) -> None:
 
 def _compiled(pattern: str) -> Pattern:
     import re2
-
-    _check_size(pattern)
 
     options = re2.Options()
     # otherwise `[^x]*` would match through the whole file, and again for every line

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from idea_explorer.domain.blobs import blob_sha
-from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, ensure_newline
+from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, ensure_newline, is_utf8
 from idea_explorer.domain.deadline import check_time_limit
 from idea_explorer.domain.errors import ConfigurationError, ToolError
 from idea_explorer.domain.paths import RepositoryPath
@@ -59,6 +59,9 @@ class TextBuffer:
                 if line_end < at < end:
                     yield LineMatch(self._entry_at(at), at)
                     line_end = span.end()
+                    # a byte that is not UTF-8 ends a match, but not its line
+                    if line_end < end and self.text[line_end] != ord("\n"):
+                        line_end = self._line_end(line_end, end) - 1
 
     def files_with(self, pattern: Pattern) -> Iterator[SnapshotEntry]:
         """Every file that contains a match."""
@@ -143,6 +146,7 @@ def _buffer_files(files: Mapping[str, bytes], modified: int) -> TextBuffer:
     text = bytearray()
     for path, content in files.items():
         entry = SnapshotEntry(path, "text", len(content), modified, blob_sha(content), len(text))
+        entry = replace(entry, utf8=is_utf8(content))
         if b"\x00" in content:
             entry = replace(entry, content="binary", start=NOT_KEPT)
         else:

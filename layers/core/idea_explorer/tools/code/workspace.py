@@ -19,6 +19,7 @@ from idea_explorer.ports import Snapshot, Symbols
 from idea_explorer.tools.code.parsing import grammar_of, parse
 from idea_explorer.tools.code.patterns import literal_pattern
 from idea_explorer.tools.code.repository_tree import RepositoryTree
+from idea_explorer.tools.code.resolving import Resolver
 
 # the first call unpacks the repository, and the first question about a common word parses much of it
 TIME_LIMIT = 60.0
@@ -46,7 +47,7 @@ class SymbolIndex:
         return _locate(self._prepare(tree, name), self._symbols.bindings(name))
 
     def imports(self, tree: RepositoryTree, last: str) -> Iterator[tuple[str, Import]]:
-        """Every import whose target may end in this segment."""
+        """Every import whose target may end in this segment; with none, imports of a folder alone."""
         return _locate(self._prepare(tree, last), self._symbols.imports(last))
 
     def build(self, tree: RepositoryTree) -> int:
@@ -58,7 +59,7 @@ class SymbolIndex:
     def _prepare(self, tree: RepositoryTree, word: str) -> dict[str, list[SnapshotEntry]]:
         with self._lock:
             self._switch_to(tree)
-            if len(self._missing) <= BATCH:
+            if len(self._missing) <= BATCH or not word:
                 self._parse(tree, {*self._missing})
             elif word not in self._prepared:
                 self._parse(tree, {*self._find_sources(tree, word)})
@@ -71,7 +72,7 @@ class SymbolIndex:
         wanted = word.encode("utf-8", "replace")
         for entry in tree.files_with(literal_pattern(word)):
             key = _key(entry)
-            if key in self._missing and _has_word(tree.content(entry), wanted):
+            if key in self._missing and find_words(tree.content(entry), wanted, most=1):
                 yield key
         inside = f"/{word}/"
         for key in self._missing:
@@ -105,16 +106,17 @@ class SymbolIndex:
 _WORD_BYTES = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
-def _has_word(content: bytes, word: bytes) -> bool:
-    """Whether it contains the word as a whole. A regular expression would compare the whole word at every
-    byte of a text that repeats its beginning."""
+def find_words(content: bytes, word: bytes, most: int) -> list[int]:
+    """Where it contains the word as a whole. A regular expression would compare the whole word at every byte
+    of a text that repeats its beginning."""
+    found: list[int] = []
     at = content.find(word)
-    while at >= 0:
+    while at >= 0 and len(found) < most:
         end = at + len(word)
-        if _WORD_BYTES.isdisjoint(content[at - 1 : at] + content[end : end + 1]):
-            return True
+        if _WORD_BYTES.isdisjoint(content[max(at - 1, 0) : at] + content[end : end + 1]):
+            found.append(at)
         at = content.find(word, at + 1)
-    return False
+    return found
 
 
 def _key(entry: SnapshotEntry) -> str:
@@ -147,6 +149,16 @@ class Workspace:
         self._approved: dict[str, bytes | None] = {}
         self.index = SymbolIndex(self.symbols)
         self._tree: RepositoryTree | None = None
+        self._resolver: tuple[RepositoryTree, Resolver] | None = None
+
+    @property
+    def resolver(self) -> Resolver:
+        """For the tree as it is now."""
+        tree = self.tree
+        with self._lock:
+            if self._resolver is None or self._resolver[0] is not tree:
+                self._resolver = (tree, Resolver(tree))
+            return self._resolver[1]
 
     @property
     def tree(self) -> RepositoryTree:

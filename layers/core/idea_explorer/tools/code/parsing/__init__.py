@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from idea_explorer.domain.code import Definition, Import, ParsedCode
+from idea_explorer.tools.code.parsing.components import extract_scripts
 from idea_explorer.tools.code.parsing.modules import shorten
 from idea_explorer.tools.code.parsing.treesitter import parse_with_grammar
 
@@ -57,8 +58,14 @@ _BY_NAME = {
 }
 LANGUAGES = {ending: name for name, endings in _BY_ENDING.items() for ending in endings.split()}
 
-# TSX is a grammar of its own; JSX is part of JavaScript's
-_GRAMMARS = {"c", "go", "java", "javascript", "python", "rust", "typescript"}
+# TSX is a grammar of its own; JSX is part of JavaScript's. Vue and Svelte have their scripts parsed.
+_GRAMMARS = frozenset(
+    "c cpp csharp go java javascript kotlin php python ruby rust svelte typescript vue".split()
+)
+# Source code for which there is no parser.
+UNPARSED = frozenset(
+    "bash dart elixir groovy lua perl protobuf r scala sql swift terraform".split()
+)
 
 
 def language_of(path: str) -> str:
@@ -68,10 +75,9 @@ def language_of(path: str) -> str:
 
 def grammar_of(path: str) -> str | None:
     """The parser for a file; None if there is none."""
-    ending = _ending(path)
-    if ending == "tsx":
+    if _ending(path) == "tsx":
         return "tsx"
-    language = LANGUAGES.get(ending)
+    language = language_of(path)
     return language if language in _GRAMMARS else None
 
 
@@ -91,12 +97,17 @@ def parse(grammar: str, source: bytes) -> ParsedCode:
     if grammar == "python" and len(source) <= MAX_AST_BYTES:
         with suppress(*_REFUSED):
             return parse_python(source)
+    if grammar in {"vue", "svelte"}:
+        grammar, source = extract_scripts(source)
     return parse_with_grammar(grammar, source)
 
 
 _FILE = "<repository>"
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_TypeAlias = getattr(
+    ast, "TypeAlias", ()
+)  # from Python 3.12; earlier, the grammar reads `type X = …`
 
 
 def parse_python(source: bytes) -> ParsedCode:
@@ -135,6 +146,9 @@ def _walk(
                     text = shorten(lines[node.lineno - 1])
                     for name in _assigned(node):
                         yield Definition(name, "variable", node.lineno, text, container)
+                case _ if isinstance(node, _TypeAlias):
+                    text = shorten(lines[node.lineno - 1])
+                    yield Definition(node.name.id, "class", node.lineno, text, container)
                 case _:
                     yield from _walk(node, container, lines, in_function=in_function)
 

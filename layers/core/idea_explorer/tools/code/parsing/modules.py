@@ -1,10 +1,11 @@
 """What each language imports, in one form: path segments, and how many folders up they begin."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MAX_EXCERPT = 200  # characters of a signature or statement
 MAX_USE = 4_000  # characters of Rust's `use`: what is before its braces is repeated for each leaf
+MAX_NAMES = 20  # of a dotted name
 # endings that an import may leave out or change
 _ENDINGS = re.compile(
     r"\.(d\.ts|py|pyi|pyw|js|jsx|mjs|cjs|ts|tsx|mts|cts|vue|svelte|json|css|scss|less"
@@ -18,12 +19,14 @@ _UPWARDS = re.compile(r"(?:\.{1,2}(?:/|$))+")
 
 @dataclass(frozen=True, slots=True)
 class ModuleReference:
-    """An imported module, and the symbol imported from it, if any, with its alias."""
+    """An imported module, and the symbol imported from it, if any, with its alias. `spec` is a path or the
+    name of a package as it is written, in languages that import those."""
 
     module: str
     level: int = 0
     symbol: str = ""
     alias: str = ""
+    spec: str = ""
 
 
 def module_segments(path: str) -> list[str]:
@@ -41,10 +44,15 @@ def path_module(text: str) -> list[ModuleReference]:
     spec = _unquoted(text)
     upwards = _UPWARDS.match(spec)
     if upwards is None:
-        return [ModuleReference("/".join(module_segments(spec)))]
+        return [ModuleReference("/".join(module_segments(spec)), spec=spec)]
     steps = [step for step in upwards[0].split("/") if step]
     inner = "/".join(module_segments(spec[upwards.end() :]))
-    return [ModuleReference(inner, 1 + steps.count(".."))]
+    return [ModuleReference(inner, 1 + steps.count(".."), spec=spec)]
+
+
+def include_file(text: str) -> list[ModuleReference]:
+    """`"x.h"` or `<x.h>`: the brackets tell where it is looked for, so they stay."""
+    return [replace(named, spec=text.strip()) for named in path_module(text)]
 
 
 def go_package(text: str) -> list[ModuleReference]:
@@ -52,8 +60,22 @@ def go_package(text: str) -> list[ModuleReference]:
 
 
 def java_name(text: str) -> list[ModuleReference]:
-    """`a.b.C`: C out of a.b."""
-    module, _, symbol = text.replace(" ", "").rpartition(".")
+    """`a.b.C`: C out of a.b. `a.b.C.D.e`: also of C and of D, which are classes by their spelling."""
+    names = "".join(text.split()).split(".")[:MAX_NAMES]
+    outer = [
+        ModuleReference("/".join(names[:end]), symbol=names[end])
+        for end in range(1, len(names) - 1)
+        if names[end][:1].isupper()
+    ]
+    return [*outer, ModuleReference("/".join(names[:-1]), symbol=names[-1])]
+
+
+def namespace_name(text: str) -> list[ModuleReference]:
+    """`A.B` in C#, `A\\B` in PHP, or the path of a file."""
+    if text[:1] in {'"', "'"}:
+        return path_module(text)
+    names = text.replace("\\", ".").replace(" ", "").strip(".")
+    module, _, symbol = names.rpartition(".")
     return [ModuleReference(module.replace(".", "/"), symbol=symbol)]
 
 
@@ -98,9 +120,10 @@ def _rust_leaf(leaf: str) -> ModuleReference:
     is_whole = names[-1] in {"*", "self"}  # the module itself, not a symbol of it
     level = names.count("super") + 1 if names[0] in {"self", "super"} else 0
     segments = [name for name in names if name not in {"", "self", "super", "*"}]
-    if len(segments) < 2 or is_whole:
+    if is_whole or (len(segments) < 2 and not level):
         return ModuleReference("/".join(segments), level, alias=alias.strip())
-    return ModuleReference("/".join(segments[:-1]), level, segments[-1], alias.strip())
+    symbol = segments[-1] if segments else ""
+    return ModuleReference("/".join(segments[:-1]), level, symbol, alias.strip())
 
 
 def _unquoted(text: str) -> str:

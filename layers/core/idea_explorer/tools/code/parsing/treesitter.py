@@ -6,22 +6,36 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from idea_explorer.domain.code import Definition, DefinitionKind, Import, ParsedCode
+from idea_explorer.domain.code import Definition, DefinitionKind, ParsedCode
 from idea_explorer.domain.deadline import (
     TimeLimitExceededError,
     check_time_limit,
     is_abandoned,
     run_with_time_limit,
 )
-from idea_explorer.tools.code.parsing.grammars import GRAMMARS
-from idea_explorer.tools.code.parsing.modules import ModuleReference, shorten
+from idea_explorer.tools.code.parsing.captures import (
+    MAX_LINE,
+    Captures,
+    line_end,
+    line_start,
+    text_of,
+)
+from idea_explorer.tools.code.parsing.grammars import PART_END
+from idea_explorer.tools.code.parsing.modules import shorten
+from idea_explorer.tools.code.parsing.more_grammars import GRAMMARS
+from idea_explorer.tools.code.parsing.tree_imports import find_imported_names, find_imports
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node, Query
+    from tree_sitter import Language, Node, Query, Tree
 
-Captures = dict[str, list["Node"]]
+# Variables that are not local to the function around them: they belong to a type in it, or to the file.
+_MEMBERS = frozenset(
+    "enum_assignment enum_variant enumerator field_declaration field_definition preproc_def"
+    " property_signature public_field_definition".split()
+)
 _KINDS: tuple[DefinitionKind, ...] = ("function", "class", "variable")
 MAX_MODIFIERS = 60
 _MODIFIERS = re.compile(rb"[\w \t]{0,%d}" % MAX_MODIFIERS)
@@ -33,10 +47,6 @@ MIN_SLOW_SOURCE = 16_384  # less takes a second at worst
 FILE_SECONDS = 3.0
 READ_BYTES = 512  # for which hostile code takes 30 ms
 QUERY_BYTES = 32_768
-# How much of what a stranger wrote is looked at for one symbol: a file may be a single line of a megabyte.
-MAX_NAME = 400
-MAX_LINE = 1_600  # four times what is shown, in bytes
-MAX_LIST = 10_000  # a Rust `use` with all its names
 MAX_NESTING = 50
 
 
@@ -49,6 +59,7 @@ class _Found:
     line: int
     signature: str
     container: str
+    is_member: bool = False
 
 
 def parse_with_grammar(grammar: str, source: bytes) -> ParsedCode:
@@ -69,24 +80,29 @@ def _cut(source: bytes, most: int) -> bytes:
 
 
 def _parse(grammar: str, looked_at: bytes) -> ParsedCode:
+    tree = parse_tree(grammar, looked_at)
+    queries = [_load_query(grammar, part) for part in GRAMMARS[grammar].query.split(PART_END)]
+    found = (_matches(query, tree.root_node, len(looked_at)) for query in queries)
+    matches = [*chain.from_iterable(found)]
+    return ParsedCode(
+        definitions=tuple(_definitions(matches, looked_at)),
+        imports=tuple(find_imports(grammar, matches, looked_at)),
+    )
+
+
+def parse_tree(grammar: str, source: bytes) -> "Tree":
     """The parser and the query hold the interpreter while they work, so both get the source in small parts:
     in between, other threads run. (Their progress callbacks would be the way to do that, but crash the
     process: tree-sitter 0.26.)"""
     from tree_sitter import Parser
 
-    language, query = _tools(grammar)
-
     def read(start: int, _: object) -> bytes:
-        return b"" if is_abandoned() else looked_at[start : start + READ_BYTES]
+        return b"" if is_abandoned() else source[start : start + READ_BYTES]
 
     # not shared: while one thread parses, another one may begin to
-    tree = Parser(language).parse(read)
+    tree = Parser(load_language(grammar)).parse(read)
     check_time_limit()
-    matches = [*_matches(query, tree.root_node, len(looked_at))]
-    return ParsedCode(
-        definitions=tuple(_definitions(matches, looked_at)),
-        imports=tuple(_imports(grammar, matches, looked_at)),
-    )
+    return tree
 
 
 def _matches(query: "Query", root: "Node", size: int) -> Iterator[Captures]:
@@ -107,12 +123,18 @@ def _matches(query: "Query", root: "Node", size: int) -> Iterator[Captures]:
 
 
 @cache
-def _tools(grammar: str) -> "tuple[Language, Query]":
-    from tree_sitter import Language, Query
+def load_language(grammar: str) -> "Language":
+    from tree_sitter import Language
 
     described = GRAMMARS[grammar]
-    language = Language(getattr(import_module(described.package), described.function)())
-    return language, Query(language, described.query)
+    return Language(getattr(import_module(described.package), described.function)())
+
+
+@cache
+def _load_query(grammar: str, query: str) -> "Query":
+    from tree_sitter import Query
+
+    return Query(load_language(grammar), query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,32 +147,53 @@ class _Scope:
 
 
 def _definitions(matches: list[Captures], source: bytes) -> Iterator[Definition]:
-    """In source order, without the local variables of functions."""
+    """In source order, without the local variables of functions and without what was imported."""
     around = [_Scope(len(source) + 1, (), in_function=False)]
     for found in _found(matches, source):
         while around[-1].end <= found.start:
             around.pop()
         outer = around[-1]
         names = outer.names or ((found.container,) if found.container else ())
-        if found.kind and not (found.kind == "variable" and outer.in_function):
+        is_local = found.kind == "variable" and outer.in_function and not found.is_member
+        if found.kind and not is_local:
             yield Definition(found.name, found.kind, found.line, found.signature, ".".join(names))
         if found.kind != "variable":
-            inner = (*outer.names, found.name)[:MAX_NESTING]
-            in_function = outer.in_function or found.kind == "function"
+            inner = (*outer.names, *filter(None, [found.name]))[:MAX_NESTING]
+            # what is assigned in a class is part of it, wherever the class is
+            is_inside = outer.in_function and found.kind != "class"
+            in_function = is_inside or found.kind == "function" or not found.name
             around.append(_Scope(found.end, inner, in_function=in_function))
 
 
 def _found(matches: list[Captures], source: bytes) -> list[_Found]:
     """Outer definitions first. If several queries match a name, a function or class wins over a variable."""
     best: dict[int, _Found] = {}
+    nameless: list[_Found] = []
+    imported = find_imported_names(matches, source)
     for captures in matches:
+        nameless += [
+            _Found(node.start_byte, node.end_byte, "", None, 0, "", "")
+            for node in captures.get("locals", [])
+        ]
         for kind in (*_KINDS, None):
             for node in captures.get(kind or "scope", []):
                 for name in captures.get("name", []):
                     known = best.get(name.start_byte)
+                    if kind == "variable" and (name.start_byte in imported or _is_extern(node)):
+                        continue
                     if known is None or known.kind == "variable":
                         best[name.start_byte] = _describe(node, name, kind, captures, source)
-    return sorted(best.values(), key=lambda found: (found.start, -found.end))
+    named = (found for found in best.values() if found.name not in {"", "_"})
+    return sorted([*named, *nameless], key=lambda found: (found.start, -found.end))
+
+
+def _is_extern(node: "Node") -> bool:
+    """`extern int x;` says that x is defined elsewhere."""
+    if node.type != "declaration" or node.child_count == 0:
+        return False
+    first = node.children[0]
+    is_extern = first.type == "storage_class_specifier" and first.end_byte - first.start_byte == 6
+    return is_extern and first.child_count > 0 and first.children[0].type == "extern"
 
 
 def _describe(
@@ -159,93 +202,30 @@ def _describe(
     return _Found(
         start=node.start_byte,
         end=node.end_byte,
-        name=_bare(_text(name, source)),
+        name=_bare(text_of(name, source)),
         kind=kind,
         line=name.start_point[0] + 1,
         signature=_signature(node, source),
-        container="".join(_bare(_text(outer, source)) for outer in captures.get("container", [])),
+        container="".join(_bare(text_of(outer, source)) for outer in captures.get("container", [])),
+        is_member=node.type in _MEMBERS,
     )
 
 
 def _signature(node: "Node", source: bytes) -> str:
     """The source from its modifiers (`export`, `pub`) to the body or the end of the first line."""
     start = node.start_byte
-    line_start = _line_start(source, start, MAX_MODIFIERS)
-    if line_start is not None and _MODIFIERS.fullmatch(source, line_start, start):
-        start = line_start
+    first = line_start(source, start, MAX_MODIFIERS)
+    if first is not None and _MODIFIERS.fullmatch(source, first, start):
+        start = first
     value = node.child_by_field_name("value")
     body = node.child_by_field_name("body") or (value and value.child_by_field_name("body"))
     if body:
         return shorten(source[start : min(body.start_byte, start + MAX_LINE)]).rstrip("{ ")
-    return shorten(source[start : _line_end(source, start)]).rstrip("{; ")
-
-
-def _line_start(source: bytes, at: int, most: int) -> int | None:
-    """Where the line begins; None if that is more than `most` bytes before."""
-    first = max(at - most - 1, 0)
-    found = source.rfind(b"\n", first, at)
-    return None if found < 0 and first else found + 1
-
-
-def _line_end(source: bytes, start: int) -> int:
-    """Where the line ends, or its part that is looked at."""
-    found = source.find(b"\n", start, start + MAX_LINE)
-    return found if found >= 0 else start + MAX_LINE
-
-
-def _imports(grammar: str, matches: list[Captures], source: bytes) -> Iterator[Import]:
-    seen: set[Import] = set()
-    for captures in matches:
-        for marked in captures.get("import", []):
-            line, statement = _statement(marked, source)
-            for named in GRAMMARS[grammar].names(_first(captures, "module", source, MAX_LIST)):
-                given = _with_captures(named, captures, source)
-                for imported in _as_imports(given, line, statement):
-                    if imported not in seen:
-                        seen.add(imported)
-                        yield imported
-
-
-def _with_captures(named: ModuleReference, captures: Captures, source: bytes) -> ModuleReference:
-    if captures.get("all"):
-        module = f"{named.module}/{named.symbol}" if named.module else named.symbol
-        return ModuleReference(module, named.level)
-    return ModuleReference(
-        named.module,
-        named.level,
-        _first(captures, "symbol", source) or named.symbol,
-        _first(captures, "alias", source) or named.alias,
-    )
-
-
-def _as_imports(named: ModuleReference, line: int, statement: str) -> Iterator[Import]:
-    if not named.symbol:
-        yield Import(named.module, line, statement, named.level, named.alias)
-        return
-    yield Import(named.module, line, statement, named.level)
-    target = f"{named.module}/{named.symbol}" if named.module else named.symbol
-    yield Import(target, line, statement, named.level, named.alias or named.symbol)
-
-
-def _statement(node: "Node", source: bytes) -> tuple[int, str]:
-    """Its whole lines: a call of require() says little without its assignment."""
-    first = _line_start(source, node.start_byte, MAX_LINE)
-    start = node.start_byte if first is None else first
-    end = min(_line_end(source, node.end_byte), start + MAX_LINE)
-    return node.start_point[0] + 1, shorten(source[start:end])
-
-
-def _first(captures: Captures, name: str, source: bytes, most: int = MAX_NAME) -> str:
-    nodes = captures.get(name)
-    return _text(nodes[0], source, most) if nodes else ""
-
-
-def _text(node: "Node", source: bytes, most: int = MAX_NAME) -> str:
-    """The beginning of a node's text: nodes of nested code would repeat all that is inside."""
-    end = min(node.end_byte, node.start_byte + most)
-    return source[node.start_byte : end].decode("utf-8", "replace")
+    return shorten(source[start : line_end(source, start)]).rstrip("{; ")
 
 
 def _bare(name: str) -> str:
     """The name without quotes, pointers and type parameters."""
+    if name[:1] in {'"', "'"}:
+        return name.strip("'\"")
     return name.strip("*&'\"` ").partition("<")[0].partition("[")[0].rpartition("::")[2]
