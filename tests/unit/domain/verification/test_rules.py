@@ -101,10 +101,11 @@ def test_an_acronym_is_not_the_word_that_is_spelled_like_it() -> None:
 
 
 def test_a_name_of_the_title_is_about_every_sentence() -> None:
-    passage = "Pupils in grades one to six chose Spanish in 2024."
-    sentence = "In Finland, pupils in grades one to six chose a language in 2024."
-    assert kinds(sentence, passage, "Statistics Finland") == []
-    assert kinds(sentence, passage, "Finland has statistics.") == [("name", "Finland")]
+    passage = "Exports rose by 31 % in Norway. Finland has statistics."
+    sentence = "In Finland, exports rose by 31%."
+    assert kinds(sentence, passage) == [("name", "Finland")]
+    titled = Evidence([passage], titles=["Statistics Finland"])
+    assert find_unsupported(sentence, titled) == []
 
 
 @pytest.mark.parametrize(

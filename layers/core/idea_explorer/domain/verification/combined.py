@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from idea_explorer.domain.verification.dates import Date
 from idea_explorer.domain.verification.evidence import Evidence
-from idea_explorer.domain.verification.facts import Fact
+from idea_explorer.domain.verification.index import Index
 from idea_explorer.domain.verification.numbers import Number
 
 
@@ -41,17 +40,9 @@ class CombinedEvidence(Evidence):
         return " ".join(part.quotable for part in self._parts)
 
     @cached_property
-    def sentences(self) -> list[Evidence]:
-        return [sentence for part in self._parts for sentence in part.sentences]
+    def passages(self) -> Sequence[Index]:
+        return [index for part in self._parts for index in part.passages]
 
     @cached_property
-    def facts(self) -> list[Fact]:
-        facts: list[Fact] = []
-        for part in self._parts:
-            first = max((fact.group for fact in facts), default=-1) + 1
-            facts += [replace(fact, group=first + fact.group) for fact in part.facts]
-        return facts
-
-    @cached_property
-    def content(self) -> set[str]:
-        return set().union(*(part.content for part in self._parts))
+    def title(self) -> set[str]:
+        return set().union(*(part.title for part in self._parts))

@@ -51,6 +51,12 @@ def split_sentences(text: str) -> list[str]:
     return [part for part in _SENTENCE_END.split(text) if part.strip()]
 
 
+def quotable(text: str) -> str:
+    """One spelling for what only typography tells apart."""
+    plain = text.translate({ord("’"): "'", ord("‘"): "'", ord("–"): "-", ord("—"): "-"})
+    return " ".join(fold(plain).replace("[", "").replace("]", "").split())
+
+
 def find_words(text: str) -> list[str]:
     """Every word, folded; the parts of compounds too."""
     found: list[str] = []
@@ -78,7 +84,8 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=256)
 def language(text: str, otherwise: str = "en") -> str:
-    """`en`, `de`, or `` for any other. A text without a word that tells is taken to be in `otherwise`."""
+    """`en`, `de`, or `` for any other. A text whose words do not tell is taken to be in `otherwise`."""
     words = fold(text).split()
     counts = [sum(word in known for word in words) for known in (ENGLISH, GERMAN, OTHERS)]
-    return ("en", "de", "")[counts.index(max(counts))] if any(counts) else otherwise
+    most = max(counts)
+    return ("en", "de", "")[counts.index(most)] if counts.count(most) == 1 else otherwise
