@@ -16,7 +16,7 @@ from idea_explorer.domain.verification.statements import Name, name_value
 IN_PART = 1.0
 LEAD = 0.95  # if its sentence begins with it
 IN_STATEMENT = 0.4
-IN_STATEMENT_OF_NAME = 0.5
+IN_STATEMENT_OF_NAME = 0.8
 NEARBY = 0.15  # if it is in the statement before
 # what it counts
 ELSEWHERE = 0.25  # if it stands in another clause of our sentence
@@ -25,6 +25,7 @@ EARLIER = 0.6  # that the passage only compares ours with the other
 MAX_GAIN = 2.0
 MARGIN = 0.3
 NAME_MARGIN = 0.7
+FAR = 0.3  # more, if they are in different statements
 # so that the time is bounded
 MAX_HOLDERS = 10  # a value that a passage has more often says little
 MAX_PLACES = 40  # statements that are read for what else may be meant
@@ -33,9 +34,9 @@ MAX_RIVALS = 40
 Shares: TypeAlias = dict[str, float]  # how much each word of ours belongs to a value
 
 
-def find_displaced(text: str, passages: Sequence[Index], title: set[str]) -> Iterator[Item]:
-    """`title` are the words of the titles of the passages."""
-    words = CitedWords(text, passages, title)
+def find_displaced(text: str, passages: Sequence[Index], titles: Sequence[str]) -> Iterator[Item]:
+    """`titles` are those of the passages."""
+    words = CitedWords(text, passages, titles)
     for number, mention in enumerate(words.mentions):
         if 0 < len(words.holders[number]) <= MAX_HOLDERS and not words.is_exempt(mention.value):
             if _Comparison(words, number).is_displaced():
@@ -68,14 +69,21 @@ class _Comparison:
 
     def _is_beaten(self, holder: Found, rivals: Sequence[Found]) -> bool:
         margin = NAME_MARGIN if self._is_name else MARGIN
-        alone, shared = self._share(holder), self._share(holder, shares=True)
+        shared = self._share(holder, shares=True)
+        alone = self._share(holder) if self._is_about_else(holder) else shared
         return any(
             self._gain(rival, alone)
             - self._lose(shared, rival)
             + self._compare_roles(holder, rival)
-            > margin
+            > (margin if _are_together(holder, rival) else margin + FAR)
             for rival in rivals
         )
+
+    def _is_about_else(self, holder: Found) -> bool:
+        """Whether the part that a value stands in has words that our sentence has not."""
+        ours = set[str]().union(*self._words.forms.values())
+        own = holder.mention.words - holder.mention.shared - ours
+        return any(word[0].isalpha() for word in own)
 
     def _choose_rivals(self, holders: Sequence[Found]) -> list[Found]:
         """Those with the most words of ours. One for a name needs every value that stands with the name, and
@@ -128,8 +136,10 @@ class _Comparison:
             elif not forms.isdisjoint(whole):
                 if shares and not forms.isdisjoint(mention.shared):
                     result[word] = IN_PART if mention.is_short else LEAD
+                elif self._is_name and word[0].isalpha():
+                    result[word] = IN_STATEMENT_OF_NAME
                 else:
-                    result[word] = IN_STATEMENT_OF_NAME if self._is_name else IN_STATEMENT
+                    result[word] = IN_STATEMENT
             elif shares and not forms.isdisjoint(before):
                 result[word] = NEARBY
         return result
@@ -153,6 +163,9 @@ class _Comparison:
         return total
 
     def _compare_roles(self, holder: Found, rival: Found) -> float:
-        same = (holder.passage, holder.mention.place) == (rival.passage, rival.mention.place)
         is_compared = holder.mention.is_earlier and not self._mention.is_earlier
-        return EARLIER if same and is_compared else 0.0
+        return EARLIER if is_compared and _are_together(holder, rival) else 0.0
+
+
+def _are_together(one: Found, other: Found) -> bool:
+    return (one.passage, one.mention.place) == (other.passage, other.mention.place)

@@ -5,9 +5,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from idea_explorer.domain.verification.dates import Date
+from idea_explorer.domain.verification.dates import Date, has_date, take_dates
 from idea_explorer.domain.verification.index import Index, is_same
-from idea_explorer.domain.verification.mentions import Item, Mention, read_mentions
+from idea_explorer.domain.verification.mentions import Item, Mention, kind_of, read_mentions
+from idea_explorer.domain.verification.numbers import Number
 from idea_explorer.domain.verification.rivals import is_identifier, is_rival, is_whole
 from idea_explorer.domain.verification.statements import Name, Statements, name_value
 from idea_explorer.domain.verification.words import content_words
@@ -16,6 +17,7 @@ VALUE = 1.5  # what a number or date counts, against a word
 TITLE = 0.2  # what a word of the title counts, which is about every statement
 SMALL = 12  # numbers up to it are in every other sentence
 MIN_CLAUSE = 2  # words that say what a clause is about
+_SPAN = re.compile(r"\d[/–-]\d")  # of years: 2023/24
 _CLAUSE = re.compile(
     r"[;|]|\.(?=\s)|—|–(?=\s)|,(?=\s)|\b(?:and|while|whereas|but|und|et|y|mientras|tandis)\b"
 )
@@ -30,12 +32,13 @@ class Found:
 
 
 class CitedWords:
-    """`title` are the words of the titles of the passages."""
+    """`titles` are those of the passages."""
 
-    def __init__(self, text: str, passages: Sequence[Index], title: set[str]) -> None:
+    def __init__(self, text: str, passages: Sequence[Index], titles: Sequence[str]) -> None:
         self.passages = passages
         self._text = Statements(text)
-        self._title = title
+        self._title = {word for title in titles for word in content_words(title)}
+        self._title_dates = [date for title in titles for date in take_dates(title)[0]]
         self.mentions = self._read_mentions()
         self.holders = [self._find_holders(mention.value) for mention in self.mentions]
         words = {word for statement in self._text.all for word in statement.words}
@@ -44,18 +47,26 @@ class CitedWords:
             for word in words
             if word[0].isalpha()
         }
+        general = set[str]()  # dates that are about every statement
         self.precise: set[str] = set()  # dates, and numbers that are not in every other sentence
         for mention, holders in zip(self.mentions, self.holders, strict=True):
             if not isinstance(mention.value, Name):
                 word = name_value(mention.value)
                 self.forms[word] = {h.mention.name for h in holders}
-                if isinstance(mention.value, Date) or mention.value.value > SMALL:
+                is_small = isinstance(mention.value, Number) and mention.value.value <= SMALL
+                if isinstance(mention.value, Date) and self.is_exempt(mention.value):
+                    general.add(word)
+                elif not is_small:
                     self.precise.add(word)
         self.places = {
             word: [{p for form in forms for p in index.places.get(form, ())} for index in passages]
             for word, forms in self.forms.items()
         }
-        self.weights = {word: weight for word in self.forms if (weight := self._weigh(word))}
+        self.weights = {
+            word: weight * TITLE if word in general else weight
+            for word in self.forms
+            if (weight := self._weigh(word))
+        }
 
     def _read_mentions(self) -> list[Mention]:
         names = self._text.names.union(*(index.text.names for index in self.passages))
@@ -76,13 +87,15 @@ class CitedWords:
         )
 
     def _find_holders(self, value: Item) -> list[Found]:
-        return [
+        found = [
             Found(number, mention)
             for number, index in enumerate(self.passages)
             for place in index.find_places(value)
             for mention in index.read_mentions(place)
             if is_same(value, mention.value)
         ]
+        alike = [each for each in found if each.mention.kind == kind_of(value)]
+        return alike or found
 
     def _weigh(self, word: str) -> float:
         """A word says the less, the more statements have it."""
@@ -101,8 +114,11 @@ class CitedWords:
     def is_exempt(self, value: Item) -> bool:
         """Whether nothing else could stand in the place of a value or name."""
         if isinstance(value, Date):
-            years = [index.main_year for index in self.passages if index.main_year]
-            return any(name_value(value) == name_value(Date("", year)) for year in years)
+            years = [Date("", index.main_year) for index in self.passages if index.main_year]
+            is_span = value.month is None and _SPAN.search(value.text) is not None
+            return is_span or has_date(value, [*self._title_dates], "") or any(
+                name_value(value) == name_value(year) for year in years
+            )
         if isinstance(value, Name):
             return value.text.endswith(("'s", "’s")) or self.is_titled(value)
         return is_identifier(value, self._text.text) or is_whole(value, self._text.text)

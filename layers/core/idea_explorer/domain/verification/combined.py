@@ -16,6 +16,7 @@ class CombinedEvidence(Evidence):
     def __init__(self, parts: Sequence[Evidence]) -> None:
         super().__init__(())
         self.text = "\n".join(part.text for part in parts)
+        self.titles = [title for part in parts for title in part.titles]
         self._parts = parts
 
     @cached_property
@@ -42,7 +43,3 @@ class CombinedEvidence(Evidence):
     @cached_property
     def passages(self) -> Sequence[Index]:
         return [index for part in self._parts for index in part.passages]
-
-    @cached_property
-    def title(self) -> set[str]:
-        return set().union(*(part.title for part in self._parts))

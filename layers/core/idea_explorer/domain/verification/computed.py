@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations, islice
 
+from idea_explorer.domain.verification.dates import Date
+from idea_explorer.domain.verification.number_words import MEASURES, MONTH
 from idea_explorer.domain.verification.numbers import (
     Number,
     Unit,
@@ -50,6 +52,17 @@ def is_computed(
     return any(_adds_up(number, *pair) for pair in combinations(alike, 2)) or any(
         is_near(number, first.value + second.value + third.value) for first, second, third in sums
     )
+
+
+def is_time_between(number: Number, dates: Sequence[Date]) -> bool:
+    """Whether a number of months or years lies between two dates of a passage."""
+    size = MEASURES[number.measure][1] / MONTH if number.measure else Decimal(0)
+    if size not in {1, 12}:
+        return False
+    months = [12 * d.year + d.month for d in dates if d.year and d.month][:MAX_COMBINED]
+    years = [12 * d.year for d in dates if d.year and size == 12][:MAX_COMBINED]
+    spans = (abs(a - b) for found in (months, years) for a, b in combinations(found, 2))
+    return any(abs(span - number.value * size) < size for span in spans if span)
 
 
 def _is_share_of(share: Number, found: Sequence[Number], text: str) -> bool:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from idea_explorer.domain.verification.computed import is_computed
+from idea_explorer.domain.verification.computed import is_computed, is_time_between
 from idea_explorer.domain.verification.dates import Date, take_dates
 from idea_explorer.domain.verification.derivations import find_derived
 from idea_explorer.domain.verification.index import Index
@@ -33,7 +33,7 @@ class Evidence:
 
     def __init__(self, passages: Iterable[str], titles: Sequence[str] = ()) -> None:
         self.text = "\n".join(passage[:MAX_PASSAGE] for passage in (*titles, *passages))
-        self._titles = titles
+        self.titles = titles
 
     @cached_property
     def _dates_and_rest(self) -> tuple[list[Date], str]:
@@ -70,11 +70,6 @@ class Evidence:
         """Each source by its statements."""
         return [Index(self.text)]
 
-    @cached_property
-    def title(self) -> set[str]:
-        """The words of the titles, which are about every sentence of a passage."""
-        return {word for title in self._titles for word in content_words(title)}
-
 
 def wrong_numbers(text: str, evidence: Evidence) -> Iterator[Number]:
     stated = find_numbers(text)
@@ -88,6 +83,8 @@ def wrong_numbers(text: str, evidence: Evidence) -> Iterator[Number]:
             number.value == ordinal.place for ordinal in evidence.ordinals
         )
         if dated or ordinal or agrees_with_any(number, evidence.numbers):
+            continue
+        if is_time_between(number, evidence.dates):
             continue
         if not is_computed(number, stated, evidence.numbers, text):
             yield number

@@ -98,7 +98,7 @@ def read_mentions(text: Statements, place: int, names: frozenset[str]) -> list[M
             first = first or own
             alone = _words_in(statement, spans[:1])
             is_short = sum(word[0].isalpha() for word in alone) <= MAX_SHORT
-            is_earlier = kind != "name" and _is_earlier(value, text.text)
+            is_earlier = isinstance(value, Number) and _is_earlier(value, text.text)
             around = frozenset(
                 word
                 for word in (first if is_short and kind != "name" else shared)

@@ -92,7 +92,8 @@ def find_following_names(sentence: str) -> list[str]:
     ):
         is_pair = first[0].isupper() and second[0].isupper() and sentence[end:start] == " "
         is_measure = before[0].isdigit() or {fold(before), fold(first)} & {*SCALES, *WORDS}
-        if is_pair and not is_measure and fold(second) not in MONTHS:
+        is_adjective = first.endswith("er")  # Berliner Kliniken
+        if is_pair and not is_measure and not is_adjective and fold(second) not in MONTHS:
             found.append(second)
     return found
 

@@ -25,7 +25,7 @@ _MEASURES = (
         "day days tag tage tagen jour jours dia dias": "86400",
         "week weeks woche wochen semaine semaines semana semanas": "604800",
         "month months monat monate monaten mois mes meses": "2628000",
-        "year years jahr jahre jahren an ans annee annees ano anos": "31536000",
+        "year years jahr jahre jahren an ans annee annees ano anos": "31536000",  # twelve months
     },
     {
         "mm millimetres millimeters millimeter": "1",
@@ -46,6 +46,7 @@ MEASURES = {
     for names, size in units.items()
     for name in names.split()
 }
+MONTH = MEASURES["month"][1]
 _ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _ONES += " sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"

@@ -54,10 +54,12 @@ _ABOVE_PAIRS = frozenset(
         "au moins",
     )
 )
-_BELOW = frozenset("under below nearly almost just fast knapp unter presque casi quasi".split())
+_BELOW = frozenset("under below just unter".split())
+_NEARLY = frozenset("nearly almost fast knapp presque casi quasi".split())
+_NEARLY_PAIRS = frozenset(("close to", "pres de", "cerca de"))
 _BELOW_PAIRS = frozenset(
-    ("less than", "fewer than", "at most", "up to", "close to", "weniger als", "bis zu", "moins de")
-) | {"pres de", "menos de", "cerca de"}
+    ("less than", "fewer than", "at most", "up to", "weniger als", "bis zu", "moins de", "menos de")
+)
 _SCALE = (
     r"thousand|millions?|billions?|trillion|millionen|milliarden?|milliards|millones|tausend|mille"
 )
@@ -224,6 +226,8 @@ def _hedge(before: str, after: str) -> Hedge:
     is_close = last in _JUST or not _JUST.isdisjoint(words[-3:-1])
     if pair in _ABOVE_PAIRS or last in _ABOVE:
         return "just above" if is_close else "above"
+    if pair in _NEARLY_PAIRS or last in _NEARLY:
+        return "just below"
     if pair in _BELOW_PAIRS or last in _BELOW:
         return "just below" if is_close else "below"
     is_about = last in _ABOUT or before.rstrip().endswith(("~", "≈")) or after.startswith(" or so")

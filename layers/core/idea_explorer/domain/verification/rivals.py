@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from idea_explorer.domain.text import fold
+from idea_explorer.domain.verification.dates import Date
 from idea_explorer.domain.verification.index import is_form
 from idea_explorer.domain.verification.mentions import Item
 from idea_explorer.domain.verification.number_words import WORDS
@@ -22,6 +23,8 @@ def is_rival(ours: Item, text: str, theirs: Item, passage: str, words: Iterable[
     the number of a passage counts."""
     if isinstance(ours, Name):
         return _is_place(ours, text) == _is_place(theirs, passage)
+    if isinstance(ours, Date) and isinstance(theirs, Date):
+        return (theirs.year if ours.month is None else theirs.month) is not None
     if not isinstance(ours, Number) or not isinstance(theirs, Number):
         return True
     after = passage[theirs.end : theirs.end + MAX_BEFORE]

@@ -63,7 +63,7 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
     ):
         found.append(Unsupported("name", name))
     if not found:
-        displaced = find_displaced(text, evidence.passages, evidence.title)
+        displaced = find_displaced(text, evidence.passages, evidence.titles)
         found += [Unsupported(_kind_of(value), value.text) for value in islice(displaced, 1)]
     found += [
         Unsupported("quotation", match[1].strip())

@@ -199,7 +199,11 @@ class Statements:
 
 @lru_cache(maxsize=16_384)
 def find_stems(token: str) -> tuple[str, ...]:
-    return (NOT,) if _NEGATION.fullmatch(token) else tuple(sorted(content_words(token)))
+    """The words of a token, without their endings: of `l'inspection`, only `inspection`."""
+    if _NEGATION.fullmatch(token):
+        return (NOT,)
+    _, elision, word = token.replace("’", "'").rpartition("'")
+    return tuple(sorted(content_words(word if elision and len(word) > 1 else token)))
 
 
 def _scale(values: list[Value], factor: Decimal) -> Iterator[Number]:
