@@ -354,7 +354,8 @@ def test_a_model_that_cannot_be_reached_leaves_sentences_unchecked(
     # what a call that was cut off can have cost counts, and is told apart
     reserved = finished.usage if isinstance(error, NetworkError) else Usage()
     assert finished.usage == reserved
-    assert done.run.stats.unconfirmed_usd == PRICES[HAIKU].cost(finished.usage)
+    expected = PRICES[HAIKU].cost(finished.usage)
+    assert done.run.stats.unconfirmed_usd == pytest.approx(expected, abs=2e-6)
     assert_replays(b, done)
 
 
@@ -458,9 +459,9 @@ def test_a_run_that_dies_while_it_is_verified_goes_on_and_pays_for_both_calls(
     assert (done.run.outcome, len(model_of(b).requests)) == ("completed", 2)
     first = next(e for e in b.entries(done) if isinstance(e, VerificationStarted))
     expected = PRICES[HAIKU].total([first.reserved, A_VERDICT]) + PRICES[SONNET].total([A_CALL] * 2)
-    assert done.run.stats.cost_usd == pytest.approx(expected, abs=1e-6)
+    assert done.run.stats.cost_usd == pytest.approx(expected, abs=2e-6)
     assert done.run.stats.unconfirmed_usd == pytest.approx(
-        PRICES[HAIKU].cost(first.reserved), abs=1e-6
+        PRICES[HAIKU].cost(first.reserved), abs=2e-6
     )
     assert_replays(b, done)
 

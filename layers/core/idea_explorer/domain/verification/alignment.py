@@ -27,7 +27,6 @@ MARGIN = 0.3
 NAME_MARGIN = 0.7
 FAR = 0.3  # more, if they are in different statements
 # so that the time is bounded
-MAX_HOLDERS = 10  # a value that a passage has more often says little
 MAX_PLACES = 40  # statements that are read for what else may be meant
 MAX_RIVALS = 40
 
@@ -38,9 +37,9 @@ def find_displaced(text: str, passages: Sequence[Index], titles: Sequence[str]) 
     """`titles` are those of the passages."""
     words = CitedWords(text, passages, titles)
     for number, mention in enumerate(words.mentions):
-        if 0 < len(words.holders[number]) <= MAX_HOLDERS and not words.is_exempt(mention.value):
-            if _Comparison(words, number).is_displaced():
-                yield mention.value
+        is_held = bool(words.holders[number]) and not words.is_exempt(mention.value)
+        if is_held and _Comparison(words, number).is_displaced():
+            yield mention.value
 
 
 class _Comparison:

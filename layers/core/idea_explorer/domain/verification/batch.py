@@ -66,7 +66,7 @@ class Answer:
 
     def refutes(self, question: Question) -> bool:
         """Whether it answers a rule's objection: it quotes words that a passage has."""
-        words = quotable(self.quote).strip(" .…\"'")
+        words = quotable(self.quote).strip(" .…\"'“”„«»")
         return (
             self.verdict == "supported"
             and len(words.split()) >= MIN_QUOTE

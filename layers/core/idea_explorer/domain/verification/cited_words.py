@@ -10,11 +10,12 @@ from idea_explorer.domain.verification.index import Index, is_same
 from idea_explorer.domain.verification.mentions import Item, Mention, kind_of, read_mentions
 from idea_explorer.domain.verification.numbers import Number
 from idea_explorer.domain.verification.rivals import is_identifier, is_rival, is_whole
-from idea_explorer.domain.verification.statements import Name, Statements, name_value
+from idea_explorer.domain.verification.statements import Name, Statements, Value, name_value
 from idea_explorer.domain.verification.words import content_words
 
 VALUE = 1.5  # what a number or date counts, against a word
 TITLE = 0.2  # what a word of the title counts, which is about every statement
+MAX_HOLDERS = 10  # statements with a value; what a passage has more often says little
 SMALL = 12  # numbers up to it are in every other sentence
 MIN_CLAUSE = 2  # words that say what a clause is about
 _SPAN = re.compile(r"\d[/–-]\d")  # of years: 2023/24
@@ -49,10 +50,10 @@ class CitedWords:
         }
         general = set[str]()  # dates that are about every statement
         self.precise: set[str] = set()  # dates, and numbers that are not in every other sentence
-        for mention, holders in zip(self.mentions, self.holders, strict=True):
+        for mention in self.mentions:
             if not isinstance(mention.value, Name):
                 word = name_value(mention.value)
-                self.forms[word] = {h.mention.name for h in holders}
+                self.forms[word] = {name_value(found) for found in self._find_same(mention.value)}
                 is_small = isinstance(mention.value, Number) and mention.value.value <= SMALL
                 if isinstance(mention.value, Date) and self.is_exempt(mention.value):
                     general.add(word)
@@ -87,15 +88,29 @@ class CitedWords:
         )
 
     def _find_holders(self, value: Item) -> list[Found]:
+        """Where the passages have a value or name; nowhere, if they have it so often that it says little."""
+        places = [
+            (number, place)
+            for number, index in enumerate(self.passages)
+            for place in self._find_places(index, value)
+        ]
         found = [
             Found(number, mention)
-            for number, index in enumerate(self.passages)
-            for place in index.find_places(value)
-            for mention in index.read_mentions(place)
+            for number, place in places[: MAX_HOLDERS + 1]
+            for mention in self.passages[number].read_mentions(place)
             if is_same(value, mention.value)
         ]
-        alike = [each for each in found if each.mention.kind == kind_of(value)]
-        return alike or found
+        alike = [each for each in found if each.mention.kind == kind_of(value)] or found
+        return alike if len(places) <= MAX_HOLDERS and len(alike) <= MAX_HOLDERS else []
+
+    def _find_same(self, value: Value) -> list[Value]:
+        found = [same for index in self.passages for _, same in index.find_values(value)]
+        return [same for same in found if kind_of(same) == kind_of(value)] or found
+
+    def _find_places(self, index: Index, value: Item) -> list[int]:
+        if isinstance(value, Name):
+            return index.find_places(value)
+        return sorted({place for place, _ in index.find_values(value)})
 
     def _weigh(self, word: str) -> float:
         """A word says the less, the more statements have it."""
@@ -116,8 +131,10 @@ class CitedWords:
         if isinstance(value, Date):
             years = [Date("", index.main_year) for index in self.passages if index.main_year]
             is_span = value.month is None and _SPAN.search(value.text) is not None
-            return is_span or has_date(value, [*self._title_dates], "") or any(
-                name_value(value) == name_value(year) for year in years
+            return (
+                is_span
+                or has_date(value, [*self._title_dates], "")
+                or any(name_value(value) == name_value(year) for year in years)
             )
         if isinstance(value, Name):
             return value.text.endswith(("'s", "’s")) or self.is_titled(value)
@@ -128,17 +145,16 @@ class CitedWords:
         states as well."""
         mention, holders = self.mentions[number], self.holders[number]
         kinds = {mention.kind, *(holder.mention.kind for holder in holders)}
-        others = (held for n, held in enumerate(self.holders) if n != number)
-        stated = {id(holder.mention) for held in others for holder in held}
+        others = [m.value for n, m in enumerate(self.mentions) if n != number]
         return [
             Found(passage, other)
             for passage, index in enumerate(self.passages)
             for place in sorted(places[passage])
             for other in index.read_mentions(place)
             if other.kind in kinds
-            and id(other) not in stated
             and (mention.is_earlier or not other.is_earlier)
             and not is_same(mention.value, other.value)
+            and not any(is_same(value, other.value) for value in others)
             and is_rival(mention.value, self._text.text, other.value, index.text.text, self.forms)
         ]
 

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
-from idea_explorer.domain.verification.dates import Date
+from idea_explorer.domain.verification.contexts import Contexts
 from idea_explorer.domain.verification.evidence import Evidence
 from idea_explorer.domain.verification.index import Index
 from idea_explorer.domain.verification.numbers import Number
+from idea_explorer.domain.verification.ordinals import Ordinal
 
 
 class CombinedEvidence(Evidence):
@@ -20,13 +21,20 @@ class CombinedEvidence(Evidence):
         self._parts = parts
 
     @cached_property
-    def _dates_and_rest(self) -> tuple[list[Date], str]:
-        read = [part._dates_and_rest for part in self._parts]  # noqa: SLF001 -- its own class
-        return [date for dates, _ in read for date in dates], "\n".join(rest for _, rest in read)
+    def passages(self) -> Sequence[Index]:
+        return [index for part in self._parts for index in part.passages]
+
+    @cached_property
+    def contexts(self) -> Sequence[Contexts]:
+        return [each for part in self._parts for each in part.contexts]
 
     @cached_property
     def numbers(self) -> list[Number]:
         return [number for part in self._parts for number in part.numbers]
+
+    @cached_property
+    def ordinals(self) -> list[Ordinal]:
+        return [ordinal for part in self._parts for ordinal in part.ordinals]
 
     @cached_property
     def words(self) -> Counter[str]:
@@ -39,7 +47,3 @@ class CombinedEvidence(Evidence):
     @cached_property
     def quotable(self) -> str:
         return " ".join(part.quotable for part in self._parts)
-
-    @cached_property
-    def passages(self) -> Sequence[Index]:
-        return [index for part in self._parts for index in part.passages]

@@ -47,10 +47,12 @@ _DAY_FIRST = re.compile(
 )
 # the first day of a range: `4 to 19 March`, `vom 4. bis 29. März`, `du 11 au 20 juillet`
 _DAY_BEFORE = re.compile(
-    r"\b(\d{1,2})\.?(?:st|nd|rd|th)?(?: ?[–-] ?| (?:to|and|or|bis|und|oder|au|et|ou|al|y|e) (?:dem |zum |le |el )?)$"
+    r"\b(\d{1,2})\.?(?:st|nd|rd|th)?"
+    r"(?: ?[–-] ?| (?:to|and|or|bis|und|oder|au|et|ou|al|y|e) (?:dem |zum |le |el )?)$"
 )
 _MONTH_FIRST = re.compile(
-    rf"\b({_ANY_MONTH})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b,?)?(?: (?:de )?((?:19|20)\d\d))?",
+    rf"\b(?=[adefjmnos])({_ANY_MONTH})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b,?)?"
+    r"(?: (?:de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )
 _SLASHED = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./]((?:19|20)\d\d)\b")

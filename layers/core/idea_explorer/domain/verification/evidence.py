@@ -5,20 +5,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from idea_explorer.domain.verification.computed import is_computed, is_time_between
-from idea_explorer.domain.verification.dates import Date, take_dates
+from idea_explorer.domain.verification.contexts import Contexts
+from idea_explorer.domain.verification.dates import Date
 from idea_explorer.domain.verification.derivations import find_derived
 from idea_explorer.domain.verification.index import Index
 from idea_explorer.domain.verification.names import CURRENCIES
 from idea_explorer.domain.verification.numbers import (
     Number,
     agrees_with_any,
-    find_all_numbers,
     find_counts,
     find_numbers,
+    read_both_ways,
 )
 from idea_explorer.domain.verification.ordinals import Ordinal, find_ordinals
 from idea_explorer.domain.verification.words import (
-    content_words,
     find_words,
     language,
     quotable,
@@ -36,20 +36,30 @@ class Evidence:
         self.titles = titles
 
     @cached_property
-    def _dates_and_rest(self) -> tuple[list[Date], str]:
-        return take_dates(self.text)
+    def passages(self) -> Sequence[Index]:
+        """Each source by its statements."""
+        return [Index(self.text)]
 
-    @property
+    @cached_property
+    def contexts(self) -> Sequence[Contexts]:
+        """Which names stand between which words, in each source."""
+        return [Contexts(self.text)]
+
+    @cached_property
     def dates(self) -> list[Date]:
-        return self._dates_and_rest[0]
+        return [date for index in self.passages for date in index.text.dates]
 
     @cached_property
     def numbers(self) -> list[Number]:
-        return find_all_numbers(self._dates_and_rest[1])
+        return [
+            number
+            for index in self.passages
+            for number in read_both_ways(index.text.numbers, index.text.rest)
+        ]
 
     @cached_property
     def ordinals(self) -> list[Ordinal]:
-        return list(find_ordinals(self._dates_and_rest[1]))
+        return [each for index in self.passages for each in find_ordinals(index.text.rest)]
 
     @cached_property
     def words(self) -> Counter[str]:
@@ -64,11 +74,6 @@ class Evidence:
     @cached_property
     def quotable(self) -> str:
         return quotable(self.text)
-
-    @cached_property
-    def passages(self) -> Sequence[Index]:
-        """Each source by its statements."""
-        return [Index(self.text)]
 
 
 def wrong_numbers(text: str, evidence: Evidence) -> Iterator[Number]:

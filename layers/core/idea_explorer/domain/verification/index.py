@@ -49,48 +49,53 @@ class Index:
                 found.add(other)
         return found
 
-    def find_places(self, value: Item) -> list[int]:
-        """The statements that may have a value or name, in their order."""
+    def find_values(self, value: Number | Date) -> list[tuple[int, Number | Date]]:
+        """The values that say the same, each with the statement that it stands in."""
         if isinstance(value, Number):
-            most = bisect_right(self._numbers, (float(value.value) * MOST, len(self.text.all)))
-            least = bisect_left(self._numbers, (float(value.value) * LEAST, -1))
-            found = {place for _, place in self._numbers[least:most]}
-        elif isinstance(value, Date):
-            years = [*self._years] if value.year is None else [value.year, None]
-            found = {place for year in years for place in self._years.get(year, ())}
+            most = bisect_right(self._amounts, float(value.value) * MOST)
+            least = bisect_left(self._amounts, float(value.value) * LEAST)
+            found = self._numbers[least:most]
         else:
-            keys = {token[:KEY] for token in value.tokens}
-            found = {place for key in keys for place in self._names.get(key, ())}
-        return sorted(found)
+            years = [*self._years] if value.year is None else [value.year, None]
+            found = [pair for year in years for pair in self._years.get(year, ())]
+        return [(place, other) for place, other in found if is_same(value, other)]
+
+    def find_places(self, name: Name) -> list[int]:
+        """The statements that may have a name, in their order."""
+        keys = {token[:KEY] for token in name.tokens}
+        return sorted({place for key in keys for place in self._names.get(key, ())})
 
     @cached_property
     def main_year(self) -> int | None:
         """The year that a passage is about, if it names one more often than any other."""
         years = Counter(date.year for date in self._dates if date.year)
-        (year, count), *_ = years.most_common(1) or [(None, 0)]
-        return year if count > 1 else None
+        return next((year for year, count in years.most_common(1) if count > 1), None)
 
     @cached_property
     def _dates(self) -> list[Date]:
         return [value for value in self.text.values if isinstance(value, Date)]
 
     @cached_property
-    def _numbers(self) -> list[tuple[float, int]]:
-        return sorted(
-            (float(value.value), place)
-            for place, statement in enumerate(self.text.all)
-            for value in statement.values
-            if isinstance(value, Number)
-        )
+    def _numbers(self) -> list[tuple[int, Number | Date]]:
+        """By their size."""
+        numbers = [(p, v) for p, v in self._values if isinstance(v, Number)]
+        return [*sorted(numbers, key=lambda pair: pair[1].value)]
 
     @cached_property
-    def _years(self) -> dict[int | None, list[int]]:
-        found: dict[int | None, list[int]] = defaultdict(list)
-        for place, statement in enumerate(self.text.all):
-            for value in statement.values:
-                if isinstance(value, Date):
-                    found[value.year].append(place)
+    def _amounts(self) -> list[float]:
+        return [float(value.value) for _, value in self._numbers if isinstance(value, Number)]
+
+    @cached_property
+    def _years(self) -> dict[int | None, list[tuple[int, Number | Date]]]:
+        found: dict[int | None, list[tuple[int, Number | Date]]] = defaultdict(list)
+        for place, value in self._values:
+            if isinstance(value, Date):
+                found[value.year].append((place, value))
         return found
+
+    @cached_property
+    def _values(self) -> list[tuple[int, Number | Date]]:
+        return [(place, v) for place, each in enumerate(self.text.all) for v in each.values]
 
     @cached_property
     def _names(self) -> dict[str, list[int]]:

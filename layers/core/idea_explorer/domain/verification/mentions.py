@@ -13,7 +13,6 @@ from idea_explorer.domain.verification.statements import (
     Span,
     Statement,
     Statements,
-    name_value,
 )
 from idea_explorer.domain.verification.words import TOKEN
 
@@ -66,11 +65,6 @@ class Mention:
     is_short: bool = False  # it leaves out what the first part says
     is_earlier: bool = False  # what something else is compared with: `up from 12`
 
-    @property
-    def name(self) -> str:
-        """The word for its value among the words of its statement."""
-        return self.value.text if isinstance(self.value, Name) else name_value(self.value)
-
 
 def kind_of(value: Item) -> str:
     if isinstance(value, Name):
@@ -98,7 +92,7 @@ def read_mentions(text: Statements, place: int, names: frozenset[str]) -> list[M
             first = first or own
             alone = _words_in(statement, spans[:1])
             is_short = sum(word[0].isalpha() for word in alone) <= MAX_SHORT
-            is_earlier = isinstance(value, Number) and _is_earlier(value, text.text)
+            is_earlier = not isinstance(value, Name) and _is_earlier(value, text.text)
             around = frozenset(
                 word
                 for word in (first if is_short and kind != "name" else shared)
@@ -129,15 +123,17 @@ def _find_listed(text: str, statement: Statement, alike: Sequence[Item]) -> dict
 
 
 def _words_in(statement: Statement, spans: Sequence[Span]) -> frozenset[str]:
-    return frozenset(w for at, w in statement.placed if any(a <= at < b for a, b in spans))
+    return frozenset(w for start, end in spans for at, w in statement.placed if start <= at < end)
 
 
-def _is_earlier(value: Item, text: str) -> bool:
+def _is_earlier(value: Number | Date, text: str) -> bool:
+    """A number that something rose from is one; a date that it lasted from is none."""
     before = fold(text[max(0, value.start - MAX_LEAD) : value.start])
     if _EARLIER.search(before):
         return True
     after = fold(text[value.end : value.end + MAX_LEAD])
-    return _FROM.search(before) is not None and _TO.match(after) is not None
+    is_from = _FROM.search(before) is not None and _TO.match(after) is not None
+    return is_from and isinstance(value, Number)
 
 
 def _find_parts(

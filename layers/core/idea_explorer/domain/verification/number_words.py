@@ -106,8 +106,8 @@ def find_shares(text: str) -> Iterator[Share]:
     for match in _FRACTION.finditer(folded.replace("-", " ")):
         parts = Decimal(_PARTS[match["half"] or match["part"]])
         hedge: Hedge = "above" if match["above"] else "below" if match["below"] else "about"
-        value = 100 * _COUNTS.get(match["count"], 1) / parts
-        yield Share(match[0].strip(), value, hedge, start=match.start(), end=match.end())
+        share = 100 * _COUNTS.get(match["count"], 1) / parts
+        yield Share(match[0].strip(), share, hedge, start=match.start(), end=match.end())
     for match in _POINTS.finditer(folded.replace("-", " ")):
         if match["half"]:
             yield Share(match[0].strip(), Decimal("0.5"), "", is_points=True)

@@ -15,7 +15,7 @@ from idea_explorer.domain.verification.number_words import (
     Hedge,
     find_shares,
 )
-from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, language
+from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, fold_word, language
 
 Unit: TypeAlias = Literal["", "%", "points", "money"]
 
@@ -77,6 +77,7 @@ _CURRENCIES = {
     "£": "pound", "gbp": "pound", "chf": "franc", "franken": "franc", "¥": "yen", "jpy": "yen",
 }  # fmt: skip
 _NUMBER = re.compile(
+    r"(?=[$€£¥\d]|[a-z]{2,3} ?\d)"
     rf"(?P<money>[$€£¥]|\b(?:{_CODE}|Rp) ?)?"
     r"(?<![\w.,/])(?P<whole>\d{1,3}(?:[,.\u00a0\u202f'’ ]\d{3})+(?!\d)|\d{1,15})(?P<rest>[.,]\d{1,6})?(?!\d)"
     rf"(?:[ \u00a0-]?(?P<scale>{_SCALE})\b\.?)?"
@@ -133,9 +134,9 @@ def _share_units(numbers: list[Number], text: str) -> list[Number]:
     return numbers
 
 
-def find_all_numbers(text: str) -> list[Number]:
-    """For a passage: numbers in words too, both readings of 1.234, and the cells of a table in thousands."""
-    found = [*find_numbers(text), *(number for number, _ in find_counts(text))]
+def read_both_ways(numbers: Iterable[Number], text: str) -> list[Number]:
+    """For a passage: both readings of 1.234, and the cells of a table in thousands."""
+    found = [*numbers]
     found += [
         replace(number, value=number.value * 1000, step=Decimal(1))
         for number in found
@@ -155,7 +156,7 @@ def find_table_scale(text: str) -> Decimal | None:
 
 def find_counts(text: str) -> Iterator[tuple[Number, str]]:
     """Numbers in words, each with the word that follows: what is counted."""
-    tokens = [(fold(match[0]), match.start(), match.end()) for match in TOKEN.finditer(text)]
+    tokens = [(fold_word(match[0]), match.start(), match.end()) for match in TOKEN.finditer(text)]
     for (first, start, end), (second, _, _) in pairwise([*tokens, ("", 0, 0)]):
         if first in WORDS:
             scale = Decimal(10) ** SCALES.get(second, 0)

@@ -42,7 +42,9 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
     dates, rest = take_dates(text)
     names = find_names(text, evidence.text)
     found = [Unsupported("number", number.text) for number in wrong_numbers(rest, evidence)]
-    found += [Unsupported("number", name) for name in find_other_ordinals(rest, evidence.ordinals)]
+    found += [
+        Unsupported("number", name) for name in find_other_ordinals(rest, lambda: evidence.ordinals)
+    ]
     found += [
         Unsupported("date", date.text)
         for date in dates
@@ -56,10 +58,10 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
     if not found and language(text, language(evidence.text)) == "de":
         found += [Unsupported("name", name) for name in _unknown_names(text, evidence)]
     if not found:
-        found += [Unsupported("name", word) for word in find_other_word(text, evidence.text)]
+        found += [Unsupported("name", word) for word in find_other_word(text, evidence.contexts)]
     if not found and (
         name := find_unknown_subject(text, evidence.passages)
-        or find_other_agent(text, evidence.text)
+        or find_other_agent(text, evidence.contexts)
     ):
         found.append(Unsupported("name", name))
     if not found:

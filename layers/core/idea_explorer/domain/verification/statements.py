@@ -23,6 +23,7 @@ from idea_explorer.domain.verification.words import (
     FUNCTION_WORDS,
     TOKEN,
     content_words,
+    fold_word,
     language,
 )
 
@@ -76,10 +77,10 @@ class Statements:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        dates, self.rest = take_dates(text)
-        numbers = [number for number in find_numbers(self.rest) if not number.is_share]
-        counts = [n for n, _ in find_counts(self.rest) if n.text not in {"one", "hundred"}]
-        self.values: list[Value] = sorted([*dates, *numbers, *counts], key=lambda v: v.start)
+        self.dates, self.rest = take_dates(text)
+        self.numbers = [*find_numbers(self.rest), *(number for number, _ in find_counts(self.rest))]
+        numbers = [n for n in self.numbers if not n.is_share and n.text not in {"one", "hundred"}]
+        self.values: list[Value] = sorted([*self.dates, *numbers], key=lambda v: v.start)
         if factor := find_table_scale(text):
             self.values = sorted(
                 [*self.values, *_scale(self.values, factor)], key=lambda v: v.start
@@ -144,12 +145,17 @@ class Statements:
                 continue
             placed += [(match.start(), stem) for stem in find_stems(token)]
             if token[0].islower():
-                self._lower.add(fold(token))
-            elif token[0].isupper() and len(token) > 1 and not is_ordinary(token):
-                if not self.rest[max(0, match.start() - 2) : match.start()].rstrip()[-1:].isdigit():
-                    capitals.append(match)  # and no unit: `900 MW`
+                self._lower.add(fold_word(token))
+            elif self._may_be_name(token, match.start()):
+                capitals.append(match)
         words = frozenset(word for _, word in placed)
         return Statement(start, end, words, tuple(placed), tuple(capitals), tuple(values), header)
+
+    def _may_be_name(self, token: str, start: int) -> bool:
+        """Whether it has a capital and is no unit: `900 MW`."""
+        if not token[0].isupper() or len(token) < 2 or is_ordinary(token):
+            return False
+        return not self.rest[max(0, start - 2) : start].rstrip()[-1:].isdigit()
 
     def find_words(self, start: int, end: int) -> frozenset[str]:
         values = {name_value(value) for value in self.find_values(start, end)}
@@ -219,7 +225,7 @@ def _has_inner_capital(token: str) -> bool:
 
 
 def plain_name(token: str) -> str:
-    return fold(token).removesuffix("'s").removesuffix("’s")
+    return fold_word(token).removesuffix("'s").removesuffix("’s")
 
 
 @lru_cache(maxsize=4_096)
