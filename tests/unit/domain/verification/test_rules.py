@@ -127,7 +127,7 @@ def test_an_ordinal_is_no_share() -> None:
     assert kinds("Invoice N-1093 is the third of the quarter.", passage) == []
 
 
-UNITS = "The fine was cut from €18 million to €11.5 million after 18 months. The rate rose from 3.6 % to 4.9 %."
+UNITS = "The fine was cut from €18 million to €11.5 million after 18 months. The rate rose from 3.6 to 4.9 %."
 SPAN = (
     "The request of November 2023 was granted on 19 February 2025. The fair ran from 4 to 19 March."
 )
