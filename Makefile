@@ -179,7 +179,7 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.filtering
 
 .PHONY: verification
-verification: $(DEV) ## How many altered sentences of three planted sets the rules of verification find
+verification: $(DEV) ## How many altered sentences of four planted sets the rules of verification find, and how long they take
 	@$(BIN)/python -m tests.performance.verification
 
 .PHONY: growth
