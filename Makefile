@@ -184,7 +184,7 @@ code-benchmark: $(DEV) ## Definitions and importers of ten public repositories a
 	@$(BIN)/python -m tests.performance.code_search
 
 .PHONY: verification
-verification: $(DEV) ## How many altered sentences of three planted sets the rules of verification find
+verification: $(DEV) ## How many altered sentences of four planted sets the rules of verification find, and how long they take
 	@$(BIN)/python -m tests.performance.verification
 
 .PHONY: growth

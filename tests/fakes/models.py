@@ -39,11 +39,12 @@ def batch_of(request: ModelRequest) -> list[JsonObject]:
 
 
 def judged(
-    request: ModelRequest, verdict: str = "supported", usage: Usage = NOTHING
+    request: ModelRequest, verdict: str = "supported", usage: Usage = NOTHING, quote: str = ""
 ) -> ModelAnswer:
-    """The same verdict on every sentence."""
+    """The same verdict on every sentence, with the same words of a passage if there are any."""
+    quoted = {"quote": quote} if quote else {}
     given = [
-        {"number": entry["number"], "verdict": verdict, "reason": f"It is {verdict}."}
+        {"number": entry["number"], "verdict": verdict, "reason": f"It is {verdict}.", **quoted}
         for entry in batch_of(request)
     ]
     return says(json.dumps({"verdicts": given}), usage=usage)

@@ -10,6 +10,7 @@ import pytest
 from idea_explorer.agent import verification
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import NetworkError, RejectedError, UnavailableError
+from idea_explorer.domain.events import ReportVerified
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.report_phrases import UNSUPPORTED
 from idea_explorer.domain.transcript import (
@@ -145,7 +146,6 @@ def test_one_that_stays_is_marked_and_not_sent_back_again(tmp_path: Path) -> Non
     b = bench(tmp_path, READ, says(WRONG), says(WRONG))
     done = b.run()
     assert len(model_of(b).requests) == 3
-    assert model_of(b).verifications == []  # nothing was left for a model to judge
     assert counts(done) == (0, 0, 1, 0)
     assert f"[says our study](../tea.md). {UNSUPPORTED}\n" in b.store.load_report(done.id)
     assert_replays(b, done)
@@ -159,6 +159,108 @@ def test_a_model_may_refute_what_rules_let_pass(tmp_path: Path) -> None:
     assert "It is not." in last_texts(model_of(b).requests[2])[-2]
     assert counts(done) == (1, 0, 0, 0)
     assert_replays(b, done)
+
+
+QUOTED = "Tea sales rose by 12 % in 2024."
+
+
+def test_the_model_sees_what_a_rule_objects_to(tmp_path: Path) -> None:
+    b = bench(tmp_path, READ, says(WRONG), judge=lambda request: judged(request, quote=QUOTED))
+    b.explore()
+    (request,) = model_of(b).verifications
+    assert batch_of(request) == [
+        {
+            "number": 1,
+            "sentence": "Tea sales rose by 21% says our study.",
+            "objection": "the source does not say 21%",
+            "passages": [KNOWN],
+        }
+    ]
+    plain = bench(tmp_path / "b", READ, says(RIGHT))
+    plain.explore()
+    (other,) = model_of(plain).verifications
+    assert request.max_tokens > other.max_tokens  # there is room for what it quotes
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [QUOTED, "“Tea sales  rose by 12\u00a0% in 2024”", "rose by 12 %"],
+    ids=["a sentence", "in other typography", "words of a sentence"],
+)
+def test_a_model_that_quotes_the_passage_overrules_a_rule(tmp_path: Path, quote: str) -> None:
+    b = bench(tmp_path, READ, says(WRONG), judge=lambda request: judged(request, quote=quote))
+    done = b.run()
+    assert len(model_of(b).requests) == 2  # nothing went back
+    assert counts(done) == (1, 0, 0, 0)
+    assert UNSUPPORTED not in b.store.load_report(done.id)
+    assert_replays(b, done)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "quote"),
+    [
+        ("supported", ""),
+        ("supported", "Tea sales rose by 21 % in 2024."),
+        ("supported", "Tea sales rose by 12 %. Coffee"),
+        ("supported", "12 %"),
+        ("partly", QUOTED),
+        ("not", QUOTED),
+    ],
+)
+def test_otherwise_what_a_rule_objects_to_stands(tmp_path: Path, verdict: str, quote: str) -> None:
+    b = bench(
+        tmp_path,
+        READ,
+        says(WRONG),
+        says(WRONG),
+        judge=lambda request: judged(request, verdict, quote=quote),
+    )
+    done = b.run()
+    assert counts(done) == (0, 0, 1, 0)
+    assert UNSUPPORTED in b.store.load_report(done.id)
+    *_, finished = verifications(b, done)
+    assert finished.claims[0].reason == "the source does not say 21%"
+    assert_replays(b, done)
+
+
+def test_a_model_is_not_asked_again_about_what_it_has_overruled(tmp_path: Path) -> None:
+    both = f"{WRONG}\n\nTea will replace coffee [says our study](../tea.md)."
+
+    def judge(request: ModelRequest) -> Reply:
+        verdicts = [
+            {"number": entry["number"], "verdict": "supported", "reason": "", "quote": QUOTED}
+            if "objection" in entry
+            else {"number": entry["number"], "verdict": "not", "reason": ""}
+            for entry in batch_of(request)
+        ]
+        return says(json.dumps({"verdicts": verdicts}))
+
+    b = bench(tmp_path, READ, says(both), says(WRONG), judge=judge)
+    done = b.run()
+    assert len(model_of(b).verifications) == 1
+    assert counts(done) == (1, 0, 0, 0)
+    assert_replays(b, done)
+
+
+def test_a_model_that_fails_leaves_what_a_rule_objects_to(tmp_path: Path) -> None:
+    b = bench(tmp_path, READ, says(WRONG), judge=lambda _: UnavailableError("Too busy."))
+    done = b.run()
+    assert counts(done) == (0, 0, 1, 0)
+    assert_replays(b, done)
+
+
+def test_a_call_that_judges_is_in_the_log_with_its_cost(tmp_path: Path) -> None:
+    b = bench(tmp_path, READ, says(RIGHT), judge=lambda request: judged(request, usage=A_VERDICT))
+    b.explore()
+    (event,) = [event for event in b.seen.events if isinstance(event, ReportVerified)]
+    assert event.cost == PRICES[HAIKU].cost(A_VERDICT)
+    assert (event.usage.input_tokens, event.usage.output_tokens) == (1_000, 100)
+
+
+def test_a_report_that_only_rules_judge_costs_nothing(tmp_path: Path) -> None:
+    b = bench(tmp_path, says("# Tea\n\nNobody knows."))
+    b.explore()
+    assert [event for event in b.seen.events if isinstance(event, ReportVerified)] == []
 
 
 def test_a_verdict_holds_for_sentences_that_a_correction_leaves_alone(tmp_path: Path) -> None:
@@ -252,7 +354,8 @@ def test_a_model_that_cannot_be_reached_leaves_sentences_unchecked(
     # what a call that was cut off can have cost counts, and is told apart
     reserved = finished.usage if isinstance(error, NetworkError) else Usage()
     assert finished.usage == reserved
-    assert done.run.stats.unconfirmed_usd == PRICES[HAIKU].cost(finished.usage)
+    expected = PRICES[HAIKU].cost(finished.usage)
+    assert done.run.stats.unconfirmed_usd == pytest.approx(expected, abs=2e-6)
     assert_replays(b, done)
 
 
@@ -356,9 +459,9 @@ def test_a_run_that_dies_while_it_is_verified_goes_on_and_pays_for_both_calls(
     assert (done.run.outcome, len(model_of(b).requests)) == ("completed", 2)
     first = next(e for e in b.entries(done) if isinstance(e, VerificationStarted))
     expected = PRICES[HAIKU].total([first.reserved, A_VERDICT]) + PRICES[SONNET].total([A_CALL] * 2)
-    assert done.run.stats.cost_usd == pytest.approx(expected, abs=1e-6)
+    assert done.run.stats.cost_usd == pytest.approx(expected, abs=2e-6)
     assert done.run.stats.unconfirmed_usd == pytest.approx(
-        PRICES[HAIKU].cost(first.reserved), abs=1e-6
+        PRICES[HAIKU].cost(first.reserved), abs=2e-6
     )
     assert_replays(b, done)
 
@@ -384,6 +487,19 @@ def test_a_run_that_dies_after_the_sentences_went_back_does_not_send_them_again(
     sent = [e for e in b.entries(done) if isinstance(e, Instruction) and e.again == "unsupported"]
     assert (done.run.outcome, len(sent), counts(done)) == ("completed", 1, (1, 0, 0, 0))
     assert_replays(b, done)
+
+
+def test_a_transcript_from_before_messages_had_documents_loads(tmp_path: Path) -> None:
+    b = bench(tmp_path, READ, says(WRONG), says(RIGHT))
+    done = b.run()
+    stored = [json.loads(dump_entry(entry)) for entry in b.entries(done)]
+    assert [entry["again"] for entry in stored if entry.pop("attached", None)] == ["unsupported"]
+    older = [parse_entry(json.dumps(entry)) for entry in stored]
+    assert [e.attached for e in older if isinstance(e, Instruction)] == [[]]
+    replayed = replay(older)
+    assert replayed.divergence == ""
+    assert replayed.conclusion is not None
+    assert replayed.conclusion.text == b.store.load_report(done.id)
 
 
 def test_a_report_without_citations_has_no_section_on_evidence(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ import pytest
 
 from idea_explorer.domain.branches import Branch
 from idea_explorer.domain.claims import Verification
-from idea_explorer.domain.events import RunFinished
+from idea_explorer.domain.events import EventUsage, ReportVerified, RunFinished
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
+from idea_explorer.domain.usage import Usage
 from idea_explorer.observability.log_sink import LogSink
 from tests.fakes.engine import RecordedLog
 from tests.fakes.explorations import an_exploration
@@ -52,3 +53,12 @@ def test_a_branch_is_logged_with_the_depth_of_its_run() -> None:
     ended = exploration.replace(branch_of=branch)
     LogSink(log, ended).emit(RunFinished(exploration=ended))
     assert log.of("exploration_finished")[0]["depth"] == "deep"
+
+
+def test_a_call_that_judges_a_report_has_a_line_of_its_own() -> None:
+    log = RecordedLog()
+    usage = EventUsage.of(Usage(input_tokens=900, output_tokens=80))
+    LogSink(log, an_exploration()).emit(ReportVerified(usage=usage, cost=0.004))
+
+    (fields,) = log.of("report_verified")
+    assert (fields["cost"], fields["inputTokens"], fields["outputTokens"]) == (0.004, 900, 80)

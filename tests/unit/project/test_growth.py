@@ -79,6 +79,8 @@ MEASURED = {
         domain.verification.substitution._SUBJECT domain.verification.computed._COMPUTES
         domain.verification.computed._REST domain.verification.derivations._OPERATOR
         domain.verification.derivations._BORDER domain.verification.ordinals._IN_DIGITS
+        domain.verification.cited_words._CLAUSE domain.verification.cited_words._SPAN
+        domain.verification.rivals._WHOLE
     """,
     "verified passage": """
         domain.verification.words._SENTENCE_END domain.verification.words.TOKEN
@@ -92,11 +94,14 @@ MEASURED = {
         domain.verification.number_words._FRACTION
         domain.verification.number_words._POINTS domain.verification.numbers._CURRENCY
         domain.verification.numbers._TABLE_SCALE
-        domain.verification.numbers._in_digits domain.verification.facts._SEPARATORS
-        domain.verification.facts._SENTENCE_END domain.verification.facts._AFTER_NUMBER
-        domain.verification.facts._MARKER domain.verification.facts._NEGATION
-        domain.verification.facts._CLAUSE_END domain.verification.facts._RESPECTIVELY
-        domain.verification.facts._LIST_ITEM domain.verification.substitution._AGENT
+        domain.verification.numbers._in_digits domain.verification.dates._DAY_BEFORE
+        domain.verification.statements._SENTENCE_END domain.verification.statements._AFTER_NUMBER
+        domain.verification.statements._MARKER domain.verification.statements._NEGATION
+        domain.verification.statements._JOINS domain.verification.mentions._SEPARATORS
+        domain.verification.mentions._EARLIER domain.verification.mentions._FROM
+        domain.verification.mentions._TO domain.verification.mentions._RESPECTIVELY
+        domain.verification.mentions._LIST_ITEM domain.verification.rivals._PLACE
+        domain.verification.rivals._INTERVAL domain.verification.contexts._AGENT
     """,
     "verified report": """
         domain.verification.cited._END domain.verification.cited._VISIBLE

@@ -30,6 +30,7 @@ from idea_explorer.domain.turns import find_documents
 from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.domain.verification.batch import (
     SCHEMA,
+    Answer,
     Question,
     build_batch,
     cut_excerpt,
@@ -48,6 +49,7 @@ MAX_SECONDS = 30.0
 MAX_RULE_SECONDS = 20.0  # for the rules; sentences that are left stay unchecked
 MIN_SECONDS = 5.0  # in less no model answers
 TOKENS_PER_VERDICT = 60  # its number, its word and fifteen words of reason
+TOKENS_PER_QUOTE = 100  # a sentence of a passage
 TITLE = "Sentences"  # of the document, which the prompt names
 
 
@@ -87,11 +89,8 @@ class Verifier:
             return by_rule.passed or deadline.left < WRITE_MARGIN_SECONDS
 
         claims = _recall(report.text, check_by_rule(report.text, passages, out_of_time), state)
-        open_claims = [n for n, claim in enumerate(claims) if claim.verdict == "unchecked"]
-        asked = [n for n in open_claims if passages.find(claims[n].sources)]
-        questions = [
-            Question(plain_text(claims[n].text), passages.find(claims[n].sources)) for n in asked
-        ]
+        asked = [n for n, claim in enumerate(claims) if _is_open(claim, passages)]
+        questions = [_question(claims[n], passages) for n in asked]
         request = self._request(questions, state, spent_usd)
         time_left = Deadline(deadline.clock, deadline.at - WRITE_MARGIN_SECONDS, 0.0).left
         if request is None or self.judge is None or time_left < MIN_SECONDS:
@@ -103,18 +102,7 @@ class Verifier:
         answer, usage, error = self._ask(request, reserved, until, cancelled)
         for place, given in parse_verdicts(_text(answer), len(asked)).items():
             number = asked[place - 1]
-            passage = ""
-            if given.verdict == "unsupported":
-                question = questions[place - 1]
-                passage = cut_excerpt("\n".join(question.passages), question.sentence, MAX_SAID)
-            claims[number] = claims[number].model_copy(
-                update={
-                    "verdict": given.verdict,
-                    "judge": "model",
-                    "reason": given.reason,
-                    "passage": passage,
-                }
-            )
+            claims[number] = _decide(claims[number], questions[place - 1], given)
         transcript.append(
             VerificationFinished(
                 model_id=request.model_id, usage=usage, error=error, claims=tuple(claims)
@@ -159,15 +147,41 @@ class Verifier:
         return answer, answer.usage, ""
 
 
+def _is_open(claim: Claim, passages: Passages) -> bool:
+    """Whether a model can be asked: about what no rule decides, and about what only a rule objects to."""
+    return claim.judge != "model" and bool(passages.find(claim.sources))
+
+
+def _question(claim: Claim, passages: Passages) -> Question:
+    return Question(plain_text(claim.text), passages.find(claim.sources), claim.reason)
+
+
+def _decide(claim: Claim, question: Question, given: Answer) -> Claim:
+    """The verdict of the model; but a rule's objection stands unless the model quotes the words of a passage
+    that answer it."""
+    if question.objection and not given.refutes(question):
+        agrees = given.verdict == "unsupported"
+        return claim.model_copy(update={"judge": "model"}) if agrees else claim
+    passage = ""
+    if given.verdict == "unsupported":
+        passage = cut_excerpt("\n".join(question.passages), question.sentence, MAX_SAID)
+    return claim.model_copy(
+        update={
+            "verdict": given.verdict,
+            "judge": "model",
+            "reason": given.reason,
+            "passage": passage,
+        }
+    )
+
+
 def _recall(report: str, claims: list[Claim], state: State) -> list[Claim]:
-    """Sentences that a correction left as they were keep the verdict that a model has given, and any verdict
-    of `unsupported` if they only lost their link."""
+    """Sentences that a correction left as they were keep the verdict that a model has given, whether or not a
+    rule objects again, and any verdict of `unsupported` if they only lost their link."""
     before = state.before_correction
     earlier = before.verification.claims if before and before.verification else ()
     known = {claim.text: claim for claim in earlier if claim.judge == "model"}
-    recalled = [
-        known.get(claim.text, claim) if claim.verdict == "unchecked" else claim for claim in claims
-    ]
+    recalled = [known.get(claim.text, claim) for claim in claims]
     return keep_verdicts(report, recalled, earlier)
 
 
@@ -181,7 +195,9 @@ def _build_request(questions: Sequence[Question], judge: Judge) -> ModelRequest:
         system=[{"type": "text", "text": prompt("verify")}],
         tools=[],
         messages=[{"role": "user", "content": [*listed, ask]}],
-        max_tokens=limits.THINKING_TOKENS + TOKENS_PER_VERDICT * len(batch),
+        max_tokens=limits.THINKING_TOKENS
+        + TOKENS_PER_VERDICT * len(batch)
+        + TOKENS_PER_QUOTE * sum("objection" in entry for entry in batch),
         writing=True,
         thinking=profile.thinking,
         effort=None if profile.gathering is None else "low",

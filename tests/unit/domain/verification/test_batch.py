@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from idea_explorer.domain.claims import Verdict
 from idea_explorer.domain.verification.batch import (
     MAX_REASON,
+    Answer,
     Question,
     build_batch,
     cut_excerpt,
@@ -19,6 +21,29 @@ def test_sentences_are_numbered_and_come_with_their_passages() -> None:
         {"number": 1, "sentence": "Tea is up.", "passages": ["Tea rose."]},
         {"number": 2, "sentence": "So.", "passages": ["Yes.", "No."]},
     ]
+
+
+def test_what_a_rule_objects_to_comes_with_its_sentence() -> None:
+    asked = Question("Tea is up 2%.", ["Tea rose 1%."], "the source does not say 2%")
+    (entry,) = build_batch([asked])
+    assert entry["objection"] == "the source does not say 2%"
+    assert len(build_batch([asked] * 3, room=102)) == 2
+
+
+@pytest.mark.parametrize(
+    ("verdict", "quote", "refutes"),
+    [
+        ("supported", "tea  rose – slowly", True),
+        ("supported", "Tea rose fast", False),
+        ("supported", "Tea rose", False),  # stands in any passage
+        ("partly", "Tea rose - slowly", False),
+    ],
+)
+def test_an_objection_is_answered_by_words_of_a_passage(
+    verdict: Verdict, quote: str, *, refutes: bool
+) -> None:
+    question = Question("Tea is up.", ["Coffee fell.", "Tea rose - slowly. Always."], "Not so.")
+    assert Answer(verdict, "", quote).refutes(question) is refutes
 
 
 def test_a_batch_ends_where_its_room_does() -> None:

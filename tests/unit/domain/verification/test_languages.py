@@ -69,7 +69,7 @@ PASSAGES = {
             "hospital",
             "Den Auftrag für den Krankenhausneubau erhielt Baumeister Kroll für 148 Millionen Euro.",
             "Den Auftrag für den Krankenhausneubau erhielt Hochbau Reimers für 148 Millionen Euro.",
-            "Hochbau Reimers",
+            "Reimers",
         ),
         (
             "water",

@@ -2,18 +2,18 @@
 
 import pytest
 
-from tests.performance.verification import SETS, Sample, main, measure
+from tests.performance.verification import SETS, Sample, measure, print_table
 
 
 @pytest.mark.parametrize("sample", SETS.values(), ids=SETS)
 def test_altered_numbers_dates_and_names_are_found(sample: Sample) -> None:
     lines = measure(sample)
-    assert lines["number, date or name"].of >= 40
+    assert lines["number, date or name"].of >= 38
     assert lines["number, date or name"].share >= sample.min_recall
     assert lines["nothing"].share <= sample.max_false_alarms
 
 
 def test_the_table_has_every_set(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main() == 0
+    assert print_table()
     table = capsys.readouterr().out
     assert all(name in table for name in SETS)

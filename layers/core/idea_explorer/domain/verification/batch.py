@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from idea_explorer.domain.claims import Verdict
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
-from idea_explorer.domain.verification.words import content_words, find_words, split_sentences
+from idea_explorer.domain.verification.words import (
+    content_words,
+    find_words,
+    quotable,
+    split_sentences,
+)
 
 MAX_EXCERPTS = 3  # sources of one sentence
 EXCERPTS = (1_500, 900, 500, 300)  # characters of one source for one sentence, the first that fits
 MAX_BATCH = 120_000  # characters of all sentences and excerpts: about 40,000 tokens
 MAX_REASON = 200
+MAX_QUOTE = 600  # characters
+MIN_QUOTE = 3  # words; fewer stand in any passage
 MAX_READ = 100_000  # characters of a passage among which an excerpt is chosen
 VERDICTS: dict[str, Verdict] = {
     "supported": "supported",
@@ -30,6 +37,7 @@ SCHEMA: JsonObject = {
                     "number": {"type": "integer"},
                     "verdict": {"type": "string", "enum": [*VERDICTS]},
                     "reason": {"type": "string"},
+                    "quote": {"type": "string"},  # where a rule objects
                 },
                 "required": ["number", "verdict", "reason"],
                 "additionalProperties": False,
@@ -43,16 +51,27 @@ SCHEMA: JsonObject = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A sentence and what each of its sources says."""
+    """A sentence, what each of its sources says, and what a rule objects to in it, if any does."""
 
     sentence: str
     passages: Sequence[str]
+    objection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     verdict: Verdict
     reason: str
+    quote: str = ""
+
+    def refutes(self, question: Question) -> bool:
+        """Whether it answers a rule's objection: it quotes words that a passage has."""
+        words = quotable(self.quote).strip(" .…\"'“”„«»")
+        return (
+            self.verdict == "supported"
+            and len(words.split()) >= MIN_QUOTE
+            and any(words in quotable(passage) for passage in question.passages)
+        )
 
 
 def build_batch(questions: Sequence[Question], room: int = MAX_BATCH) -> list[JsonObject]:
@@ -64,17 +83,22 @@ def build_batch(questions: Sequence[Question], room: int = MAX_BATCH) -> list[Js
     for number, question in enumerate(questions, start=1):
         sources = question.passages[:MAX_EXCERPTS]
         excerpts = [cut_excerpt(text, question.sentence, length) for text in sources]
-        room -= len(question.sentence) + sum(map(len, excerpts))
+        room -= len(question.sentence) + len(question.objection) + sum(map(len, excerpts))
         if room < 0:
             break
-        batch.append({"number": number, "sentence": question.sentence, "passages": [*excerpts]})
+        entry: JsonObject = {"number": number, "sentence": question.sentence}
+        if question.objection:
+            entry["objection"] = question.objection
+        batch.append({**entry, "passages": [*excerpts]})
     return batch
 
 
 def _longest(questions: Sequence[Question], length: int) -> int:
     """The most characters that a batch can have with excerpts of this length."""
     return sum(
-        len(q.sentence) + sum(min(len(text), length) for text in q.passages[:MAX_EXCERPTS])
+        len(q.sentence)
+        + len(q.objection)
+        + sum(min(len(text), length) for text in q.passages[:MAX_EXCERPTS])
         for q in questions
     )
 
@@ -117,5 +141,7 @@ def parse_verdicts(answer: str, count: int) -> dict[int, Answer]:
         if number in verdicts:
             repeated.add(number)
         words = one_line(reason, MAX_REASON) if isinstance(reason, str) else ""
-        verdicts[number] = Answer(VERDICTS[verdict], words)
+        quote = entry.get("quote")
+        quoted = quote[:MAX_QUOTE] if isinstance(quote, str) else ""
+        verdicts[number] = Answer(VERDICTS[verdict], words, quoted)
     return {number: answer for number, answer in verdicts.items() if number not in repeated}

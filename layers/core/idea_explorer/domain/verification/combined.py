@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 
-from idea_explorer.domain.verification.dates import Date
+from idea_explorer.domain.verification.contexts import Contexts
 from idea_explorer.domain.verification.evidence import Evidence
-from idea_explorer.domain.verification.facts import Fact
+from idea_explorer.domain.verification.index import Index
 from idea_explorer.domain.verification.numbers import Number
+from idea_explorer.domain.verification.ordinals import Ordinal
 
 
 class CombinedEvidence(Evidence):
@@ -17,16 +17,24 @@ class CombinedEvidence(Evidence):
     def __init__(self, parts: Sequence[Evidence]) -> None:
         super().__init__(())
         self.text = "\n".join(part.text for part in parts)
+        self.titles = [title for part in parts for title in part.titles]
         self._parts = parts
 
     @cached_property
-    def _dates_and_rest(self) -> tuple[list[Date], str]:
-        read = [part._dates_and_rest for part in self._parts]  # noqa: SLF001 -- its own class
-        return [date for dates, _ in read for date in dates], "\n".join(rest for _, rest in read)
+    def passages(self) -> Sequence[Index]:
+        return [index for part in self._parts for index in part.passages]
+
+    @cached_property
+    def contexts(self) -> Sequence[Contexts]:
+        return [each for part in self._parts for each in part.contexts]
 
     @cached_property
     def numbers(self) -> list[Number]:
         return [number for part in self._parts for number in part.numbers]
+
+    @cached_property
+    def ordinals(self) -> list[Ordinal]:
+        return [ordinal for part in self._parts for ordinal in part.ordinals]
 
     @cached_property
     def words(self) -> Counter[str]:
@@ -39,19 +47,3 @@ class CombinedEvidence(Evidence):
     @cached_property
     def quotable(self) -> str:
         return " ".join(part.quotable for part in self._parts)
-
-    @cached_property
-    def sentences(self) -> list[Evidence]:
-        return [sentence for part in self._parts for sentence in part.sentences]
-
-    @cached_property
-    def facts(self) -> list[Fact]:
-        facts: list[Fact] = []
-        for part in self._parts:
-            first = max((fact.group for fact in facts), default=-1) + 1
-            facts += [replace(fact, group=first + fact.group) for fact in part.facts]
-        return facts
-
-    @cached_property
-    def content(self) -> set[str]:
-        return set().union(*(part.content for part in self._parts))

@@ -32,6 +32,7 @@ MONTHS = {
 QUARTERS = {name: place for name, place in ORDINALS.items() if place <= 4} | {"final": 4, "last": 4}
 HALVES = {name: place for name, place in ORDINALS.items() if place <= 2}
 AMBIGUOUS = frozenset("may march mar mars mai".split())  # words as well as months
+MAX_LEAD = 16  # characters before a date in which a range begins
 _YEAR_BEFORE = re.compile(
     r"previous year|year (?:earlier|before)|last year|a year (?:ago|on)|vorjahr|annee precedente|ano anterior"
 )
@@ -44,8 +45,14 @@ _DAY_FIRST = re.compile(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)? (?:of |de )?({_ANY_MONTH})\b\.?,?(?: (?:de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )
+# the first day of a range: `4 to 19 March`, `vom 4. bis 29. März`, `du 11 au 20 juillet`
+_DAY_BEFORE = re.compile(
+    r"\b(\d{1,2})\.?(?:st|nd|rd|th)?"
+    r"(?: ?[–-] ?| (?:to|and|or|bis|und|oder|au|et|ou|al|y|e) (?:dem |zum |le |el )?)$"
+)
 _MONTH_FIRST = re.compile(
-    rf"\b({_ANY_MONTH})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b,?)?(?: (?:de )?((?:19|20)\d\d))?",
+    rf"\b(?=[adefjmnos])({_ANY_MONTH})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b,?)?"
+    r"(?: (?:de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )
 _SLASHED = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./]((?:19|20)\d\d)\b")
@@ -91,7 +98,14 @@ def take_dates(text: str) -> tuple[list[Date], str]:
                 words = match[0].strip(" ,")
                 end_of_words = match.start() + len(match[0].rstrip(" ,"))
                 found.append(replace(date, text=words, start=match.start(), end=end_of_words))
-                kept += [text[end : match.start()], " " * len(match[0])]
+                start = match.start()
+                if date.day and pattern is _DAY_FIRST:
+                    lead = _DAY_BEFORE.search(text, max(end, start - MAX_LEAD), start)
+                    if lead:
+                        start = lead.start()
+                        first = replace(date, text=lead[1], day=int(lead[1]), start=start)
+                        found.append(replace(first, end=lead.end(1)))
+                kept += [text[end:start], " " * (match.end() - start)]
                 end = match.end()
         text = "".join([*kept, text[end:]])
     return found, text

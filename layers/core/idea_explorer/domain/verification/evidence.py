@@ -1,69 +1,70 @@
 """What the passages of a sentence state."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from idea_explorer.domain.text import fold
-from idea_explorer.domain.verification.computed import is_computed
-from idea_explorer.domain.verification.dates import Date, take_dates
+from idea_explorer.domain.verification.computed import is_computed, is_time_between
+from idea_explorer.domain.verification.contexts import Contexts
+from idea_explorer.domain.verification.dates import Date
 from idea_explorer.domain.verification.derivations import find_derived
-from idea_explorer.domain.verification.facts import Fact, read_facts
+from idea_explorer.domain.verification.index import Index
 from idea_explorer.domain.verification.names import CURRENCIES
 from idea_explorer.domain.verification.numbers import (
     Number,
     agrees_with_any,
-    find_all_numbers,
     find_counts,
     find_numbers,
+    read_both_ways,
 )
 from idea_explorer.domain.verification.ordinals import Ordinal, find_ordinals
 from idea_explorer.domain.verification.words import (
-    content_words,
     find_words,
     language,
-    split_sentences,
+    quotable,
 )
 
 MAX_PASSAGE = 100_000  # characters that are read of one passage
-MAX_HEADING = 120  # characters
 SMALL = 12  # numbers up to it are often written in words
 
 
 class Evidence:
     """What the passages of one sentence state, read once."""
 
-    def __init__(self, passages: Iterable[str]) -> None:
-        self.text = "\n".join(passage[:MAX_PASSAGE] for passage in passages)
+    def __init__(self, passages: Iterable[str], titles: Sequence[str] = ()) -> None:
+        self.text = "\n".join(passage[:MAX_PASSAGE] for passage in (*titles, *passages))
+        self.titles = titles
 
     @cached_property
-    def _dates_and_rest(self) -> tuple[list[Date], str]:
-        return take_dates(self.text)
+    def passages(self) -> Sequence[Index]:
+        """Each source by its statements."""
+        return [Index(self.text)]
 
-    @property
+    @cached_property
+    def contexts(self) -> Sequence[Contexts]:
+        """Which names stand between which words, in each source."""
+        return [Contexts(self.text)]
+
+    @cached_property
     def dates(self) -> list[Date]:
-        return self._dates_and_rest[0]
+        return [date for index in self.passages for date in index.text.dates]
 
     @cached_property
     def numbers(self) -> list[Number]:
-        return find_all_numbers(self._dates_and_rest[1])
+        return [
+            number
+            for index in self.passages
+            for number in read_both_ways(index.text.numbers, index.text.rest)
+        ]
 
     @cached_property
     def ordinals(self) -> list[Ordinal]:
-        return list(find_ordinals(self._dates_and_rest[1]))
+        return [each for index in self.passages for each in find_ordinals(index.text.rest)]
 
     @cached_property
     def words(self) -> Counter[str]:
         currencies = [name for sign, name in CURRENCIES.items() if sign in self.text.lower()]
         return Counter([*find_words(self.text), *currencies])
-
-    @cached_property
-    def heading_words(self) -> set[str]:
-        """Of titles and headings, which are about every sentence of a passage."""
-        lines = (line.strip() for line in self.text.split("\n"))
-        short = [line for line in lines if 0 < len(line) <= MAX_HEADING]
-        headings = [line for line in short if line[0].isalpha() and line[-1].isalnum()]
-        return {word for line in headings for word in find_words(line)}
 
     @cached_property
     def initials(self) -> str:
@@ -74,33 +75,21 @@ class Evidence:
     def quotable(self) -> str:
         return quotable(self.text)
 
-    @cached_property
-    def sentences(self) -> list["Evidence"]:
-        return [Evidence([sentence]) for sentence in split_sentences(self.text)]
-
-    @cached_property
-    def facts(self) -> list[Fact]:
-        return read_facts(self.text)
-
-    @cached_property
-    def content(self) -> set[str]:
-        return content_words(self.text)
-
 
 def wrong_numbers(text: str, evidence: Evidence) -> Iterator[Number]:
     stated = find_numbers(text)
     derived = find_derived(text, stated, evidence.numbers)
     in_english = language(text) == "en"
     for number in stated:
-        if number in derived or (not in_english and number.value <= SMALL):
+        if number in derived or (not in_english and not number.unit and number.value <= SMALL):
             continue  # small numbers the passage may have in words of its language
-        dated = not number.unit and any(
-            number.value in {date.year, date.month, date.day} for date in evidence.dates
-        )
+        dated = not number.unit and any(number.value == date.year for date in evidence.dates)
         ordinal = text[number.end : number.end + 1].isalpha() and any(
             number.value == ordinal.place for ordinal in evidence.ordinals
         )
         if dated or ordinal or agrees_with_any(number, evidence.numbers):
+            continue
+        if is_time_between(number, evidence.dates):
             continue
         if not is_computed(number, stated, evidence.numbers, text):
             yield number
@@ -112,9 +101,3 @@ def wrong_numbers(text: str, evidence: Evidence) -> Iterator[Number]:
             number, stated, evidence.numbers, text
         ):
             yield number
-
-
-def quotable(text: str) -> str:
-    """One spelling for what only typography tells apart."""
-    plain = text.translate({ord("’"): "'", ord("‘"): "'", ord("–"): "-", ord("—"): "-"})
-    return " ".join(fold(plain).replace("[", "").replace("]", "").split())

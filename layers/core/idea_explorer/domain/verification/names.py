@@ -82,16 +82,19 @@ def _names(sentence: str, *, only_clear: bool) -> Iterator[str]:
             yield name
 
 
-def find_full_names(sentence: str) -> list[str]:
-    """Two words with a capital in a row, in German: `Hochbau Reimers`. After a number they are a measure."""
+def find_following_names(sentence: str) -> list[str]:
+    """In German, words with a capital right after another one: `Firma Carbonis`. After a number they are a
+    measure."""
     tokens = [(match[0], match.start(), match.end()) for match in TOKEN.finditer(sentence)]
     found: list[str] = []
     for (before, _, _), (first, _, end), (second, start, _) in zip(
         tokens, tokens[1:], tokens[2:], strict=False
     ):
         is_pair = first[0].isupper() and second[0].isupper() and sentence[end:start] == " "
-        if is_pair and not before[0].isdigit() and fold(first) not in {*SCALES, *MONTHS}:
-            found += [f"{first} {second}"]
+        is_measure = before[0].isdigit() or {fold(before), fold(first)} & {*SCALES, *WORDS}
+        is_adjective = first.endswith("er")  # Berliner Kliniken
+        if is_pair and not is_measure and not is_adjective and fold(second) not in MONTHS:
+            found.append(second)
     return found
 
 

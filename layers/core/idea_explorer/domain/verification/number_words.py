@@ -16,6 +16,37 @@ SCALES = {
     "millionen": 6, "milliarden": 9, "milliarde": 9, "mille": 3, "milliards": 9, "millones": 6,
     "tsd": 3, "mil": 3, "mil millones": 9, "billionen": 12, "md": 9, "mds": 9, "lakh": 5, "crore": 7,
 }  # fmt: skip
+# units of measure by what is measured, and how many of the smallest one they are
+_MEASURES = (
+    {
+        "second seconds sekunde sekunden seconde secondes segundos": "1",
+        "minute minutes minuten minutos": "60",
+        "hour hours stunde stunden heure heures hora horas": "3600",
+        "day days tag tage tagen jour jours dia dias": "86400",
+        "week weeks woche wochen semaine semaines semana semanas": "604800",
+        "month months monat monate monaten mois mes meses": "2628000",
+        "year years jahr jahre jahren an ans annee annees ano anos": "31536000",  # twelve months
+    },
+    {
+        "mm millimetres millimeters millimeter": "1",
+        "cm centimetres centimeters zentimeter": "10",
+        "metre metres meter meters": "1000",
+        "km kilometre kilometres kilometer kilometers": "1000000",
+        "mile miles meilen": "1609344",
+    },
+    {
+        "gram grams gramm grammes gramos": "1",
+        "kg kilogram kilograms kilo kilos kilogramm": "1000",
+        "tonne tonnes tons tonnen toneladas": "1000000",
+    },
+)
+MEASURES = {
+    name: (dimension, Decimal(size))
+    for dimension, units in enumerate(_MEASURES)
+    for names, size in units.items()
+    for name in names.split()
+}
+MONTH = MEASURES["month"][1]
 _ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _ONES += " sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -62,6 +93,8 @@ class Share:
     value: Decimal  # in per cent or points
     hedge: Hedge = "about"
     is_points: bool = False
+    start: int = 0
+    end: int = 0
 
 
 def find_shares(text: str) -> Iterator[Share]:
@@ -69,11 +102,12 @@ def find_shares(text: str) -> Iterator[Share]:
     for match in _IN.finditer(folded):
         part, whole = (Decimal(WORDS.get(word) or word) for word in match.groups())
         if part < whole:
-            yield Share(match[0], 100 * part / whole)
+            yield Share(match[0], 100 * part / whole, start=match.start(), end=match.end())
     for match in _FRACTION.finditer(folded.replace("-", " ")):
         parts = Decimal(_PARTS[match["half"] or match["part"]])
         hedge: Hedge = "above" if match["above"] else "below" if match["below"] else "about"
-        yield Share(match[0].strip(), 100 * _COUNTS.get(match["count"], 1) / parts, hedge)
+        share = 100 * _COUNTS.get(match["count"], 1) / parts
+        yield Share(match[0].strip(), share, hedge, start=match.start(), end=match.end())
     for match in _POINTS.finditer(folded.replace("-", " ")):
         if match["half"]:
             yield Share(match[0].strip(), Decimal("0.5"), "", is_points=True)

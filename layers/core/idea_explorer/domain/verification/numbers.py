@@ -8,12 +8,21 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from idea_explorer.domain.text import fold
-from idea_explorer.domain.verification.number_words import SCALES, WORDS, Hedge, find_shares
-from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, language
+from idea_explorer.domain.verification.number_words import (
+    MEASURES,
+    SCALES,
+    WORDS,
+    Hedge,
+    find_shares,
+)
+from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, fold_word, language
 
 Unit: TypeAlias = Literal["", "%", "points", "money"]
 
 HEDGE_SHARE = Decimal("0.15")  # how far `more than 40` may lie from the number that is meant
+CONVERTED = Decimal(
+    "0.02"
+)  # how far a number may be off after it is converted: months have no fixed length
 JUST_SHARE = Decimal("0.05")  # how far `just over 40` may
 STEP_IN_WORDS = Decimal("0.5")  # of points in words
 MAX_HEDGED = Decimal("0.2")  # of a number, to which it may be rounded
@@ -45,20 +54,31 @@ _ABOVE_PAIRS = frozenset(
         "au moins",
     )
 )
-_BELOW = frozenset("under below nearly almost just fast knapp unter presque casi quasi".split())
+_BELOW = frozenset("under below just unter".split())
+_NEARLY = frozenset("nearly almost fast knapp presque casi quasi".split())
+_NEARLY_PAIRS = frozenset(("close to", "pres de", "cerca de"))
 _BELOW_PAIRS = frozenset(
-    ("less than", "fewer than", "at most", "up to", "close to", "weniger als", "bis zu", "moins de")
-) | {"pres de", "menos de", "cerca de"}
+    ("less than", "fewer than", "at most", "up to", "weniger als", "bis zu", "moins de", "menos de")
+)
 _SCALE = (
     r"thousand|millions?|billions?|trillion|millionen|milliarden?|milliards|millones|tausend|mille"
 )
 _SCALE += r"|mil millones|mil|billionen|lakh|crore|tsd|mds?|bn|mn|tn|mio|mrd|[kmb]"
 _PER_CENT = r"%|per ?cent(?!age)|prozent(?!punkt)|pour cent|por ciento"
+CODES = "usd eur gbp chf nok sek dkk pln czk huf jpy cny inr brl cad aud".split()
+_CODE = "|".join(CODES)
 _MONEY = (
-    r"dollars?|euros?|pounds?|francs?|franken|kron(?:en|or|er)|rupees?|yen|yuan|pesos?|usd|eur|€"
+    r"dollars?|euros?|pounds?|francs?|franken|kron(?:en|or|er)|rupees?|yen|yuan|pesos?|€|£"
+    rf"|(?:{_CODE})\b"
 )
+# one name for the signs, codes and words of the currencies that are most often mistaken for each other
+_CURRENCIES = {
+    "$": "dollar", "usd": "dollar", "cad": "dollar", "aud": "dollar", "€": "euro", "eur": "euro",
+    "£": "pound", "gbp": "pound", "chf": "franc", "franken": "franc", "¥": "yen", "jpy": "yen",
+}  # fmt: skip
 _NUMBER = re.compile(
-    r"(?P<money>[$€£¥]|\b(?:USD|EUR|GBP|CHF|Rp) ?)?"
+    r"(?=[$€£¥\d]|[a-z]{2,3} ?\d)"
+    rf"(?P<money>[$€£¥]|\b(?:{_CODE}|Rp) ?)?"
     r"(?<![\w.,/])(?P<whole>\d{1,3}(?:[,.\u00a0\u202f'’ ]\d{3})+(?!\d)|\d{1,15})(?P<rest>[.,]\d{1,6})?(?!\d)"
     rf"(?:[ \u00a0-]?(?P<scale>{_SCALE})\b\.?)?"
     rf"(?:[ \u00a0\u202f-]?(?:(?P<percent>{_PER_CENT})|(?:d['’]|de )?(?P<currency>{_MONEY})))?"
@@ -80,6 +100,8 @@ class Number:
     start: int = 0
     end: int = 0
     counts: bool = False  # what the word after it names: litres, people
+    currency: str = ""
+    measure: str = ""  # the word after it, if it is a unit of measure
 
 
 def find_numbers(text: str) -> list[Number]:
@@ -91,7 +113,14 @@ def _read_shares(text: str) -> Iterator[Number]:
     for share in find_shares(text):
         unit: Unit = "points" if share.is_points else "%"
         yield Number(
-            share.text, share.value, STEP_IN_WORDS, unit, share.hedge, is_share=not share.is_points
+            share.text,
+            share.value,
+            STEP_IN_WORDS,
+            unit,
+            share.hedge,
+            is_share=not share.is_points,
+            start=share.start,
+            end=share.end,
         )
 
 
@@ -101,13 +130,13 @@ def _share_units(numbers: list[Number], text: str) -> list[Number]:
         number, following = numbers[place], numbers[place + 1]
         joined = _JOINED.fullmatch(text, number.end, following.start)
         if not number.unit and following.unit and joined:
-            numbers[place] = replace(number, unit=following.unit)
+            numbers[place] = replace(number, unit=following.unit, currency=following.currency)
     return numbers
 
 
-def find_all_numbers(text: str) -> list[Number]:
-    """For a passage: numbers in words too, both readings of 1.234, and the cells of a table in thousands."""
-    found = [*find_numbers(text), *(number for number, _ in find_counts(text))]
+def read_both_ways(numbers: Iterable[Number], text: str) -> list[Number]:
+    """For a passage: both readings of 1.234, and the cells of a table in thousands."""
+    found = [*numbers]
     found += [
         replace(number, value=number.value * 1000, step=Decimal(1))
         for number in found
@@ -127,13 +156,17 @@ def find_table_scale(text: str) -> Decimal | None:
 
 def find_counts(text: str) -> Iterator[tuple[Number, str]]:
     """Numbers in words, each with the word that follows: what is counted."""
-    tokens = [(fold(match[0]), match.start(), match.end()) for match in TOKEN.finditer(text)]
+    tokens = [(fold_word(match[0]), match.start(), match.end()) for match in TOKEN.finditer(text)]
     for (first, start, end), (second, _, _) in pairwise([*tokens, ("", 0, 0)]):
         if first in WORDS:
             scale = Decimal(10) ** SCALES.get(second, 0)
             unit: Unit = "%" if second in {"percent", "per"} else ""
             value = WORDS[first] * scale
-            yield Number(first, value, scale, unit, start=start, end=end), second
+            measure = second if second in MEASURES else ""
+            yield (
+                Number(first, value, scale, unit, start=start, end=end, measure=measure),
+                second,
+            )
 
 
 def _in_digits(text: str) -> Iterator[Number]:
@@ -160,7 +193,20 @@ def _in_digits(text: str) -> Iterator[Number]:
             start=match.start(),
             end=match.end(),
             counts=not kind and _has_noun(text, match.end()),
+            currency=_name_currency(match["money"] or match["currency"] or ""),
+            measure="" if kind else _find_measure(text, match.end()),
         )
+
+
+def _find_measure(text: str, end: int) -> str:
+    following = TOKEN.match(text, end + 1)  # after a space or hyphen
+    word = fold(following[0]).partition("-")[0] if following else ""
+    return word if word in MEASURES else ""
+
+
+def _name_currency(sign: str) -> str:
+    plain = fold(sign).strip()
+    return _CURRENCIES.get(plain, plain.removesuffix("s"))
 
 
 def _has_noun(text: str, end: int) -> bool:
@@ -181,6 +227,8 @@ def _hedge(before: str, after: str) -> Hedge:
     is_close = last in _JUST or not _JUST.isdisjoint(words[-3:-1])
     if pair in _ABOVE_PAIRS or last in _ABOVE:
         return "just above" if is_close else "above"
+    if pair in _NEARLY_PAIRS or last in _NEARLY:
+        return "just below"
     if pair in _BELOW_PAIRS or last in _BELOW:
         return "just below" if is_close else "below"
     is_about = last in _ABOUT or before.rstrip().endswith(("~", "≈")) or after.startswith(" or so")
@@ -199,6 +247,12 @@ def _agree(stated: Number, found: Number) -> bool:
         and (found.unit or found.counts)
     ):
         return False
+    if stated.currency and found.currency and stated.currency != found.currency:
+        return False
+    if stated.measure and found.measure and stated.measure != found.measure:
+        found = _convert(found, stated.measure)
+        if not stated.hedge and found.value != stated.value:
+            return abs(found.value - stated.value) <= stated.value * CONVERTED
     distance = found.value - stated.value
     if stated.is_share or found.is_share:
         is_percent = stated.unit == found.unit == "%"
@@ -212,6 +266,13 @@ def _agree(stated: Number, found: Number) -> bool:
     if found.hedge and abs(distance) <= max(step, found.step) / 2:
         return True
     return abs(distance) <= step / 2 if found.step < stated.step or stated.hedge else distance == 0
+
+
+def _convert(number: Number, measure: str) -> Number:
+    """The number in another unit: two years are 24 months, but two tonnes are no kilometres."""
+    (one, size), (other, wanted) = MEASURES[number.measure], MEASURES[measure]
+    factor = size / wanted if one == other else Decimal(-1)
+    return replace(number, value=number.value * factor, step=number.step * factor)
 
 
 def is_about(share: Number, value: Decimal) -> bool:

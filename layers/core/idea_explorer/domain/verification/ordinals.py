@@ -1,12 +1,11 @@
 """Places in an order: `the third plant`, `das dritte Werk`, `le 3e site`."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from idea_explorer.domain.text import fold
-from idea_explorer.domain.verification.words import TOKEN, content_words
+from idea_explorer.domain.verification.words import TOKEN, content_words, fold_word
 
 _NAMES = (
     "first erste ersten erster erstes premier premiere primer primera",
@@ -36,17 +35,18 @@ class Ordinal:
 def find_ordinals(text: str) -> Iterator[Ordinal]:
     tokens = [match[0] for match in TOKEN.finditer(text)]
     for name, following in pairwise([*tokens, ""]):
-        in_digits = _IN_DIGITS.fullmatch(fold(name))
-        place = int(in_digits[1]) if in_digits else ORDINALS.get(fold(name))
+        folded = fold_word(name)
+        in_digits = _IN_DIGITS.fullmatch(folded) if folded[0].isdigit() else None
+        place = int(in_digits[1]) if in_digits else ORDINALS.get(folded)
         if place:
             yield Ordinal(name, place, frozenset(content_words(following)))
 
 
-def find_other_ordinals(text: str, found: Sequence[Ordinal]) -> Iterator[str]:
-    """Ordinals in words that a passage does not have, before a word that another one stands before there."""
-    places = {ordinal.place for ordinal in found}
+def find_other_ordinals(text: str, find: Callable[[], Sequence[Ordinal]]) -> Iterator[str]:
+    """Ordinals in words that a passage does not have, before a word that another one stands before there.
+    `find` gives those of the passage."""
     for stated in find_ordinals(text):
-        if stated.text[0].isdigit() or stated.place in places:
+        if stated.text[0].isdigit() or any(stated.place == other.place for other in find()):
             continue
-        if any(stated.ordered & other.ordered for other in found):
+        if any(stated.ordered & other.ordered for other in find()):
             yield stated.text

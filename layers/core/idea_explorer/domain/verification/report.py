@@ -42,6 +42,7 @@ class Passages:
         self._texts: dict[str, dict[str, None]] = {}
         self._titles: dict[str, dict[str, None]] = {}
         self._read: dict[str, Evidence] = {}
+        self._combined: dict[tuple[str, ...], Evidence] = {}
         for passage in evidence:
             if passage.text:
                 self._add(normalize_source(passage.source, page), passage.title, passage.text)
@@ -68,13 +69,15 @@ class Passages:
 
     def read(self, targets: Iterable[str]) -> Evidence:
         """The texts of these sources, with their titles, as the rules read them. Each source is read once."""
-        keys = dict.fromkeys(map(self.key, targets))
-        parts = [self._read_source(key) for key in keys if key in self._texts]
-        return parts[0] if len(parts) == 1 else CombinedEvidence(parts)
+        keys = tuple(key for key in dict.fromkeys(map(self.key, targets)) if key in self._texts)
+        if keys not in self._combined:
+            parts = [self._read_source(key) for key in keys]
+            self._combined[keys] = parts[0] if len(parts) == 1 else CombinedEvidence(parts)
+        return self._combined[keys]
 
     def _read_source(self, key: str) -> Evidence:
         if key not in self._read:
-            self._read[key] = Evidence([*self._titles.get(key, ()), *self._texts[key]])
+            self._read[key] = Evidence([*self._texts[key]], [*self._titles.get(key, ())])
         return self._read[key]
 
 

@@ -2,17 +2,25 @@
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, TypeAlias
 
-from idea_explorer.domain.verification.attribution import find_other_name, find_swapped_values
+from idea_explorer.domain.text import fold
+from idea_explorer.domain.verification.alignment import find_displaced
 from idea_explorer.domain.verification.dates import has_date, take_dates
-from idea_explorer.domain.verification.evidence import Evidence, quotable, wrong_numbers
-from idea_explorer.domain.verification.names import find_full_names, find_names, has_name
+from idea_explorer.domain.verification.evidence import Evidence, wrong_numbers
+from idea_explorer.domain.verification.mentions import Item
+from idea_explorer.domain.verification.names import find_following_names, find_names, has_name
 from idea_explorer.domain.verification.numbers import Number
 from idea_explorer.domain.verification.ordinals import find_other_ordinals
-from idea_explorer.domain.verification.placement import find_misplaced_values
-from idea_explorer.domain.verification.substitution import find_other_agent, find_other_word
-from idea_explorer.domain.verification.words import language, plain_text
+from idea_explorer.domain.verification.statements import Name
+from idea_explorer.domain.verification.substitution import (
+    find_other_agent,
+    find_other_word,
+    find_unknown_subject,
+    is_compound,
+)
+from idea_explorer.domain.verification.words import language, plain_text, quotable
 
 Kind: TypeAlias = Literal["number", "date", "name", "quotation"]
 
@@ -34,7 +42,9 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
     dates, rest = take_dates(text)
     names = find_names(text, evidence.text)
     found = [Unsupported("number", number.text) for number in wrong_numbers(rest, evidence)]
-    found += [Unsupported("number", name) for name in find_other_ordinals(rest, evidence.ordinals)]
+    found += [
+        Unsupported("number", name) for name in find_other_ordinals(rest, lambda: evidence.ordinals)
+    ]
     found += [
         Unsupported("date", date.text)
         for date in dates
@@ -45,30 +55,39 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
         for name in names
         if not has_name(name, evidence.words, evidence.initials)
     ]
-    if not found and language(text) == "de":
-        found += [
-            Unsupported("name", name)
-            for name in find_full_names(text)
-            if not any(has_name(word, evidence.words, evidence.initials) for word in name.split())
-        ]
+    if not found and language(text, language(evidence.text)) == "de":
+        found += [Unsupported("name", name) for name in _unknown_names(text, evidence)]
     if not found:
-        found += [Unsupported("name", word) for word in find_other_word(text, evidence.text)]
+        found += [Unsupported("name", word) for word in find_other_word(text, evidence.contexts)]
     if not found and (
-        name := find_other_agent(text, evidence.text) or find_other_name(text, names, evidence)
+        name := find_unknown_subject(text, evidence.passages)
+        or find_other_agent(text, evidence.contexts)
     ):
         found.append(Unsupported("name", name))
     if not found:
-        swapped = [*find_swapped_values(text, evidence)] or find_misplaced_values(text, evidence)
-        found += [
-            Unsupported("number" if isinstance(value, Number) else "date", value.text)
-            for value in swapped
-        ]
+        displaced = find_displaced(text, evidence.passages, evidence.titles)
+        found += [Unsupported(_kind_of(value), value.text) for value in islice(displaced, 1)]
     found += [
         Unsupported("quotation", match[1].strip())
         for match in _QUOTE.finditer(text)
         if len(match[1].split()) >= 3 and not _has_quote(match[1], evidence)
     ]
     return found
+
+
+def _unknown_names(text: str, evidence: Evidence) -> list[str]:
+    return [
+        name
+        for name in find_following_names(text)
+        if not has_name(name, evidence.words, evidence.initials)
+        and not is_compound(fold(name), evidence.words)
+    ]
+
+
+def _kind_of(value: Item) -> Kind:
+    if isinstance(value, Name):
+        return "name"
+    return "number" if isinstance(value, Number) else "date"
 
 
 def _has_quote(quote: str, evidence: Evidence) -> bool:

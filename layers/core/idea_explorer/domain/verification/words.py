@@ -27,6 +27,7 @@ FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
     " million millions millionen millones milliarden milliards mio mrd prozent".split()
 )  # fmt: skip
 
+MAX_TELLING = 4_000  # characters that tell the language of a text
 _CITATION = re.compile(r"\[\^?\d{1,4}\]|\[unverified\]")
 _LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)")
 _ADDRESS = re.compile(r"https?://\S{1,2000}")
@@ -49,6 +50,17 @@ def remove_links(markdown: str) -> str:
 
 def split_sentences(text: str) -> list[str]:
     return [part for part in _SENTENCE_END.split(text) if part.strip()]
+
+
+def quotable(text: str) -> str:
+    """One spelling for what only typography tells apart."""
+    plain = text.translate({ord("’"): "'", ord("‘"): "'", ord("–"): "-", ord("—"): "-"})
+    return " ".join(fold(plain).replace("[", "").replace("]", "").split())
+
+
+@lru_cache(maxsize=16_384)
+def fold_word(word: str) -> str:
+    return fold(word)
 
 
 def find_words(text: str) -> list[str]:
@@ -78,7 +90,8 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=256)
 def language(text: str, otherwise: str = "en") -> str:
-    """`en`, `de`, or `` for any other. A text without a word that tells is taken to be in `otherwise`."""
-    words = fold(text).split()
+    """`en`, `de`, or `` for any other. A text whose words do not tell is taken to be in `otherwise`."""
+    words = fold(text[:MAX_TELLING]).split()
     counts = [sum(word in known for word in words) for known in (ENGLISH, GERMAN, OTHERS)]
-    return ("en", "de", "")[counts.index(max(counts))] if any(counts) else otherwise
+    most = max(counts)
+    return ("en", "de", "")[counts.index(most)] if counts.count(most) == 1 else otherwise
