@@ -6,17 +6,18 @@ and are never sent.
 
 import json
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, SkipValidation, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from idea_explorer.domain.approvals import ApprovalOutcome
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.plan import Plan
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.text import one_line
@@ -95,6 +96,7 @@ class StepFinished(StreamEvent):
     cost: float | None
     duration_ms: int | None = None
     stop_reason: str = Field(default="", exclude=True)
+    blocks: SkipValidation[Sequence[Block]] = Field(default=(), exclude=True)  # the whole answer
 
 
 class PlanAccepted(StreamEvent):
@@ -204,10 +206,12 @@ class RetryScheduled(DomainModel, frozen=True):
 
 
 class AnswerStarted(DomainModel, frozen=True):
-    """A model call starts. The events of an earlier call without a `step_finished` no longer count.
-    Never sent or stored, as above."""
+    """A model call starts, with this input. The events of an earlier call without a `step_finished` no
+    longer count. Never sent or stored, as above."""
 
     step: int
+    system: SkipValidation[Sequence[Block]] = ()
+    messages: SkipValidation[Sequence[JsonObject]] = ()
 
 
 class RunFinished(DomainModel, frozen=True):
