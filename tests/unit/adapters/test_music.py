@@ -29,6 +29,7 @@ from idea_explorer.ports.music import Vector
 from idea_explorer.settings import Settings
 from idea_explorer.tools.discover.flags import Flag, any_of
 from idea_explorer.wiring.music import embedder
+from tests.performance.search_quality import find_relevant
 
 SAMPLE = Path(__file__).parents[3] / "examples" / "music"
 
@@ -274,6 +275,12 @@ def test_the_model_is_chosen_by_a_setting_and_never_in_a_deployment(
         embedder(Settings.from_environment(chosen))
     deployed = Settings.from_environment({**chosen, "TABLE_NAME": "explorations"})
     assert isinstance(embedder(deployed), LexiconEmbedder)
+
+
+def test_a_caption_is_relevant_if_an_aspect_of_it_has_a_word_of_every_group() -> None:
+    aspects = {"a": ["sad mood", "slow piano"], "b": ["sad"], "c": ["saddle", "piano"]}
+    assert find_relevant([["sad", "gloomy"]], aspects) == {"a": 1, "b": 1}
+    assert find_relevant([["sad"], ["piano"]], aspects) == {"a": 1}
 
 
 # Comparing vectors
