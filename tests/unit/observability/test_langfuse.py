@@ -139,5 +139,24 @@ def test_every_span_lies_within_its_parent(traced: Traced) -> None:
         assert parent.start_time <= span.start_time <= span.end_time <= parent.end_time
 
 
+def test_a_tool_that_was_tried_twice_says_so(tmp_path: Path) -> None:
+    tries: list[int] = []
+
+    def fail_once(given: Nothing) -> ToolResult:
+        tries.append(1)
+        if len(tries) == 1:
+            raise UnavailableError("Out of order.")
+        return look(given)
+
+    tools = Toolset([Tool("look", "Look.", Nothing, fail_once, {})])
+    model = ScriptedModel([calls(("look", {})), says(REPORT)])
+    traced = Traced(tmp_path, model, toolset=tools, capture=True)
+    traced.bench.explore()
+    assert len(tries) == 2
+    span = traced.one("tool-look")
+    assert (span.attributes or {})["idea_explorer.retried"] is True
+    assert map_span(span).level == "DEFAULT"
+
+
 def test_all_belong_to_one_session(traced: Traced) -> None:
     assert len({map_span(span).session_id for span in traced.spans}) == 1

@@ -30,10 +30,10 @@ class StreamEvent(DomainModel):
 
 
 class EventUsage(StreamEvent):
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    cache_read_tokens: int = Field(ge=0)
+    cache_write_tokens: int = Field(ge=0)
 
     @classmethod
     def of(cls, usage: Usage) -> "EventUsage":
@@ -93,7 +93,7 @@ class StepFinished(StreamEvent):
     type: Literal["step_finished"] = "step_finished"
     step: int
     usage: EventUsage
-    cost: float | None
+    cost: float | None = None
     duration_ms: int | None = None
     stop_reason: str = Field(default="", exclude=True)
     blocks: SkipValidation[Sequence[Block]] = Field(default=(), exclude=True)  # the whole answer
@@ -121,7 +121,7 @@ class BranchFinished(StreamEvent):
     type: Literal["branch_finished"] = "branch_finished"
     branch: int
     status: Status
-    cost: float | None
+    cost: float | None = None
     error: str | None = None
 
 
@@ -147,8 +147,8 @@ class ApprovalDecided(StreamEvent):
 class StatusChanged(StreamEvent):
     type: Literal["status_changed"] = "status_changed"
     # `from` is a Python keyword
-    from_: str = Field(alias="from")
-    to: str
+    from_: Status = Field(alias="from")
+    to: Status
 
 
 class MessageEnd(StreamEvent):
@@ -244,14 +244,25 @@ def _adapter() -> TypeAdapter[AnyEvent]:
 
 
 def parse_event(data: str) -> AnyEvent:
-    """Parse an event as it was sent; raises ValidationError for an unknown type. Fields that are never
-    sent are empty."""
+    """Parse an event as it was sent; raises ValidationError for an unknown type or a value that no event
+    has. Fields that are never sent are empty."""
     event = json.loads(data)
-    if event.get("type") in {"tool_call_end", "tool_call_error"}:
+    if isinstance(event, dict) and event.get("type") in {"tool_call_end", "tool_call_error"}:
         event["record"] = ToolRecord(
             name="", duration_ms=event.get("durationMs", 0), ok=event["type"] == "tool_call_end"
         )
     return _adapter().validate_python(event)
+
+
+def event_schemas(ref_template: str) -> JsonObject:
+    """JSON Schemas of the events as they are sent, by name; `Event` is any of them."""
+    event = _adapter().json_schema(mode="serialization", ref_template=ref_template)
+    schemas: dict[str, JsonObject] = {**event.pop("$defs"), "Event": event}
+    for schema in schemas.values():
+        sent, required = schema.get("properties"), schema.get("required")
+        if isinstance(sent, dict) and "type" in sent and isinstance(required, list):
+            schema["required"] = ["type", *required]  # it has a default, and is always sent
+    return {**schemas}
 
 
 def dump_event(event: AnyEvent) -> str:

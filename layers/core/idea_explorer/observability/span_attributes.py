@@ -105,9 +105,7 @@ def describe_tool_call(
         "gen_ai.tool.type": "extension" if start.during_answer else "function",
         "gen_ai.tool.call.arguments": json.dumps(start.input) if capture else None,
         "gen_ai.tool.call.result": json.dumps(result) if result else None,
-        "idea_explorer.retried": (end.was_retried or None)
-        if isinstance(end, ToolCallError)
-        else None,
+        "idea_explorer.retried": (end.record.was_retried or None) if end else None,
         "durationMs": end.record.duration_ms if end and not start.during_answer else None,
         "error.type": end.record.error_type if end else "unfinished",
     }
