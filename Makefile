@@ -172,6 +172,15 @@ load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, me
 connections: $(DEV) ## 2,000 idle connections and 100 slow bodies against 'idea serve', while others use it
 	@$(BIN)/python -m tests.performance.connections
 
+EMBEDDER := $(VENV)/.embedder
+$(EMBEDDER): requirements-embedder.lock $(DEV)
+	@./scripts/install $(BIN) requirements-embedder.lock
+	@touch $@
+
+.PHONY: discover
+discover: $(EMBEDDER) ## How well music search finds: BM25, the default and the extra, on both labelled sets; DATA=folder instead of a download
+	@$(BIN)/python -m tests.performance.search_quality $(if $(DATA),--data $(DATA))
+
 benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 tracks, savings from caching and filtering; needs a package index
 	@$(BIN)/python -m tests.performance.code_tools
 	@$(BIN)/python -m tests.performance.discover

@@ -173,8 +173,8 @@ class FakeQdrant(JsonServer):
 
     def _scoring(self, collection: Collection, search: dict[str, Any]) -> Any:
         match search["query"]:
-            case {"rrf": {"k": int(k), **rest}} if not rest:
-                return edge.Fusion.Rrf(k=k)
+            case {"rrf": {"k": int(k), "weights": [*weights], **rest}} if not rest:
+                return edge.Fusion.Rrf(k=k, weights=weights)
             case [*_] | {"model": _} as vector:
                 using = search["using"]
                 return edge.Query.Nearest(

@@ -1,12 +1,8 @@
-"""How good and how fast music discovery is.
+"""How fast music discovery is. `tests.performance.search_quality` measures how well it finds.
 
     python -m tests.performance.discover [--tracks 100000]
 
-Quality: nDCG@10 over the 50 labelled queries of examples/music. Texts, labels and lexicon come from one
-hand; the labels follow from themes that are never indexed, and the lexicon is an ordinary thesaurus. After
-its first measurement it lost the words that echoed the sample, and has not been changed since.
-
-Speed: a synthetic collection made of the sample's sentences, on this machine, in this process; the
+A synthetic collection made of the sample's sentences, on this machine, in this process; the
 catalogue is a server on the loopback interface.
 """
 
@@ -26,7 +22,6 @@ from typing import Any
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
-from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
 from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
 from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
@@ -34,15 +29,13 @@ from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.tools import ToolCall
-from idea_explorer.ports.music import Embedder, TrackIndex
+from idea_explorer.ports.music import TrackIndex
 from idea_explorer.tools.discover import TARGET_SECONDS, discover_tools
 from tests.fakes.discovering import catalogue_of
 from tests.fakes.engine import RecordedLog
-from tests.fakes.qdrant_server import FakeQdrant
 from tests.fakes.tidal_server import FakeTidal
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "music"
-NONSENSE = ["xqzv blorp fnord", "asdfghjkl", "qwrtplk mnbvcx", "kubernetes ingress yaml", "!!! ???"]
 ROUNDS = 40
 
 
@@ -51,51 +44,11 @@ def main() -> None:
     parser.add_argument("--tracks", type=int, default=100_000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        quality(Path(folder))
         speed(Path(folder), arguments.tracks)
 
 
 def lines(name: str) -> list[Any]:
     return [json.loads(line) for line in (SAMPLE / name).read_text("utf-8").splitlines()]
-
-
-# Quality
-
-
-def quality(folder: Path) -> None:
-    tracks = [IndexedTrack.model_validate(line) for line in lines("tracks.jsonl")]
-    queries = lines("queries.jsonl")
-    print(f"Quality: {len(queries)} mood queries over {len(tracks)} tracks")
-    print(f"  {'index':24} {'nDCG@10':>8} {'found none':>11} {'nonsense found':>15}")
-    ways: list[tuple[str, Embedder | None]] = [("BM25", None), ("hybrid", LexiconEmbedder())]
-    with FakeQdrant() as qdrant:
-        for name, embedder in ways:
-            embedded = SqliteTrackIndex(folder / f"{name}.db", embedder)
-            remote = QdrantTrackIndex(qdrant.url, name, embedder)
-            indexes: list[tuple[str, TrackIndex]] = [
-                (f"embedded, {name}", embedded),
-                (f"Qdrant's wire, {name}", remote),
-            ]
-            for title, index in indexes:
-                index.add(tracks)
-                gains = [ndcg(index, query["query"], query["relevant"]) for query in queries]
-                none = sum(index.search(query["query"], 1).total == 0 for query in queries)
-                wrong = sum(index.search(query, 1).total > 0 for query in NONSENSE)
-                print(f"  {title:24} {statistics.mean(gains):8.3f} {none:11} {wrong:15}")
-    print()
-
-
-def ndcg(index: TrackIndex, query: str, relevant: dict[str, int], depth: int = 10) -> float:
-    found = [hit.track.isrc for hit in index.search(query, depth).hits]
-    ideal = sorted(relevant.values(), reverse=True)[:depth]
-    return _gain([relevant.get(isrc, 0) for isrc in found]) / _gain(ideal)
-
-
-def _gain(grades: Sequence[int]) -> float:
-    return math.fsum((2**grade - 1) / math.log2(place + 2) for place, grade in enumerate(grades))
-
-
-# Speed
 
 
 def speed(folder: Path, count: int) -> None:

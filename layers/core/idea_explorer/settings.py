@@ -53,6 +53,7 @@ PRICES = {
     "offline": Price(input=0.0, output=0.0, cache_write=0.0, cache_read=0.0, search=0.0),
 }
 Provider = Literal["anthropic", "aws", "offline"]
+EmbedderName = Literal["lexicon", "wordllama"]
 DATA_DIR = Path(".idea-explorer")
 
 
@@ -126,6 +127,7 @@ class Settings(DomainModel):
     qdrant_api_key: Key | None = env("QDRANT_API_KEY")
     qdrant_secret_id: str | None = env("QDRANT_SECRET_ID")
     embedding_model: str | None = env("BEDROCK_EMBEDDING_MODEL")
+    embedder: EmbedderName = env("IDEA_EMBEDDER", "lexicon")  # of this machine
     tidal_client_id: str | None = env("TIDAL_CLIENT_ID")
     tidal_client_secret: Key | None = env("TIDAL_CLIENT_SECRET")
     tidal_secret_id: str | None = env("TIDAL_SECRET_ID")

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from pydantic import ValidationError
 
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.sqlite import Similarity
+from idea_explorer.adapters.music.word_model import LexiconAndModelEmbedder, WordModel
+from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.music import (
     IndexedTrack,
     OwnedTrack,
@@ -24,7 +26,10 @@ from idea_explorer.domain.music import (
     shorten,
 )
 from idea_explorer.ports.music import Vector
+from idea_explorer.settings import Settings
 from idea_explorer.tools.discover.flags import Flag, any_of
+from idea_explorer.wiring.music import embedder
+from tests.performance.search_quality import find_relevant
 
 SAMPLE = Path(__file__).parents[3] / "examples" / "music"
 
@@ -119,10 +124,17 @@ def test_a_quarter_of_the_words_is_enough_and_less_is_not() -> None:
 
 
 def test_ranks_add_up_and_the_best_of_both_comes_first() -> None:
-    ranked = fuse_rankings([["a", "b", "c"], ["b", "d"]])
+    ranked = fuse_rankings([["a", "b", "c"], ["b", "d"]], [1, 1])
     assert [key for key, _ in ranked] == ["b", "a", "d", "c"]
-    assert fuse_rankings([["a"], ["a"]]) == [("a", 1.0)]
-    assert fuse_rankings([[], []]) == []
+    assert fuse_rankings([["a"], ["a"]], [1, 6]) == [("a", 1.0)]
+    assert fuse_rankings([[], []], [1, 1]) == []
+
+
+def test_with_a_weight_of_three_three_hits_come_for_one_of_the_other_ranking() -> None:
+    ranked = fuse_rankings([["a", "b"], ["k", "l", "m", "n"]], [1, 3])
+    order = [key for key, _ in ranked]
+    assert order[:4] in (["k", "l", "a", "m"], ["k", "l", "m", "a"])
+    assert fuse_rankings([["a"]], [1]) == [("a", 1.0)]
 
 
 # The lexicon
@@ -169,6 +181,106 @@ def test_a_text_without_a_known_word_means_nothing(lexicon: LexiconEmbedder) -> 
 def test_a_text_with_known_words_has_length_one(lexicon: LexiconEmbedder) -> None:
     (vector,) = lexicon.embed(["A sad rainy night drive, full of longing."], "document")
     assert sum(value * value for value in vector) == pytest.approx(1.0)
+
+
+def test_repeating_a_word_makes_a_description_little_more_about_it(
+    lexicon: LexiconEmbedder,
+) -> None:
+    (asked,) = lexicon.embed(["sad winter"], "query")
+    once, often = lexicon.embed(["sad winter", "sad sad sad sad sad winter"], "document")
+    plain = lexicon.embed(["sad sad sad sad sad winter"], "query")[0]
+
+    def close(vector: Vector) -> float:
+        return sum(a * b for a, b in zip(asked, vector, strict=True))
+
+    assert close(once) > close(often) > close(plain)
+
+
+# The lexicon and a model together
+
+
+class TwoWords:
+    """In place of the model: `north` and `south` are opposite, everything else is in between."""
+
+    name, dimensions = "two-words", 2
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        known = {"north": vector(1, 0), "south": vector(-1, 0), "": vector(0, 0)}
+        return [known.get(text, vector(0, 1)) for text in texts]
+
+
+@pytest.fixture
+def combined(lexicon: LexiconEmbedder) -> LexiconAndModelEmbedder:
+    return LexiconAndModelEmbedder(lexicon, TwoWords(), share=0.2)
+
+
+def test_similarities_of_both_add_up_by_their_share(
+    lexicon: LexiconEmbedder, combined: LexiconAndModelEmbedder
+) -> None:
+    (asked,) = combined.embed(["sad"], "query")
+    (found,) = combined.embed(["sorrowful and lonely"], "document")
+    by_concept = sum(
+        a * b
+        for a, b in zip(
+            lexicon.embed(["sad"], "query")[0],
+            lexicon.embed(["sorrowful and lonely"], "document")[0],
+            strict=True,
+        )
+    )
+    both = sum(a * b for a, b in zip(asked, found, strict=True))
+    assert both == pytest.approx(0.8 * by_concept + 0.2 * 1.0, abs=1e-5)
+
+
+def test_vectors_have_length_one_and_no_concept_is_nothing_in_common(
+    combined: LexiconAndModelEmbedder,
+) -> None:
+    (asked,) = combined.embed(["north"], "query")
+    (found,) = combined.embed(["south"], "document")
+    for each in (asked, found):
+        assert len(each) == combined.dimensions
+        assert sum(value * value for value in each) == pytest.approx(1.0)
+    assert sum(a * b for a, b in zip(asked, found, strict=True)) == pytest.approx(-0.2)
+
+
+def test_what_the_model_alone_finds_alike_stays_at_the_floor(
+    combined: LexiconAndModelEmbedder,
+) -> None:
+    """A model finds some likeness in nonsense; without a concept in common it never passes the floor."""
+    (asked,) = combined.embed(["xqzv blorp"], "query")
+    (found,) = combined.embed(["melancholic"], "document")
+    likeness = sum(a * b for a, b in zip(asked, found, strict=True))
+    assert likeness <= combined.floor + 1e-6
+
+
+def test_a_text_without_tokens_means_nothing(combined: LexiconAndModelEmbedder) -> None:
+    assert not any(combined.embed([""], "query")[0])
+
+
+def test_a_model_that_is_not_installed_is_a_sentence_with_a_hint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("idea_explorer.adapters.music.word_model.PACKAGE", "not_installed_here")
+    with pytest.raises(ConfigurationError, match="not installed") as raised:
+        WordModel()
+    assert "embedder" in (raised.value.hint or "")
+
+
+def test_the_model_is_chosen_by_a_setting_and_never_in_a_deployment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("idea_explorer.adapters.music.word_model.PACKAGE", "not_installed_here")
+    assert isinstance(embedder(Settings.from_environment({})), LexiconEmbedder)
+    chosen = {"IDEA_EMBEDDER": "wordllama"}
+    with pytest.raises(ConfigurationError):
+        embedder(Settings.from_environment(chosen))
+    deployed = Settings.from_environment({**chosen, "TABLE_NAME": "explorations"})
+    assert isinstance(embedder(deployed), LexiconEmbedder)
+
+
+def test_a_caption_is_relevant_if_an_aspect_of_it_has_a_word_of_every_group() -> None:
+    aspects = {"a": ["sad mood", "slow piano"], "b": ["sad"], "c": ["saddle", "piano"]}
+    assert find_relevant([["sad", "gloomy"]], aspects) == {"a": 1, "b": 1}
+    assert find_relevant([["sad"], ["piano"]], aspects) == {"a": 1}
 
 
 # Comparing vectors

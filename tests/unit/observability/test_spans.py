@@ -185,7 +185,8 @@ def test_times_are_those_of_the_clock(tmp_path: Path) -> None:
     tools = Toolset([Tool("wait", "Wait.", Nothing, wait, {})])
     traced = Traced(tmp_path, ScriptedModel(answer), toolset=tools, clock=clock)
     traced.bench.explore()
-    assert [seconds(span) for span in traced.named(CHAT)] == [(0, 3), (5, 8)]
+    assert [seconds(span) for span in traced.named(CHAT)] == [(0, 5), (5, 8)]
+    assert [said(span)["durationMs"] for span in traced.named(CHAT)] == [3_000, 3_000]
     assert seconds(traced.one("tool-wait")) == (3, 5)
     assert said(traced.one("tool-wait"))["durationMs"] == 2_000
     assert seconds(traced.run) == (0, 8)
@@ -246,7 +247,7 @@ def test_a_model_call_says_what_it_took(tmp_path: Path) -> None:
     assert told["gen_ai.usage.input_tokens"] == 830
     assert told["gen_ai.usage.output_tokens"] == 10
     assert told["gen_ai.usage.cache_read.input_tokens"] == 700
-    assert told["gen_ai.usage.cache_write.input_tokens"] == 30
+    assert told["gen_ai.usage.cache_creation.input_tokens"] == 30
     assert told["gen_ai.usage.cost"] == done.run.stats.cost_usd
     assert told["gen_ai.response.finish_reasons"] == ("end_turn",)
     assert told["idea_explorer.step"] == 1
@@ -426,7 +427,8 @@ def test_contents_are_there_where_asked_for(tmp_path: Path) -> None:
     (idea,) = json.loads(str(said(traced.run)["gen_ai.input.messages"]))
     assert idea == {"role": "user", "parts": [{"type": "text", "content": f"The idea is {SECRET}"}]}
     (answer,) = json.loads(str(said(traced.named(CHAT)[1])["gen_ai.output.messages"]))
-    assert answer == {"role": "assistant", "parts": [{"type": "text", "content": REPORT}]}
+    assert answer["parts"][-1] == {"type": "text", "content": REPORT}
+    assert answer["finish_reason"] == "stop"
 
 
 def test_a_run_is_flushed_once_when_all_its_spans_have_ended(tmp_path: Path) -> None:

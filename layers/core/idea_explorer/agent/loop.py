@@ -214,7 +214,7 @@ class Agent:
         )
         clock = self.deadline.clock
         began = clock.monotonic()
-        watching.begin()
+        watching.begin(request.system, request.messages)
         try:
             answer = self.model.answer(
                 replace(request, max_tokens=allowance.max_tokens), watching, watching.deadline

@@ -107,6 +107,7 @@ def announce_step(finished: ModelCallFinished, price: Price | None) -> StepFinis
         cost=price.cost(finished.usage) if price else None,
         duration_ms=finished.duration_ms,
         stop_reason=finished.stop_reason,
+        blocks=finished.content,
     )
 
 

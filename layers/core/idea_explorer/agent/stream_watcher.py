@@ -1,7 +1,7 @@
 """Watching an answer as it streams: what has arrived, and when to interrupt it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
@@ -23,7 +23,7 @@ from idea_explorer.domain.events import (
     ToolCallError,
     ToolCallStart,
 )
-from idea_explorer.domain.json import Block, sanitize, sanitize_block, text_of
+from idea_explorer.domain.json import Block, JsonObject, sanitize, sanitize_block, text_of
 from idea_explorer.domain.server_tools import RESULT_TYPES, WEB_FETCH
 from idea_explorer.domain.text import one_line, pluralize
 from idea_explorer.domain.tools import ToolRecord, parse_search_results
@@ -108,8 +108,8 @@ class StreamWatcher:
         found = Usage(input_tokens=unseen * self.search_tokens + pages, searches=unseen)
         return self._usage.model_copy(update={"output_tokens": capped}) + found
 
-    def begin(self) -> None:
-        self._emit(AnswerStarted(step=self.step))
+    def begin(self, system: Sequence[Block], messages: Sequence[JsonObject]) -> None:
+        self._emit(AnswerStarted(step=self.step, system=system, messages=messages))
 
     def tick(self) -> None:
         if self.deadline.passed:

@@ -10,9 +10,16 @@ from pydantic.json_schema import models_json_schema
 from idea_explorer import __version__
 from idea_explorer.api.http import ERROR_TYPES, QUOTA_SPENT, ErrorResponse
 from idea_explorer.api.routes import ROUTES, Content, Route
+from idea_explorer.domain.events import event_schemas
 from idea_explorer.domain.json import JsonObject
 
 SCHEMAS = "#/components/schemas/{model}"
+EVENTS: JsonObject = {
+    "type": "string",
+    "description": "Server-sent events; the data of each is an Event.",
+    "contentMediaType": "application/json",
+    "contentSchema": {"$ref": SCHEMAS.format(model="Event")},
+}
 # error responses that any route may give
 FAILURES = {
     400: "The request is malformed.",
@@ -122,6 +129,8 @@ def _build_content(content: Content) -> JsonObject:
     match content:
         case None:
             return {}
+        case "text/event-stream":
+            return {content: {"schema": EVENTS}}
         case str():
             return {content: {"schema": {"type": "string"}}}
         case _:
@@ -142,8 +151,8 @@ def _build_schemas() -> JsonObject:
     ]
     wanted.sort(key=lambda pair: pair[0].__name__)
     _, found = models_json_schema(wanted, ref_template=SCHEMAS)  # type: ignore[arg-type]
-    schemas: JsonObject = found["$defs"]
-    return schemas
+    schemas: JsonObject = {**found["$defs"], **event_schemas(SCHEMAS)}
+    return dict(sorted(schemas.items()))
 
 
 def render_document() -> str:

@@ -6,17 +6,18 @@ and are never sent.
 
 import json
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, SkipValidation, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from idea_explorer.domain.approvals import ApprovalOutcome
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.plan import Plan
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.text import one_line
@@ -29,10 +30,10 @@ class StreamEvent(DomainModel):
 
 
 class EventUsage(StreamEvent):
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    cache_read_tokens: int = Field(ge=0)
+    cache_write_tokens: int = Field(ge=0)
 
     @classmethod
     def of(cls, usage: Usage) -> "EventUsage":
@@ -92,9 +93,10 @@ class StepFinished(StreamEvent):
     type: Literal["step_finished"] = "step_finished"
     step: int
     usage: EventUsage
-    cost: float | None
+    cost: float | None = None
     duration_ms: int | None = None
     stop_reason: str = Field(default="", exclude=True)
+    blocks: SkipValidation[Sequence[Block]] = Field(default=(), exclude=True)  # the whole answer
 
 
 class PlanAccepted(StreamEvent):
@@ -119,7 +121,7 @@ class BranchFinished(StreamEvent):
     type: Literal["branch_finished"] = "branch_finished"
     branch: int
     status: Status
-    cost: float | None
+    cost: float | None = None
     error: str | None = None
 
 
@@ -145,8 +147,8 @@ class ApprovalDecided(StreamEvent):
 class StatusChanged(StreamEvent):
     type: Literal["status_changed"] = "status_changed"
     # `from` is a Python keyword
-    from_: str = Field(alias="from")
-    to: str
+    from_: Status = Field(alias="from")
+    to: Status
 
 
 class MessageEnd(StreamEvent):
@@ -204,10 +206,12 @@ class RetryScheduled(DomainModel, frozen=True):
 
 
 class AnswerStarted(DomainModel, frozen=True):
-    """A model call starts. The events of an earlier call without a `step_finished` no longer count.
-    Never sent or stored, as above."""
+    """A model call starts, with this input. The events of an earlier call without a `step_finished` no
+    longer count. Never sent or stored, as above."""
 
     step: int
+    system: SkipValidation[Sequence[Block]] = ()
+    messages: SkipValidation[Sequence[JsonObject]] = ()
 
 
 class RunFinished(DomainModel, frozen=True):
@@ -240,14 +244,25 @@ def _adapter() -> TypeAdapter[AnyEvent]:
 
 
 def parse_event(data: str) -> AnyEvent:
-    """Parse an event as it was sent; raises ValidationError for an unknown type. Fields that are never
-    sent are empty."""
+    """Parse an event as it was sent; raises ValidationError for an unknown type or a value that no event
+    has. Fields that are never sent are empty."""
     event = json.loads(data)
-    if event.get("type") in {"tool_call_end", "tool_call_error"}:
+    if isinstance(event, dict) and event.get("type") in {"tool_call_end", "tool_call_error"}:
         event["record"] = ToolRecord(
             name="", duration_ms=event.get("durationMs", 0), ok=event["type"] == "tool_call_end"
         )
     return _adapter().validate_python(event)
+
+
+def event_schemas(ref_template: str) -> JsonObject:
+    """JSON Schemas of the events as they are sent, by name; `Event` is any of them."""
+    event = _adapter().json_schema(mode="serialization", ref_template=ref_template)
+    schemas: dict[str, JsonObject] = {**event.pop("$defs"), "Event": event}
+    for schema in schemas.values():
+        sent, required = schema.get("properties"), schema.get("required")
+        if isinstance(sent, dict) and "type" in sent and isinstance(required, list):
+            schema["required"] = ["type", *required]  # it has a default, and is always sent
+    return {**schemas}
 
 
 def dump_event(event: AnyEvent) -> str:

@@ -143,7 +143,7 @@ def shorten(description: str) -> str:
 
 MAX_TERMS = 32  # a longer query ranks no better and takes longer
 DEPTH = 100  # how far down each ranking is read: twice the longest answer
-RANK_SMOOTHING = 60  # the usual constant of reciprocal rank fusion
+RANK_SMOOTHING = 2  # chosen with the weights; docs/discover.md says how
 MIN_COVERAGE = 0.25  # a track with fewer of the words has them by accident
 
 _WORD = re.compile(r"\w+", re.UNICODE)
@@ -183,12 +183,19 @@ def build_matcher(words: Sequence[str]) -> Callable[[str], bool]:
     return lambda text: len(set(pattern.findall(fold(text)))) >= needed
 
 
-def fuse_rankings(rankings: Iterable[Sequence[K]]) -> list[tuple[K, float]]:
-    """Reciprocal rank fusion: best first, with scores up to 1 for the first of every ranking."""
-    lists = list(rankings)
+def fuse_rankings(
+    rankings: Iterable[Sequence[K]], weights: Sequence[float]
+) -> list[tuple[K, float]]:
+    """Weighted reciprocal rank fusion: best first, with scores up to 1 for the first of every ranking."""
     scores: dict[K, float] = {}
-    for ranking in lists:
+    for ranking, weight in zip(rankings, weights, strict=True):
         for rank, key in enumerate(ranking):
-            scores[key] = scores.get(key, 0.0) + (RANK_SMOOTHING + 1) / (RANK_SMOOTHING + 1 + rank)
+            scores[key] = scores.get(key, 0.0) + score_rank(rank, weight)
     ordered = sorted(scores.items(), key=lambda item: -item[1])
-    return [(key, round(score / len(lists), 4)) for key, score in ordered]
+    best = sum(score_rank(0, weight) for weight in weights)
+    return [(key, round(score / best, 4)) for key, score in ordered]
+
+
+def score_rank(rank: int, weight: float) -> float:
+    """As Qdrant does it: with a weight of 3, three hits of this ranking come for one of another."""
+    return 1 / ((rank + 1) / weight + RANK_SMOOTHING - 1)

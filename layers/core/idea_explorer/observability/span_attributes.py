@@ -9,17 +9,25 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from opentelemetry.util.types import AttributeValue
-from pydantic import JsonValue
 
 from idea_explorer.domain.events import (
+    AnswerStarted,
     EventUsage,
     MessageEnd,
+    RetryScheduled,
     StepFinished,
     ToolCallEnd,
     ToolCallError,
     ToolCallStart,
 )
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.observability.span_messages import (
+    dump_input,
+    dump_instructions,
+    dump_output,
+    dump_text,
+)
 
 AGENT = "idea-explorer"
 PROVIDERS = {"offline": "offline"}  # every other model is Anthropic's
@@ -44,7 +52,7 @@ def describe_run(exploration: Exploration, model_id: str, *, capture: bool) -> A
         "idea_explorer.toolset": request.toolset,
         "idea_explorer.mode": request.mode,
         "idea_explorer.depth": exploration.depth,
-        "gen_ai.input.messages": _dump_message("user", request.idea) if capture else None,
+        "gen_ai.input.messages": dump_text("user", request.idea) if capture else None,
     }
 
 
@@ -53,27 +61,35 @@ def describe_root() -> Attributes:
     return {"langfuse.internal.as_root": True}
 
 
-def describe_end(outcome: str, event: MessageEnd | None) -> Attributes:
+def describe_end(outcome: str, event: MessageEnd | None, text: str, *, capture: bool) -> Attributes:
+    """`text` is that of the last answer."""
     return {
+        "gen_ai.output.messages": dump_text("assistant", text) if capture and text else None,
         "idea_explorer.outcome": outcome,
         "idea_explorer.stop_reason": event.stop_reason if event else None,
         "error.type": event.error_code if event else None,
     }
 
 
-def describe_model_call(model_id: str) -> Attributes:
+def describe_model_call(model_id: str, start: AnswerStarted | None, *, capture: bool) -> Attributes:
+    shown = start if capture else None
     return {
+        "idea_explorer.step": start.step if start else None,
+        "gen_ai.system_instructions": dump_instructions(shown.system) if shown else None,
+        "gen_ai.input.messages": dump_input(shown.messages) if shown else None,
         "gen_ai.operation.name": "chat",
         "gen_ai.request.stream": True,
         **_describe_model(model_id),
     }
 
 
-def describe_answer(event: StepFinished, text: str, *, capture: bool) -> Attributes:
+def describe_answer(event: StepFinished, *, capture: bool) -> Attributes:
+    output = dump_output(event.blocks, event.stop_reason) if capture else None
     return {
         "idea_explorer.step": event.step,
+        "durationMs": event.duration_ms,
         "gen_ai.response.finish_reasons": [event.stop_reason],
-        "gen_ai.output.messages": _dump_message("assistant", text) if capture else None,
+        "gen_ai.output.messages": output,
         "gen_ai.usage.cost": event.cost,
         **_describe_usage(event.usage),
     }
@@ -82,17 +98,29 @@ def describe_answer(event: StepFinished, text: str, *, capture: bool) -> Attribu
 def describe_tool_call(
     start: ToolCallStart, end: ToolCallEnd | ToolCallError | None, *, capture: bool
 ) -> Attributes:
-    output = end.output if isinstance(end, ToolCallEnd) else None
+    result = _describe_result(end) if capture and end else None
     return {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": start.tool_name,
         "gen_ai.tool.call.id": start.tool_call_id,
         "gen_ai.tool.type": "extension" if start.during_answer else "function",
         "gen_ai.tool.call.arguments": json.dumps(start.input) if capture else None,
-        "gen_ai.tool.call.result": json.dumps(output) if capture and output else None,
+        "gen_ai.tool.call.result": json.dumps(result) if result else None,
+        "idea_explorer.retried": (end.record.was_retried or None) if end else None,
         "durationMs": end.record.duration_ms if end and not start.during_answer else None,
         "error.type": end.record.error_type if end else "unfinished",
     }
+
+
+def describe_retry(event: RetryScheduled) -> Attributes:
+    """For a model call that failed and will be tried again."""
+    return {"idea_explorer.next_attempt": event.attempt, "error.type": event.error_type}
+
+
+def _describe_result(end: ToolCallEnd | ToolCallError) -> JsonObject | None:
+    if isinstance(end, ToolCallEnd):
+        return end.output
+    return {"ok": False, "error": end.error, "retryable": end.retryable}
 
 
 def drop_missing(attributes: Attributes) -> dict[str, AttributeValue]:
@@ -120,11 +148,6 @@ def _describe_usage(usage: EventUsage) -> Attributes:
         "gen_ai.usage.input_tokens": usage.input_tokens + cache_read + cache_write,
         "gen_ai.usage.output_tokens": usage.output_tokens,
         "gen_ai.usage.cache_read.input_tokens": cache_read,
-        "gen_ai.usage.cache_write.input_tokens": cache_write,
+        "gen_ai.usage.cache_creation.input_tokens": cache_write,
         "langfuse.observation.usage_details": json.dumps(separate),
     }
-
-
-def _dump_message(role: str, text: str) -> str:
-    messages: JsonValue = [{"role": role, "parts": [{"type": "text", "content": text}]}]
-    return json.dumps(messages)

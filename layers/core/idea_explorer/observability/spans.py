@@ -1,12 +1,13 @@
 """A run as OpenTelemetry spans: agent run ⊃ model call ⊃ tool.
 
 Built from the run's events; loaded only where spans are exported. A tool span is the child of the model
-call that requested it, although it starts after that call has ended.
+call that requested it, and that call ends with the last of its tools; `durationMs` is the time of the answer
+alone.
 """
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from opentelemetry.context import Context
@@ -27,15 +28,16 @@ from idea_explorer.domain.events import (
     AnswerStarted,
     MessageEnd,
     MessageStart,
+    RetryScheduled,
     RunEvent,
     StatusChanged,
     StepFinished,
-    TextDelta,
     ToolCallEnd,
     ToolCallError,
     ToolCallStart,
 )
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.json import text_of
 from idea_explorer.observability import span_attributes as attributes
 from idea_explorer.observability.span_attributes import AGENT, Attributes, drop_missing
 
@@ -92,11 +94,12 @@ class SpanSink:
         self._lock = threading.Lock()
         self._model_id = ""
         self._run: Span | None = None
-        self._call: Span | None = None  # the last model call, parent of its tools
-        self._idle_since = 0  # the earliest start of the next model call
+        self._asked: tuple[AnswerStarted, int] | None = None  # a model call without an answer yet
+        self._call: Span | None = None  # an answered model call whose tools are still running
+        self._requested: set[str] = set()  # those tools
         self._running: dict[str, _Tool] = {}
         self._searches: list[_Tool] = []  # of the current model call, written when it ends
-        self._text: list[str] = []
+        self._text = ""  # of the last answer
 
     def emit(self, event: RunEvent) -> None:
         with self._lock:
@@ -107,26 +110,27 @@ class SpanSink:
 
     def _begin(self, event: MessageStart) -> None:
         self._model_id = event.model_id
-        self._idle_since = self._now()
         details = attributes.describe_run(self._exploration, event.model_id, capture=self._capture)
         if self._parent:
             details = {**details, **attributes.describe_root()}
         self._run = self._start(
-            f"invoke_agent {AGENT}", details, at=self._idle_since, parent=self._parent
+            f"invoke_agent {AGENT}", details, at=self._now(), parent=self._parent
         )
 
     def _continue(self, event: RunEvent, run: Span) -> None:
         match event:
             case AnswerStarted():
-                self._text = []  # drops the text of an interrupted call
-            case TextDelta():
-                self._text.append(event.content)
+                self._end_call()
+                self._end_unanswered(INTERRUPTED)
+                self._asked = event, self._now()
+            case RetryScheduled() if event.step:
+                self._end_unanswered(event.reason, attributes.describe_retry(event))
             case ToolCallStart():
                 self._running[event.tool_call_id] = _Tool(event, self._now())
             case ToolCallEnd() | ToolCallError():
                 self._end_tool(event)
             case StepFinished():
-                self._end_call(event)
+                self._answer(event)
             case MessageEnd():
                 self._end(run, event.outcome, event)
             case StatusChanged() if event.to != "running":
@@ -139,66 +143,66 @@ class SpanSink:
         tool = replace(begun, end=event, ended_at=self._now())
         if tool.start.during_answer:
             self._searches.append(tool)
-        else:
-            self._write_tool(tool)
-            self._idle_since = tool.ended_at
+            return
+        # after a crash, the first tools belong to a call of the previous process
+        self._write_tool(tool, self._call or self._run)
+        self._requested.discard(event.tool_call_id)
+        if not self._requested:
+            self._end_call()
 
-    def _end_call(self, event: StepFinished) -> None:
-        now = self._now()
-        started_at = max(self._idle_since, now - (event.duration_ms or 0) * 1_000_000)
-        self._write_interrupted(before=started_at)
-        details = attributes.describe_answer(event, "".join(self._text), capture=self._capture)
-        self._write_call(self._searches, details, started_at=started_at, ended_at=now)
-        self._searches, self._text = [], []
+    def _answer(self, event: StepFinished) -> None:
+        details = attributes.describe_answer(event, capture=self._capture)
+        self._call = self._write_call(details)
+        self._text = "".join(text_of(block.get("text")) for block in event.blocks)
+        self._requested = {
+            text_of(block.get("id")) for block in event.blocks if block.get("type") == "tool_use"
+        }
+        if not self._requested:
+            self._end_call()
 
-    def _write_interrupted(self, *, before: int) -> None:
-        """Searches that ended before the answer started belong to a call without an answer."""
-        lost = [search for search in self._searches if search.ended_at < before]
-        if lost:
-            self._searches = [search for search in self._searches if search not in lost]
-            ended_at = max(search.ended_at for search in lost)
-            self._write_call(
-                lost, {}, started_at=self._idle_since, ended_at=ended_at, error=INTERRUPTED
-            )
+    def _end_call(self) -> None:
+        """A call ends with the last of its tools, which are below it."""
+        if self._call is not None:
+            self._call.end(self._now())
+        self._call, self._requested = None, set()
+
+    def _end_unanswered(self, error: str, details: Attributes | None = None) -> None:
+        if self._asked is not None:
+            _close(self._write_call(details or {}), self._now(), error)
+
+    def _write_call(self, details: Attributes) -> Span:
+        """The call and the searches that ran during it."""
+        start, at = self._asked or (None, self._now())
+        asked = attributes.describe_model_call(self._model_id, start, capture=self._capture)
+        span = self._start(
+            f"chat {self._model_id}",
+            {**asked, **details},
+            at=at,
+            parent=self._run,
+            kind=SpanKind.CLIENT,
+        )
+        for search in self._searches:
+            # a search may have started in a call that Anthropic paused
+            self._write_tool(replace(search, started_at=max(search.started_at, at)), span)
+        self._asked, self._searches = None, []
+        return span
 
     def _end(self, run: Span, outcome: str, event: MessageEnd | None = None) -> None:
-        now = self._now()
         error = event.error if event else ""
-        unanswered = event is not None and bool(error) and event.stop_reason in NO_ANSWER
-        if unanswered or self._searches:
-            reason = error or INTERRUPTED
-            self._write_call(
-                self._searches, {}, started_at=self._idle_since, ended_at=now, error=reason
-            )
+        unanswered = event is not None and event.stop_reason in NO_ANSWER
+        self._end_unanswered((error if unanswered else "") or INTERRUPTED)
         for tool in self._running.values():
-            self._write_tool(replace(tool, ended_at=now))
-        run.set_attributes(drop_missing(attributes.describe_end(outcome, event)))
-        _close(run, now, error)
-        self._run = self._call = None
+            self._write_tool(replace(tool, ended_at=self._now()), self._call or run)
+        self._end_call()
+        end = attributes.describe_end(outcome, event, self._text, capture=self._capture)
+        run.set_attributes(drop_missing(end))
+        _close(run, self._now(), error)
+        self._run = None
+        self._running.clear()
         self._flush()
 
-    def _write_call(
-        self,
-        searches: Sequence[_Tool],
-        answer: Attributes,
-        *,
-        started_at: int,
-        ended_at: int,
-        error: str = "",
-    ) -> None:
-        details = {**attributes.describe_model_call(self._model_id), **answer}
-        self._call = self._start(
-            f"chat {self._model_id}", details, at=started_at, parent=self._run, kind=SpanKind.CLIENT
-        )
-        for search in searches:
-            self._write_tool(search)
-        _close(self._call, ended_at, error)
-        self._idle_since = ended_at
-
-    def _write_tool(self, tool: _Tool) -> None:
+    def _write_tool(self, tool: _Tool, parent: Span | None) -> None:
         details = attributes.describe_tool_call(tool.start, tool.end, capture=self._capture)
-        # after a crash, the first tools belong to a call of the previous process
-        parent = self._call or self._run
         span = self._start(
             f"tool-{tool.start.tool_name}", details, at=tool.started_at, parent=parent
         )

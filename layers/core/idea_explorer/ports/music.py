@@ -27,6 +27,10 @@ class Embedder(Protocol):
     def floor(self) -> float:
         """Similarities below this mean nothing with this model."""
 
+    @property
+    def weight(self) -> float:
+        """How much its ranking counts; that of the words counts 1."""
+
     def embed(
         self, texts: Sequence[str], purpose: Literal["document", "query"]
     ) -> Sequence[Vector]:

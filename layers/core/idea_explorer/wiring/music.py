@@ -64,7 +64,8 @@ def _qdrant_key(settings: Settings) -> str | None:
 
 
 def embedder(settings: Settings) -> Embedder:
-    """Bedrock in a deployment; on this machine a lexicon, which needs no service."""
+    """Bedrock in a deployment; on this machine a lexicon, which needs no service, and a small model with it
+    if that is chosen."""
     if settings.embedding_model:
         from idea_explorer.adapters.aws.client import client
         from idea_explorer.adapters.music.embedders import BedrockEmbedder
@@ -74,6 +75,10 @@ def embedder(settings: Settings) -> Embedder:
         )
     from idea_explorer.adapters.music.embedders import LexiconEmbedder
 
+    if settings.embedder == "wordllama" and not settings.on_lambda:
+        from idea_explorer.adapters.music.word_model import LexiconAndModelEmbedder, WordModel
+
+        return LexiconAndModelEmbedder(LexiconEmbedder(), WordModel())
     return LexiconEmbedder()
 
 

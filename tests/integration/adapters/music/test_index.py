@@ -187,6 +187,8 @@ def test_an_empty_index_finds_nothing_and_says_that_it_is_empty(opening: Opening
 class Unable:
     """An embedder that is out of order, and one that speaks of something else."""
 
+    weight = 1.0
+
     def __init__(self, name: str = "unable", dimensions: int = LEXICON.dimensions) -> None:
         self.name = name
         self.dimensions = dimensions

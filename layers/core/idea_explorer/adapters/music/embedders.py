@@ -110,6 +110,7 @@ class BedrockEmbedder:
         self.dimensions = dimensions or self._family.dimensions
         self.floor = self._family.floor if floor is None else floor
         self.name = f"{model_id}/{self.dimensions}"
+        self.weight = 1.0
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
         size = self._family.batch
@@ -169,8 +170,9 @@ class LexiconEmbedder:
     a text that it does not understand. It knows English only, and only what songs are about.
     """
 
-    name = "lexicon-1"
+    name = "lexicon-2"
     floor = 0.3  # about one concept in common among three
+    weight = 3.0
 
     def __init__(self) -> None:
         concepts = _lexicon()
@@ -193,15 +195,18 @@ class LexiconEmbedder:
         return len(self._near)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
-        return [self._vector(text) for text in texts]
+        return [self._vector(text, purpose) for text in texts]
 
-    def _vector(self, text: str) -> Vector:
+    def _vector(self, text: str, purpose: Purpose) -> Vector:
         said = [0.0] * self.dimensions
         for concepts in self._mentions(text):
             # an ambiguous word counts less for each of its concepts
             weight = 1 / math.sqrt(len(concepts))
             for concept in concepts:
                 said[concept] += weight
+        if purpose == "document":
+            # a description that repeats itself is not much more about it
+            said = [math.log1p(weight) for weight in said]
         meant = list(said)
         for concept, weight in enumerate(said):
             for near in self._near[concept] if weight else ():

@@ -1,4 +1,4 @@
-"""Tracks in a Qdrant collection, over its HTTP API (1.16 or later: the server computes BM25 and fuses).
+"""Tracks in a Qdrant collection, over its HTTP API (1.17 or later: the server computes BM25 and fuses).
 
 A point is a track; its id is derived from the ISRC. `meaning` holds the embedder's vector, `words` the
 server's BM25 vector. One request runs both searches, and the server fuses them. Every field that is filtered
@@ -21,6 +21,7 @@ from idea_explorer.domain.music import (
     IndexedTrack,
     build_matcher,
     extract_words,
+    score_rank,
 )
 from idea_explorer.ports.music import Embedder, FoundTracks, ScoredTrack, Vector
 
@@ -176,15 +177,17 @@ class QdrantTrackIndex:
         these, the ones with few of the words have them by accident."""
         meaning = self._meaning_search(vector) if vector is not None and any(vector) else None
         by_words: JsonObject = {"query": {"text": " ".join(words), "model": BM25}, "using": WORDS}
-        rankings = [
+        meaning_weight = self._embedder.weight if self._embedder else 1.0
+        rankings: list[JsonObject] = [
             *([{**by_words, "limit": DEPTH}] if words else []),
-            *([meaning] * bool(meaning)),
+            *([meaning] if meaning else []),
         ]
         if not rankings:
             return []
+        weights = [*([1.0] if words else []), *([meaning_weight] if meaning else [])]
         fused: JsonObject = {
             "prefetch": [*rankings],
-            "query": {"rrf": {"k": RANK_SMOOTHING}},
+            "query": {"rrf": {"k": RANK_SMOOTHING, "weights": [*weights]}},
             "limit": 2 * DEPTH,
             "with_payload": True,
         }
@@ -199,9 +202,9 @@ class QdrantTrackIndex:
         near = {point.id for ranking in answer[1:] for point in _ids(ranking)}
         enough = build_matcher(words)
         # the first of every ranking has the score 1
-        share = RANK_SMOOTHING / (2 if vector is not None else 1)
+        best = score_rank(0, 1.0) + (score_rank(0, meaning_weight) if vector is not None else 0.0)
         return [
-            ScoredTrack(point.track(), round(min(1.0, point.score * share), 4))
+            ScoredTrack(point.track(), round(min(1.0, point.score / best), 4))
             for point in answer[0].points
             if isinstance(point, Point)
             and (_point_id(point.payload.isrc) in near or enough(point.track().text))

@@ -156,8 +156,11 @@ class SqliteTrackIndex:
 
     def search(self, query: str, limit: int) -> FoundTracks:
         by_meaning = self._by_meaning(query)
-        by_words = self._by_words(extract_words(query))
-        ranked = fuse_rankings([by_words] if by_meaning is None else [by_words, by_meaning])
+        rankings, weights = [self._by_words(extract_words(query))], [1.0]
+        if by_meaning is not None and self._embedder is not None:
+            rankings.append(by_meaning)
+            weights.append(self._embedder.weight)
+        ranked = fuse_rankings(rankings, weights)
         tracks = self._tracks([row_id for row_id, _ in ranked[:limit]])
         return FoundTracks(
             hits=[ScoredTrack(tracks[row_id], score) for row_id, score in ranked[:limit]],
