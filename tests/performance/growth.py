@@ -20,7 +20,7 @@ MEGABYTE = 1_000_000
 SIZES = (MEGABYTE // 64, MEGABYTE // 16, MEGABYTE // 4, MEGABYTE)
 MAX_EXPONENT = 1.25  # n log n is about 1.08 here; the rest is noise
 MAX_SECONDS = 1.0
-NOISE_SECONDS = 0.01  # below this, a measurement says nothing about growth
+NOISE_SECONDS = 0.03  # below this, the processor's caches matter more than the growth
 LONG_SECONDS = 1.0  # too long already; once is enough
 GIVE_UP_SECONDS = 4.0  # a size that takes this long is the last one
 

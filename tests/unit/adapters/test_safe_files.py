@@ -27,7 +27,7 @@ from idea_explorer.adapters.safe_files import (
 )
 
 LIMIT = 100
-TRIES = 2_000
+TRIES = 800
 OURS, SECRET = b"ours", b"secret"
 
 

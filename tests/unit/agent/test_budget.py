@@ -303,15 +303,12 @@ def _found(call: str, text: str) -> list[Block]:
 
 
 def test_models_that_spend_all_they_can_stay_within_the_budget(tmp_path: Path) -> None:
-    rows = adversarial.run(tmp_path, runs=20)
+    rows = adversarial.run(tmp_path, runs=12)
     assert set(rows) == set(adversarial.BEHAVIOURS)
     assert [v for row in rows.values() for v in row.violations] == []
-
-
-@pytest.mark.parametrize("name", ["always_calls", "always_searches"])
-def test_the_adversaries_really_spend(tmp_path: Path, name: str) -> None:
-    rows = adversarial.run(tmp_path, runs=8)
-    assert rows[name].closest > 0.2
+    # and they really spend
+    assert rows["always_calls"].closest > 0.2
+    assert rows["always_searches"].closest > 0.2
 
 
 def _read(call: str, text: str) -> list[Block]:

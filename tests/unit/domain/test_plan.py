@@ -83,13 +83,13 @@ PLANS = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(PLANS)
 def test_what_was_rendered_is_read_back(plan: Plan) -> None:
     assert parse_plan(render_plan(plan)) == plan
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(MARKS | st.just("\n"), max_size=30).map("".join))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(InvalidRequestError):

@@ -217,7 +217,7 @@ PIECES = st.sampled_from(
 REPORTS = st.lists(PIECES, max_size=30).map("".join)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(REPORTS)
 @example("## Sources\n- ```\n")
 @example("[1]: **Sources:**\n## Sources\n\n(\n[^1]: [1]")
@@ -226,7 +226,7 @@ def test_what_was_checked_is_checked_to_the_same(report: str) -> None:
     assert check_citations(once.text, EVIDENCE).text == once.text
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.sampled_from(["alpha", "[a](https://made.up/x)", "beta.", "https://made.up/y"]),

@@ -15,7 +15,7 @@ _NAMES = "verdict|verdikt|urteil|fazit|verdetto|veredicto|veredito|oordeel"
 _VERDICT_SECTION = re.compile(rf"^#{{1,6}} .*\b(?:{_NAMES}).*$", re.MULTILINE | re.IGNORECASE)
 _VERDICT = re.compile(r"\b(" + "|".join(get_args(Verdict)) + r")\b")
 _VERDICT_LINE = re.compile(
-    rf"^[\W_]{{0,8}}(?:{_NAMES})[\W_]{{1,8}}({'|'.join(get_args(Verdict))})\b",
+    rf"^(?:[^\w\n]|_){{0,8}}(?:{_NAMES})[\W_]{{1,8}}({'|'.join(get_args(Verdict))})\b",
     re.MULTILINE | re.IGNORECASE,
 )
 

@@ -104,7 +104,7 @@ def _find_reason(response: httpx.Response) -> str:
     """What the service says of its refusal, in the forms of Qdrant, JSON:API and OAuth."""
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     match body:
         case (

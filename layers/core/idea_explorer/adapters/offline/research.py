@@ -163,7 +163,7 @@ def _scored(
 ) -> Iterable[tuple[int, str, Source]]:
     for source in sources:
         for line in source.text.splitlines():
-            if line.startswith(("#", ">", "|")):
+            if len(line) < MIN_SENTENCE or line.startswith(("#", ">", "|")):
                 continue
             for words, end in _SENTENCE.findall(line):
                 if not end or len(words) < MIN_SENTENCE:

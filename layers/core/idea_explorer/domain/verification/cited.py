@@ -10,6 +10,8 @@ from idea_explorer.domain.markdown import Span, find_headings, find_prose
 from idea_explorer.domain.source_lists import is_source_heading
 from idea_explorer.domain.sources import UNMATCHED, is_citation
 
+# The longest answer of a model is shorter; what follows in a longer text is not checked.
+MAX_REPORT = 300_000
 _END = re.compile(r"[.!?…][\"'”’»)*_]{0,3}(?=\s)")
 MARKER = 10  # characters before the number of a list item
 _VISIBLE = re.compile(r"\S")
@@ -38,6 +40,7 @@ def find_cited_sentences(report: str) -> list[Sentence]:
 
 def find_sentences(report: str) -> list[Sentence]:
     """Of a report whose citations were checked, so that every one of them is a link."""
+    report = report[:MAX_REPORT]
     prose = find_prose(report)
     definitions = find_definitions(report, prose)
     defined = {d.name: d.target for d in definitions if not d.is_note}
