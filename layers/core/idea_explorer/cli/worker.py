@@ -109,4 +109,7 @@ def recover_lost(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stderr.flush()
+    # without the interpreter's own end: threads that are in a library of C++ then would abort the process
+    os._exit(code)
